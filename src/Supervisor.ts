@@ -1,6 +1,6 @@
 import { Cause, Clock, Duration, Effect, Exit, FiberSet, Option, Random } from "effect"
-import { isUnwritten } from "./store/guarded.ts"
-import type { StoreError } from "./store/StoreError.ts"
+import { isUnwritten } from "./store/database/guarded.ts"
+import type { StoreError } from "./store/database/StoreError.ts"
 
 /** A named endless effect. */
 interface SupervisedLoop<E, R> {

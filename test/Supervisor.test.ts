@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { supervise, supervised } from "../src/Supervisor.ts"
-import { StoreError } from "../src/store/StoreError.ts"
+import { StoreError } from "../src/store/database/StoreError.ts"
 
 const silent = Effect.provide(Logger.layer([]))
 

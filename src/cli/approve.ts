@@ -3,20 +3,154 @@ import { resolve } from "node:path"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { termsOf } from "../config/ConfigInForce.ts"
-import { visible } from "../domain/visible.ts"
-import { termsHash } from "../rules/storedTerms.ts"
-import { worstCase } from "../rules/worstCase.ts"
-import { signApproval } from "../signer/signApproval.ts"
-import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
-import { readApproval } from "../tx/Approval.ts"
-import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
-import { type Output, printResult } from "./output.ts"
-import { type Chosen, commonFlags, filesOf, type Setup, setup } from "./setup.ts"
-import { needSignable, oneOf, paymentWords, shownText, signablePayment, signingFlags } from "./signAgreement.ts"
-import { approvalLines } from "./storyText.ts"
-import { throughDaemon } from "./throughDaemon.ts"
-import { worstText } from "./worstCase.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import { shortId } from "../domain/Hex.ts"
+import { visible } from "../domain/text.ts"
+import { type ApprovalView, findApproval, approve as giveApproval, SignatureText } from "../http/approvals.ts"
+import { termsHash } from "../rules/policy/storedTerms.ts"
+import { worstCase } from "../rules/policy/worstCase.ts"
+import { signApproval } from "../signer/KeyFile.ts"
+import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPaymentTerms } from "../tx/Approval.ts"
+import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { failWith, type Output, printResult } from "./common/output.ts"
+import { type Chosen, commonFlags, filesOf, type Setup, setup } from "./common/setup.ts"
+import { approvalLines } from "./common/storyText.ts"
+import { worstText } from "./common/worstCase.ts"
+
+const keyFlag = Flag.String("key").pipe(
+  Flag.withDescription("File of an operator's key: signs with it here; it goes nowhere else"),
+  Flag.optional,
+)
+const signatureFlag = Flag.String("signature").pipe(
+  Flag.withSchema(SignatureText),
+  Flag.withDescription("A signature that was made elsewhere, with approve sign"),
+  Flag.optional,
+)
+const printFlag = Flag.Boolean("print").pipe(
+  Flag.withDescription("Show what would be signed, and sign nothing"),
+  Flag.withDefault(false),
+)
+
+/** Flags of what an operator signs here, or hands in, or only looks at. */
+const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag }
+
+/** Nobody signs by leaving a flag out. */
+const oneOf = (said: {
+  readonly key: Option.Option<string>
+  readonly signature: Option.Option<string>
+  readonly print: boolean
+}) => {
+  const ways = [said.print, Option.isSome(said.key), Option.isSome(said.signature)].filter(Boolean).length
+  return ways === 1 ? Effect.void : failWith("usage", "say one of --key FILE, --signature HEX and --print")
+}
+
+/**
+ * What a daemon asks an operator to sign is read here, before a key is opened: who answers on its socket may be
+ * somebody else, and words beside the text are no part of it.
+ */
+
+const nothingSigned = "nothing is signed; is the daemon the one that you mean?"
+
+/** Whether an id is meant by what was typed: the id, its short form, or the start of one of them. */
+const isMeant = (typed: string, id: string): boolean =>
+  /^[0-9a-f]{64}$/.test(id) && typed !== "" && (id.startsWith(typed) || shortId(id).startsWith(typed))
+
+/** The terms in the text of a payment's approval. Fails where it is another text, or that of another payment. */
+const signablePayment = Effect.fnUntraced(function* (typed: string, text: string) {
+  const terms = readPaymentTerms(text)
+  // What nobody sees, or what moves other words, is no part of a text that people read.
+  if (terms === undefined || text.split("\n").some((line) => visible(line) !== line))
+    return yield* failWith("refused", `what the daemon shows is no approval of a payment: ${nothingSigned}`)
+  if (!isMeant(typed, terms.intentId))
+    return yield* failWith(
+      "refused",
+      `the daemon shows payment ${visible(terms.intentId)}, not ${typed}: ${nothingSigned}`,
+    )
+  return terms
+})
+
+/** Who pays whom how much, made of the very terms that are signed. */
+const paymentWords = (terms: PaymentTerms): string => {
+  const { rule, amount, symbol, decimals, feeMax, fromName, toName } = terms
+  const fee = formatAmount(feeMax, decimals)
+  return visible(`${rule}: ${formatAmount(amount, decimals)} ${symbol} ${fromName} -> ${toName}, fee at most ${fee}`)
+}
+
+/** The text that is signed, line by line, as people are shown it. */
+const shownText = (text: string): string => text.trimEnd().split("\n").map(visible).join("\n")
+
+/** What was typed, as the text that is signed for it must say it. */
+export interface Asked {
+  readonly kind: ApprovalKind
+  /** Values of facts, or what a value must be. */
+  readonly says: Readonly<Record<string, string | ((value: string) => boolean)>>
+}
+
+/** What a text says, where it is of the kind and says what was asked for; fails where it does not. */
+const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: Asked) {
+  const read = readApproval(text)
+  if (read?.kind !== kind)
+    return yield* failWith("refused", `what the daemon shows is no text of "${kind}": ${nothingSigned}`)
+  for (const [name, wanted] of Object.entries(says)) {
+    const value = factIn(read, name)
+    const holds = value !== undefined && (typeof wanted === "string" ? value === wanted : wanted(value))
+    if (!holds)
+      return yield* failWith(
+        "refused",
+        `the daemon shows ${name} "${visible(value ?? "nothing")}", which is not what was asked for: ${nothingSigned}`,
+      )
+  }
+  return read
+})
+
+/** Of verbs about one payment. */
+export const meant = (typed: string) => (id: string) => isMeant(typed, id)
+
+const Waiting = Schema.Struct({
+  waits: Schema.String,
+  text: Schema.String,
+  by: Schema.Array(Schema.String),
+  others: Schema.Array(Schema.String),
+  missing: Schema.Int,
+})
+const isWaiting = Schema.is(Waiting)
+
+/** Flags of verbs that operators must agree to. */
+export const agreementFlags = { key: keyFlag, signature: signatureFlag }
+
+interface Verb {
+  readonly key: Option.Option<string>
+  readonly signature: Option.Option<string>
+  readonly output: Output
+}
+
+/**
+ * Asks for a verb that operators must agree to, with the signature that was given, or with one by the key over what the
+ * answer shows, where that is what was `asked`. While others are missing, what is signed goes to standard output, so
+ * that it can be signed elsewhere.
+ */
+export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
+  chosen: Verb,
+  asked: Asked,
+  ask: (more: { readonly signature?: string }) => Effect.Effect<A, E, R>,
+) {
+  let answer: unknown = yield* ask(
+    Option.match(chosen.signature, { onNone: () => ({}), onSome: (signature) => ({ signature }) }),
+  )
+  if (isWaiting(answer) && Option.isSome(chosen.key)) {
+    yield* needSignable(answer.text, asked)
+    yield* Console.error(shownText(answer.text))
+    answer = yield* ask({ signature: yield* signApproval(chosen.key.value, answer.text) })
+  }
+  if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
+  // Whoever signs it elsewhere is shown this text and no other.
+  yield* needSignable(answer.text, asked)
+  const { text, by, others, missing, waits } = answer
+  yield* printResult(chosen.output, answer, () => text.slice(0, -1))
+  const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
+  const next = `${missing} of ${others.join(", ")} must say "${waits}" with the same reason and --key or --signature`
+  return yield* failWith("needsApproval", `${done}${next}`)
+})
 
 const Given = Schema.Struct({
   operator: Schema.String,
@@ -24,7 +158,7 @@ const Given = Schema.Struct({
   others: Schema.Array(Schema.String),
 })
 
-const Asked = Schema.Struct({
+const AskedTerms = Schema.Struct({
   terms: Schema.String,
   policy: Schema.String,
   text: Schema.String,
@@ -53,7 +187,7 @@ const approveTerms = Command.make(
     const files = filesOf(chosen).map((file) => resolve(file))
     const answer = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files })
     if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-    const { terms, policy, text } = yield* Schema.decodeUnknownEffect(Asked)(yield* bodyOf(answer))
+    const { terms, policy, text } = yield* Schema.decodeUnknownEffect(AskedTerms)(yield* bodyOf(answer))
     if (terms !== termsHash(termsOf({ treasury }))) {
       return yield* failWith("refused", "the daemon shows other terms than the file has that was read here; ask again")
     }
@@ -98,7 +232,7 @@ const approveTerms = Command.make(
   }),
 ).pipe(Command.withDescription("Approve terms that permit more than those in force, before they are reloaded"))
 
-interface Choice extends Chosen {
+interface TermsChoice extends Chosen {
   readonly id: string
   readonly key: Option.Option<string>
   readonly signature: Option.Option<string>
@@ -106,7 +240,7 @@ interface Choice extends Chosen {
   readonly output: Output
 }
 
-const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
+const viewOf = Effect.fnUntraced(function* ({ config, data, id }: TermsChoice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
   const stored = ({ treasury }: Setup) => findApproval(treasury, id)
   const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored })
@@ -116,7 +250,7 @@ const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
   return yield* failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed")
 })
 
-const give = Effect.fnUntraced(function* ({ config, data, output }: Choice, id: string, signature: string) {
+const give = Effect.fnUntraced(function* ({ config, data, output }: TermsChoice, id: string, signature: string) {
   const { body } = yield* throughDaemon(
     { config, data },
     {
@@ -137,7 +271,7 @@ const give = Effect.fnUntraced(function* ({ config, data, output }: Choice, id: 
 })
 
 /** Shows what is signed on standard error, so that standard output is the exact text alone. */
-const print = Effect.fnUntraced(function* ({ output }: Choice, view: ApprovalView) {
+const print = Effect.fnUntraced(function* ({ output }: TermsChoice, view: ApprovalView) {
   if (output === "json") return yield* printResult("json", view, () => "")
   yield* Console.error([view.words, ...approvalLines(view), "What is signed, to the byte:"].join("\n"))
   return yield* Console.log(view.text.slice(0, -1))

@@ -1,12 +1,12 @@
+import type { Backtest, Difference, Sides } from "../backtest/Backtest.ts"
+import { paidText } from "../backtest/Course.ts"
+import type { Stranger } from "../backtest/historyOf.ts"
+import type { Paid, Told } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { plural } from "../domain/plural.ts"
-import type { Backtest, Difference, Sides } from "../rehearsal/Backtest.ts"
-import { paidText } from "../rehearsal/Course.ts"
-import type { Stranger } from "../rehearsal/historyOf.ts"
-import type { Paid, Told } from "../rehearsal/World.ts"
-import { instantText, timeText } from "../rules/Check.ts"
-import { table } from "./output.ts"
-import type { Unknown } from "./readGateway.ts"
+import { plural } from "../domain/text.ts"
+import { instantText, timeText } from "../rules/Look.ts"
+import { table } from "./common/output.ts"
+import type { Unknown } from "./history.ts"
 
 /** What is told of the past itself. */
 export interface Past {

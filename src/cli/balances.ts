@@ -1,12 +1,43 @@
 import { Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { printResult, table } from "./output.ts"
-import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./paging.ts"
-import { rebase } from "./rebase.ts"
-import { setup } from "./setup.ts"
+import { rebaseBalances } from "../http/rebaseBalances.ts"
+import { Reconciliation } from "../poller/Reconciliation.ts"
+import { agreementFlags } from "./approve.ts"
+import { printResult, table } from "./common/output.ts"
+import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./common/paging.ts"
+import { commonFlags, setup } from "./common/setup.ts"
+import { performAgreed } from "./ledger.ts"
+import { reasonFlag } from "./pause.ts"
+
+const rebase = Command.make(
+  "rebase",
+  {
+    party: Argument.String("party").pipe(Argument.withDescription("Name of the party in the treasury file")),
+    asset: Argument.String("asset").pipe(Argument.withDescription("Symbol of the asset, or its id where it has none")),
+    reason: reasonFlag,
+    ...agreementFlags,
+    ...commonFlags,
+  },
+  Effect.fn(function* (chosen) {
+    const { party, asset, reason } = chosen
+    const done = yield* performAgreed(
+      chosen,
+      { kind: "rebase", path: "balances/rebase", says: { party, asset, reason } },
+      (found, asked) =>
+        rebaseBalances(found.treasury, { party, asset, ...asked }).pipe(Effect.provide(Reconciliation.layer)),
+    )
+    const { rebased, rows, accounts } = done
+    yield* printResult(chosen.output, done, () =>
+      [
+        `${rebased} begins anew; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
+        ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
+      ].join("\n"),
+    )
+  }),
+).pipe(Command.withDescription("Read an account's history anew where it differs from the gateway's, with a reason"))
 
 const many = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.atLeast(0), Flag.withDescription(`${description}; may be repeated`))

@@ -1,27 +1,27 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { DurationText, durationMillis } from "../config/Fields.ts"
-import { ageText } from "../domain/ageText.ts"
+import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { timeText } from "../rules/Check.ts"
-import type { Answer, Explanation, Sign } from "../rules/explain.ts"
-import type { AlertTimers, SeenCondition } from "../rules/explainAlert.ts"
-import type { AlertAnswer, LastAlert } from "../status/explanationOf.ts"
+import { ageText } from "../domain/text.ts"
 import {
+  type AlertAnswer,
   type Asking,
   explanationOf,
+  type LastAlert,
   type NotifyAnswer,
   type PastAnswer,
   type PaymentAnswer,
   type RuleAnswer,
-} from "../status/explanationOf.ts"
-import { explainPath } from "../status/respond.ts"
-import type { StoredDecision } from "../store/decisionsAround.ts"
-import { printResult, table } from "./output.ts"
-import { commonFlags } from "./setup.ts"
-
-import { decisionText, type Story, storyText } from "./storyText.ts"
-import { throughDaemon } from "./throughDaemon.ts"
+} from "../http/explanationOf.ts"
+import { explainPath } from "../http/respond.ts"
+import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
+import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
+import { timeText } from "../rules/Look.ts"
+import type { StoredDecision } from "../store/rules/decisionsAround.ts"
+import { throughDaemon } from "./common/client.ts"
+import { printResult, table } from "./common/output.ts"
+import { commonFlags } from "./common/setup.ts"
+import { decisionText, type Story, storyText } from "./common/storyText.ts"
 
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
 const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`

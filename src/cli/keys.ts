@@ -4,8 +4,7 @@ import { dirname } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { hexLineOf, keyOf } from "../signer/KeyFile.ts"
-import { failWith } from "./CliFailure.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { failWith, outputFlag, printResult } from "./common/output.ts"
 
 /** Writes a new key where nothing lies yet, for its owner alone, and returns its public key. */
 const writeNew = (file: string): string => {

@@ -4,19 +4,18 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
-import { timeText } from "../rules/Check.ts"
-import type { ExplainedPayment } from "../rules/explain.ts"
 import {
   type PlanAnswer,
   type PlanDifference,
   type PlannedPayment,
   type PlannedSubject,
   planOf,
-} from "../status/planOf.ts"
-import { failWith } from "./CliFailure.ts"
-import { printResult } from "./output.ts"
-import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./setup.ts"
-import { throughDaemon } from "./throughDaemon.ts"
+} from "../http/planOf.ts"
+import type { ExplainedPayment } from "../rules/explain/explain.ts"
+import { timeText } from "../rules/Look.ts"
+import { throughDaemon } from "./common/client.ts"
+import { failWith, printResult } from "./common/output.ts"
+import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
 export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunning: boolean): string => {

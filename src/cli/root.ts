@@ -1,12 +1,11 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
-import { version } from "../config/version.ts"
-import { exitCodes } from "./CliFailure.ts"
-import { visibleConsole } from "./output.ts"
+import { version } from "../config/files.ts"
+import { exitCodes, visibleConsole } from "./common/output.ts"
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
-  run: async () => (await import("./run.ts")).run,
+  run: async () => (await import("./run/run.ts")).run,
   check: async () => (await import("./check.ts")).check,
   status: async () => (await import("./status.ts")).status,
   explain: async () => (await import("./explain.ts")).explain,
@@ -20,20 +19,20 @@ const commands = {
   resume: async () => (await import("./pause.ts")).resume,
   reload: async () => (await import("./terms.ts")).reload,
   terms: async () => (await import("./terms.ts")).terms,
-  adopt: async () => (await import("./ledgerCommands.ts")).adopt,
-  recover: async () => (await import("./ledgerCommands.ts")).recover,
-  backfill: async () => (await import("./backfill.ts")).backfill,
-  reconcile: async () => (await import("./ledgerCommands.ts")).reconcile,
+  adopt: async () => (await import("./ledger.ts")).adopt,
+  recover: async () => (await import("./ledger.ts")).recover,
+  backfill: async () => (await import("./ledger.ts")).backfill,
+  reconcile: async () => (await import("./ledger.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,
-  test: async () => (await import("./testCommand.ts")).testCommand,
+  test: async () => (await import("./backtest.ts")).testCommand,
   backtest: async () => (await import("./backtest.ts")).backtest,
   verify: async () => (await import("./receipt.ts")).verify,
-  export: async () => (await import("./export.ts")).exportCommand,
+  export: async () => (await import("./receipt.ts")).exportCommand,
   receipt: async () => (await import("./receipt.ts")).receipt,
   assets: async () => (await import("./assets.ts")).assets,
   balances: async () => (await import("./balances.ts")).balances,
-  sandbox: async () => (await import("./sandboxCommand.ts")).sandboxCommand,
-  version: async () => (await import("./versionCommand.ts")).versionCommand,
+  sandbox: async () => (await import("./sandbox.ts")).sandboxCommand,
+  version: async () => (await import("./version.ts")).versionCommand,
 }
 
 export const commandNames: ReadonlyArray<string> = Object.keys(commands)

@@ -1,14 +1,12 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { version } from "../config/version.ts"
-import { ageText } from "../domain/ageText.ts"
-import { readView } from "../status/StatusView.ts"
-import type { AccountView, IntentView, View } from "../status/View.ts"
-import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
-import { printResult, table } from "./output.ts"
-import { commonFlags, dataDirOf, notRunning } from "./setup.ts"
-import { throughDaemon } from "./throughDaemon.ts"
+import { version } from "../config/files.ts"
+import { ageText } from "../domain/text.ts"
+import { readView } from "../http/StatusView.ts"
+import type { AccountView, IntentView, View } from "../http/View.ts"
+import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { failWith, printResult, table } from "./common/output.ts"
+import { commonFlags, dataDirOf, notRunning } from "./common/setup.ts"
 
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 

@@ -1,11 +1,10 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { AcceptBody, acceptTerms } from "../status/termsHalt.ts"
-import { bodyOf, control } from "./controlClient.ts"
-import { printResult } from "./output.ts"
+import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
+import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { printResult } from "./common/output.ts"
+import { commonFlags, dataDirOf, notRunning, userName } from "./common/setup.ts"
 import { reasonFlag } from "./pause.ts"
-import { commonFlags, dataDirOf, notRunning, userName } from "./setup.ts"
-import { throughDaemon } from "./throughDaemon.ts"
 
 /** Lets the daemon read its files again: all of it is put in force, or nothing. */
 export const reload = Command.make(

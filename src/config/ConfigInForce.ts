@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
-import type { Terms } from "../rules/weakens.ts"
+import type { Terms } from "../rules/policy/weakens.ts"
+import { hashIn } from "./code/withCode.ts"
 import type { AlertConfig } from "./storedAlerts.ts"
 import type { Mode, Treasury } from "./Treasury.ts"
-import { hashIn } from "./withCode.ts"
 
 /** A configuration that a process runs by. */
 export interface InForce {

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream"
 import { Context, Effect } from "effect"
 import { closest, distance } from "fastest-levenshtein"
-import { type ConfigError, configProblem } from "./ConfigError.ts"
 import type { Mode } from "./Treasury.ts"
+import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 
 /** What the environment may say: where to run, and how cautiously. Never what may be paid. */
 export interface Environment {

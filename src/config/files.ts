@@ -1,8 +1,8 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Redacted } from "effect"
-import { type ConfigError, configProblem } from "./ConfigError.ts"
-import { readUtf8 } from "./readBytes.ts"
+import { Effect, Redacted, Schema } from "effect"
+import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
+import { readUtf8 } from "./yaml/readBytes.ts"
 
 /** A token or a header: nobody's is longer. */
 const secretBytesMax = 64_000
@@ -72,4 +72,9 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigEr
   })
 
 /** Reads a small file of the program itself, such as package.json, relative to this one. */
-export const readOwn = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8")
+const readOwn = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8")
+
+const Package = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
+
+/** Version of this program, from its package.json. */
+export const version: string = Schema.decodeSync(Package)(readOwn("../../package.json")).version

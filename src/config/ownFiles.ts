@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Effect } from "effect"
-import { ConfigError, type Problem } from "./ConfigError.ts"
 import { haltFile } from "./files.ts"
+import { ConfigError, type Problem } from "./yaml/ConfigError.ts"
 
 /** A user, with the groups that may write for them. */
 interface User {

@@ -1,5 +1,5 @@
 import unhomoglyph from "unhomoglyph"
-import { visible } from "./visible.ts"
+import { visible } from "./text.ts"
 
 const drawnAsNothing = /[\p{White_Space}\p{M}]/gu
 

@@ -4,7 +4,7 @@ import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
 import { subjectsIn } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { makeWatch, type Watch } from "../rules/Watch.ts"
-import type { AccountBalance } from "../store/Observations.ts"
+import type { AccountBalance } from "../store/balances/Observations.ts"
 
 /** What one round may take for granted of the last one. */
 interface Held {

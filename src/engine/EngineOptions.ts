@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import type { Policy } from "../rules/Policy.ts"
+import type { Policy } from "../rules/policy/Policy.ts"
 import type { PinnedAsset, Rule } from "../rules/Rule.ts"
 
 /** What the engine knows of the treasury. */

@@ -1,14 +1,14 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { alertSubject } from "../rules/alerting.ts"
-import { byOpen } from "../rules/payoutNotices.ts"
+import { alertSubject } from "../rules/kinds/alerting.ts"
+import { byOpen } from "../rules/kinds/payout.ts"
 import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
-import { RuleStates } from "../store/RuleStates.ts"
-import { Settings } from "../store/Settings.ts"
-import { Signals } from "../store/Signals.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 
 /** Plans of payouts as written, by the key of their memories. */
 type Plans = Readonly<Record<string, string>>

@@ -1,19 +1,76 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { Decision } from "../domain/Decision.ts"
-import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { decide, decidePart } from "../rules/decide.ts"
+import { type Intent, isFinalIntent, submittedRule } from "../domain/Intent.ts"
+import { decide, decidePart } from "../rules/checks/decide.ts"
+import { lostNotice, unseenOf } from "../rules/kinds/payout.ts"
 import type { Memory } from "../rules/Look.ts"
-import { isUnsigned } from "../rules/limits.ts"
 import type { Transfer } from "../rules/Need.ts"
+import { isUnsigned } from "../rules/policy/limits.ts"
+import { isPaying, isRehearsed, type Party, type Rule } from "../rules/Rule.ts"
 import { memoryKey } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
-import { isOfSubject, type Subject } from "../rules/Subject.ts"
-import { isEarlier } from "../rules/waiting.ts"
-import { RuleStates } from "../store/RuleStates.ts"
+import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
+import { isEarlier, type Standing } from "../rules/waiting.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { gatherAnswers } from "./gatherAnswers.ts"
+import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { begunBy, receiversOf, subjectOf } from "./standingOf.ts"
+
+/** What decided the intent, among the rules in force; undefined where none of them decides such a payment. */
+const subjectOf = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {
+  const rule = rules.filter(isPaying).find(({ name }) => name === intent.rule)
+  return rule === undefined ? undefined : subjectsOf(rule).find((subject) => isOfSubject(intent, subject))
+}
+
+/** Receivers of which all are paid, or none; of other kinds each payment stands for itself. */
+const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
+  if (subject.kind === "split") return subject.rule.to.map(({ party }) => party)
+  return subject.kind === "code" ? subject.rule.to : []
+}
+
+/**
+ * Whether another part of the same decision is paid or signed, or else decided and on its way. One that itself needs
+ * another attempt is neither: both are asked about, and the first answer is for the whole.
+ */
+const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
+  if (receiversOf(subject).length < 2) return undefined
+  const outbox = yield* Outbox
+  let decided = false
+  for (const other of yield* outbox.siblings(intent)) {
+    if (!isOfSubject(other, subject)) continue
+    if (other.state === "confirmed") return "signed"
+    if (isFinalIntent(other.state)) continue
+    if (other.state === "in_flight" || other.state === "unknown" || other.state === "manual") return "signed"
+    if (other.state !== "reserved" || (yield* outbox.attempts(other.id)).length === 0) decided = true
+  }
+  return decided ? "decided" : undefined
+})
+
+/** Who answers for a payment that is not signed, by the rules in force. */
+export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent) {
+  if (intent.rule === submittedRule) return { _tag: "Submitted" } satisfies Standing as Standing
+  const { rules, mode } = yield* EngineOptions
+  const subject = subjectOf(rules, intent)
+  if (subject === undefined || isRehearsed(mode, subject.rule)) return { _tag: "Gone" } satisfies Standing as Standing
+  if (subject.kind === "payout") {
+    const { missed, lateMillis } = subject.rule.schedule
+    const planned: Standing = { _tag: "Planned", at: intent.episode * 1_000, missed, lateMillis }
+    return planned
+  }
+  const part: Standing = { _tag: "Part" }
+  const level: Standing = { _tag: "Level", together: receiversOf(subject).length > 1 }
+  return (yield* begunBy(intent, subject)) === "signed" ? part : level
+})
+
+/** Since when the condition of the rule that decided it has been true; undefined where it is not, or has no rule. */
+export const wantedSince = Effect.fn("Engine.wantedSince")(function* (intent: Intent) {
+  const subject = subjectOf((yield* EngineOptions).rules, intent)
+  if (subject === undefined) return undefined
+  const memories = yield* (yield* RuleStates).all
+  return memories.find((memory) => memory.rule === intent.rule && memory.subject === subject.name)?.firingSince
+})
 
 /** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
@@ -98,3 +155,22 @@ const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, su
   const transfer: Transfer = { from, to, amount }
   return transfer
 }
+
+/**
+ * Lets go what was planned until now by the rules of these keys, and tells people of it: a store that was lost may have
+ * paid it, and no gateway lists what was paid.
+ */
+export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* (payers: ReadonlySet<string>) {
+  const { rules, mode } = yield* EngineOptions
+  const states = yield* RuleStates
+  const now = yield* Clock.currentTimeMillis
+  for (const before of yield* states.all) {
+    const rule = rules.find(({ name }) => name === before.rule)
+    // A rule that has concluded nothing begins with its next look.
+    if (rule?.kind !== "payout" || before.episode === 0 || !payers.has(rule.from.publicKey)) continue
+    const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)
+    if (lost === undefined) continue
+    yield* states.save({ ...before, episode: Math.floor(lost.last / 1_000) }, before)
+    if (!isRehearsed(mode, rule)) yield* (yield* AlertQueue).raise(lostNotice(rule, before.subject, lost).alert)
+  }
+})

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { isExpectedTransition, statusText } from "../domain/Asset.ts"
 import { isLookAlike } from "../domain/lookAlike.ts"
-import { escapeText } from "../gateway/escapeText.ts"
+import { escapeText } from "../gateway/GatewayError.ts"
 import type { NotifyRule, PinnedAsset, Rule } from "../rules/Rule.ts"
-import { type Alert, AlertQueue } from "../store/AlertQueue.ts"
-import { Database } from "../store/Database.ts"
-import { type AssetTransition, type ListedAsset, Listings } from "../store/Listings.ts"
-import { Signals } from "../store/Signals.ts"
+import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { type AssetTransition, type ListedAsset, Listings } from "../store/network/Listings.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
 /** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */

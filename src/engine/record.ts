@@ -1,16 +1,103 @@
+import { createHash } from "node:crypto"
 import { Clock, Effect, Option } from "effect"
 import type { Decision, Payment } from "../domain/Decision.ts"
+import type { IntentId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import type { Conclusion } from "../rules/conclude.ts"
+import type { Decided } from "../rules/decideRound.ts"
+import type { Answers } from "../rules/kinds/code.ts"
 import type { Look } from "../rules/Look.ts"
+import type { LetGo, Notice } from "../rules/Need.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import { isRehearsed } from "../rules/Rule.ts"
+import { isSameMemory, type RuleMemory } from "../rules/RuleMemory.ts"
+import { timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
-import { commandOf, intentFor, paymentName } from "../rules/Subject.ts"
-import { Outbox } from "../store/Outbox.ts"
-import { Rehearsals } from "../store/Rehearsals.ts"
-import { listedBefore } from "../store/Tags.ts"
+import { commandOf, intentFor, paymentName, type Subject } from "../rules/Subject.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { Clearance } from "../store/payments/Clearance.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { listedBefore } from "../store/payments/Tags.ts"
+import { Asks } from "../store/rules/Asks.ts"
+import { Rehearsals } from "../store/rules/Rehearsals.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { intentIdOf } from "./intentIdOf.ts"
-import { journalDecision } from "./journalDecision.ts"
+import type { Change } from "./tell.ts"
+
+/** What makes an intent the one it is. The rule's wording is no part of it, so a reload never pays an episode twice. */
+interface IntentIdentity {
+  readonly treasury: string
+  readonly rule: string
+  readonly subject: string
+  readonly episode: number | string
+}
+
+/** SHA-256 over the four parts, unambiguously joined. */
+export const intentIdOf = ({ treasury, rule, subject, episode }: IntentIdentity): IntentId =>
+  createHash("sha256")
+    .update(JSON.stringify([treasury, rule, subject, String(episode)]))
+    .digest("hex") as IntentId
+
+type AnsweredCode = Answers extends ReadonlyMap<string, infer One> ? One : never
+
+/** Which code was asked, what it was told, and what it answered: enough to ask it again. */
+const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
+  hash,
+  told: {
+    balances: seen.balances,
+    assets: Object.fromEntries(Object.entries(seen.assets).map(([symbol, { status }]) => [symbol, status])),
+    time: answer.timed ? seen.time : undefined,
+  },
+  payments: answer._tag === "Pays" ? answer.payments : [],
+  because: answer._tag === "Pays" ? answer.because : undefined,
+})
+
+/**
+ * Journals why a payment was decided, and the policy line that permits it. In the transaction that records it.
+ */
+export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy, answered?: AnsweredCode) {
+  const { fromKey, toKey, assetId } = intent.payment
+  const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
+  yield* (yield* Journal).append({
+    kind: "decision",
+    subject: intent.id,
+    body: {
+      rule: intent.rule,
+      sentence: intent.detail,
+      policy: policy.hash,
+      line: line?.line,
+      perTransfer: line?.perTransfer,
+      per24h: line?.per24h,
+      transfersPer24h: line?.transfersPer24h,
+      approval: approvalFor(line, intent.payment.amount)?.name,
+      code: answered === undefined ? undefined : codeFacts(answered),
+    },
+  })
+})
+
+/** Planned times that are looked up, at most. */
+const timesMax = 100
+
+/** What people must look at before they hand in what is let go: another life of the store may have paid it. */
+const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
+  if (subject.kind !== "payout") return ""
+  const { rule, name } = subject
+  const { treasury } = yield* EngineOptions
+  const payment = { fromKey: rule.from.publicKey }
+  let times = 0
+  for (const at of timesAfter(rule.schedule, first - 1)) {
+    if (at > last || times++ >= timesMax) break
+    const id = intentIdOf({ treasury, rule: rule.name, subject: name, episode: at / 1_000 })
+    const [listed] = yield* listedBefore({ id, command: "transfer", payment })
+    if (listed === undefined) continue
+    return `; first look at transfer ${listed.id} (${listed.status}), which another life of this store made of it`
+  }
+  const lacking = yield* (yield* Clearance).lacking(rule.from.publicKey)
+  return lacking === undefined ? "" : `; first look at the ledger: ${lacking}`
+})
 
 type Act = Extract<Decision, { _tag: "Act" }>
 
@@ -18,12 +105,7 @@ type Act = Extract<Decision, { _tag: "Act" }>
  * Stores the payments of this episode; where that one is over already, or another life of the store has paid a part of
  * it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
  */
-export const record = Effect.fnUntraced(function* (
-  look: Look,
-  decision: Act,
-  firstEpisode: number,
-  isPlanned: boolean,
-) {
+const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpisode: number, isPlanned: boolean) {
   const { treasury, mode } = yield* EngineOptions
   const outbox = yield* Outbox
   const { subject } = look
@@ -83,4 +165,50 @@ const propose = Effect.fnUntraced(function* (planned: {
   yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`
   return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
+})
+
+/** Makes a round durable: pauses, memories, payments, requests and what people are told. In its transaction. */
+export const keepRound = Effect.fn("Engine.keep")(function* ({ locks, alerts, conclusions }: Decided) {
+  const brake = yield* Brake
+  for (const { scope, reason, notice } of locks) {
+    yield* brake.pause({ scope, reason, author: "cofferer", until: undefined })
+    yield* tell(notice)
+  }
+  for (const { memory, before, notice } of alerts) {
+    yield* remember(memory, before)
+    if (notice !== undefined) yield* tell(notice)
+  }
+  return yield* Effect.forEach(conclusions, keep)
+})
+
+const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices, ...said }: Conclusion) {
+  const { look, judgement } = outcome
+  const { decision, planned } = judgement
+  const { intents, episode } =
+    decision._tag === "Act"
+      ? yield* record(look, decision, said.memory.episode, planned !== undefined)
+      : { intents: [], episode: said.memory.episode }
+  const memory = { ...said.memory, episode }
+  yield* remember(memory, before)
+  const asks = yield* Asks
+  for (const { topic, rule, subject, brief: detail, asked } of notices) {
+    if (topic === "request" && asked !== undefined) yield* asks.record({ rule, subject, detail, ...asked })
+    if (topic === "received") yield* asks.end(rule, subject, detail)
+  }
+  for (const notice of notices) {
+    const { alert, letGo } = notice
+    const more = letGo === undefined ? "" : yield* otherLifeText(look.subject, letGo)
+    yield* tell({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
+  }
+  return { memory, before, intents, notices, isBroken: look.need?._tag === "Broken" } satisfies Change
+})
+
+const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {
+  if (!isSameMemory(memory, before)) yield* (yield* RuleStates).save(memory, before)
+})
+
+const tell = Effect.fnUntraced(function* ({ over, alert }: Notice) {
+  const queue = yield* AlertQueue
+  const isNew = over === undefined ? yield* queue.raise(alert) : yield* queue.allClear(over, alert)
+  if (isNew) yield* (yield* Signals).wake("alerts")
 })

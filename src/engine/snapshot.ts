@@ -1,23 +1,48 @@
 import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
-import { reachOf } from "../rules/history.ts"
-import { isDue } from "../rules/payout.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { reachOf } from "../rules/checks/history.ts"
+import { isDue } from "../rules/kinds/payout.ts"
+import type { Policy, PolicyLine, WindowUse } from "../rules/policy/Policy.ts"
 import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
-import { Asks } from "../store/Asks.ts"
-import { Brake } from "../store/Brake.ts"
-import { ChainRules } from "../store/ChainRules.ts"
-import { Disagreement } from "../store/Disagreement.ts"
-import { type Drift, Drifts } from "../store/Drifts.ts"
-import { Epochs } from "../store/Epochs.ts"
-import { Listings } from "../store/Listings.ts"
-import { type AccountBalance, Observations } from "../store/Observations.ts"
-import { Outbox } from "../store/Outbox.ts"
+import { type Drift, Drifts } from "../store/balances/Drifts.ts"
+import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { ChainRules } from "../store/network/ChainRules.ts"
+import { Disagreement } from "../store/network/Disagreement.ts"
+import { Epochs } from "../store/network/Epochs.ts"
+import { Listings } from "../store/network/Listings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { SpendLog } from "../store/payments/SpendLog.ts"
+import { Asks } from "../store/rules/Asks.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { dayOf, signedUses } from "./signedUses.ts"
+
+const dayMillis = 86_400_000
+
+/** The time that limits count, without what is counted apart. */
+interface Day {
+  readonly since: number
+  readonly except: ReadonlySet<string>
+}
+
+/** The 24 hours before now by the ledger's clock (Unix milliseconds both), which runs behind ours. */
+export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: number, blockTime: number): Day => {
+  // Rules add what they find reserved: one that waits for another signature would count twice.
+  const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
+  return { since: Math.min(now, blockTime) - dayMillis, except: new Set(reserved) }
+}
+
+/** What was signed within the day under each line of the policy. */
+export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day) {
+  const spends = yield* SpendLog
+  const windows = new Map<number, WindowUse>()
+  for (const line of policy.lines) windows.set(line.line, yield* spends.used({ ...line, ...day }))
+  return { signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 } }
+})
 
 const unchecked = "the balances are not yet compared with the gateway's own since the start"
 

@@ -2,9 +2,14 @@ import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
-import { type Page, pageOf } from "./schema/Paging.ts"
-import { type ObservedTransfer, TransferAnswer, TransfersAnswer } from "./schema/Transfers.ts"
-import { WithdrawalAnswer, WithdrawalsAnswer } from "./schema/Withdrawals.ts"
+import { type Page, pageOf } from "./schema/Numbers.ts"
+import {
+  type ObservedTransfer,
+  TransferAnswer,
+  TransfersAnswer,
+  WithdrawalAnswer,
+  WithdrawalsAnswer,
+} from "./schema/Transfers.ts"
 import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages, walkPagesMax } from "./walkPages.ts"
 

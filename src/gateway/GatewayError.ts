@@ -1,5 +1,19 @@
-import { Schema } from "effect"
-import { escapeText } from "./escapeText.ts"
+import { Effect, Schema } from "effect"
+import { visible } from "../domain/text.ts"
+
+/** Longest text of a gateway that is kept, in UTF-16 code units. */
+export const textLengthMax = 256
+
+/**
+ * A gateway's words in a form that is safe in logs, messages and the store: unsafe characters written as \u{…}, at most
+ * 256 characters. The input may have any length.
+ */
+export const escapeText = (text: string): string => {
+  // The cut comes first as well: escaping megabytes to keep 256 characters would block the loop.
+  const escaped = visible(text.slice(0, textLengthMax + 1))
+  if (escaped.length <= textLengthMax) return escaped
+  return `${escaped.slice(0, textLengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`
+}
 
 const detail = Schema.String
 const retryAfterMillis = Schema.optionalKey(Schema.Finite)
@@ -103,3 +117,9 @@ export const otherChain = (gateway: string, named: string, ours: string): Gatewa
   const detail = `on chain ${chainId}, this treasury on ${ours}`
   return new GatewayError({ gateway, operation: "height", reason: { _tag: "OtherChain", detail, chainId } })
 }
+
+/** Logs that a question got no usable answer. That no head fits is told in one place, and pages where it lasts. */
+export const warnOf = (what: string, error: GatewayError, fields: Readonly<Record<string, string>> = {}) =>
+  error.reason._tag === "Doubted"
+    ? Effect.logDebug(what, { reason: error.message })
+    : Effect.logWarning(what, { reason: error.message, ...fields })

@@ -2,10 +2,9 @@ import { Context, Effect } from "effect"
 import type { Asset } from "../domain/Asset.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
-import { type AccountBalance, AccountsAnswer } from "./schema/Accounts.ts"
 import { AssetsAnswer } from "./schema/Assets.ts"
-import { BalanceChangesAnswer } from "./schema/BalanceChanges.ts"
-import { type Page, pageOf } from "./schema/Paging.ts"
+import { AccountsAnswer, BalanceChangesAnswer, type ReportedBalance } from "./schema/BalanceChanges.ts"
+import { type Page, pageOf } from "./schema/Numbers.ts"
 import type { Transport } from "./Transport.ts"
 
 /** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
@@ -53,7 +52,7 @@ export class GatewayReader extends Context.Service<
     /** All assets of every status, ordered by id. */
     readonly assets: (query: AssetsQuery) => Effect.Effect<Page<Asset>, GatewayError>
     /** Balances now. */
-    readonly accounts: (query: AccountsQuery) => Effect.Effect<Page<AccountBalance>, GatewayError>
+    readonly accounts: (query: AccountsQuery) => Effect.Effect<Page<ReportedBalance>, GatewayError>
   }
 >()("cofferer/gateway/GatewayReader") {
   static readonly make = (transport: Transport["Service"]): GatewayReader["Service"] =>

@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
-import { majorityOf, quorumTip } from "../domain/quorum.ts"
+import { majorityOf, quorumTip } from "../domain/chain.ts"
+import { aheadMillisOf, noteBlock, type TimedBlock } from "../rules/checks/wrongClock.ts"
 import type { HeadKnown, NamedBlock } from "../rules/saneHead.ts"
-import { aheadMillisOf, noteBlock, type TimedBlock } from "../rules/wrongClock.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
-import { escapeText } from "./escapeText.ts"
+import { escapeText } from "./GatewayError.ts"
 import type { Pace } from "./Limiter.ts"
 
 const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const

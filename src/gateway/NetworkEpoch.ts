@@ -1,6 +1,6 @@
 import { Context, Effect } from "effect"
 import type { GatewayError } from "./GatewayError.ts"
-import { type Epoch, EpochAnswer, SpamAnswer, StatisticsAnswer } from "./schema/Epoch.ts"
+import { type Epoch, EpochAnswer, SpamAnswer, StatisticsAnswer } from "./schema/ChainHead.ts"
 import type { Transport } from "./Transport.ts"
 
 /** What the network counted of one key in an epoch. */

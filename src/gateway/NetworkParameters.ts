@@ -1,8 +1,8 @@
 import { Context, Effect } from "effect"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
-import { pageOf } from "./schema/Paging.ts"
-import { ParametersAnswer } from "./schema/Parameters.ts"
+import { ParametersAnswer } from "./schema/ChainHead.ts"
+import { pageOf } from "./schema/Numbers.ts"
 import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages } from "./walkPages.ts"
 

@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
-import { quorumTip } from "../domain/quorum.ts"
+import { quorumTip } from "../domain/chain.ts"
 import type { TransferListing } from "./Confirmation.ts"
 import type { Told } from "./Gateways.ts"
 import type { LedgerDebits, SendCounts } from "./LedgerHistory.ts"

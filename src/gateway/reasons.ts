@@ -1,9 +1,8 @@
 import { Exit, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
-import { escapeText, textLengthMax } from "./escapeText.ts"
-import type { GatewayReason } from "./GatewayError.ts"
-import { StatusBody } from "./schema/Status.ts"
+import { escapeText, type GatewayReason, textLengthMax } from "./GatewayError.ts"
+import { StatusBody } from "./schema/ChainHead.ts"
 
 /** Errors that can only come before the first byte of a request is written. */
 const beforeSending = new Set([

@@ -10,7 +10,7 @@ import type { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { type EpochCount, NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
-import type { Epoch } from "./schema/Epoch.ts"
+import type { Epoch } from "./schema/ChainHead.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
-import type { Page } from "./schema/Paging.ts"
+import type { GatewayReader } from "./GatewayReader.ts"
+import type { Page } from "./schema/Numbers.ts"
 
 /** Rows asked for at once, and how many pages one walk may take: a gateway decides neither. */
 export const pageSize = 1000
@@ -51,3 +52,9 @@ export const walkPages = <A>(
 /** The lower of two marks; undefined where one is: then nothing is known. */
 export const lowerMark = (a: BlockMark | undefined, b: BlockMark | undefined): BlockMark | undefined =>
   a === undefined || b === undefined ? undefined : a.height <= b.height ? a : b
+
+/** The whole listing of assets, oldest id first: their cursors are exact. */
+export const walkAssets = (reader: Pick<GatewayReader["Service"], "assets">) =>
+  walkPages((after) =>
+    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
+  )

@@ -1,8 +1,8 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { visible } from "../domain/visible.ts"
-import { say } from "../telemetry/say.ts"
+import { visible } from "../domain/text.ts"
+import { say } from "../telemetry/Logging.ts"
 
 /** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
 export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError", {

@@ -1,30 +1,129 @@
 import { Clock, Effect, Ref } from "effect"
+import { general } from "../domain/AccountType.ts"
+import { formatAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
+import { hasElapsed } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
-import { Disagreement } from "../store/Disagreement.ts"
-import { Observations, type Watermark } from "../store/Observations.ts"
-import { Outbox } from "../store/Outbox.ts"
-import { RuleStates } from "../store/RuleStates.ts"
-import { Settings } from "../store/Settings.ts"
-import { Signals } from "../store/Signals.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
+import { type Level, levelsOf, type Party, type PinnedAsset, type Rule } from "../rules/Rule.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { type AccountBalance, Observations, type Watermark } from "../store/balances/Observations.ts"
+import type { Change } from "../store/balances/storeRows.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Disagreement } from "../store/network/Disagreement.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { say } from "../telemetry/Logging.ts"
 import { agreedRows } from "./agreedRows.ts"
-import { aligned, type WindowAnswer } from "./askWindow.ts"
+import {
+  aligned,
+  nextLargeFor,
+  nextSpan,
+  type Pace,
+  type Paces,
+  paceOf,
+  pageRowsMax,
+  type WindowAnswer,
+} from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
-import { beginAnew } from "./beginAnew.ts"
-import { bridgeGap } from "./bridgeGap.ts"
-import { explainAnswer } from "./explainAnswer.ts"
-import { reachNanos } from "./historyBegins.ts"
-import { isNear } from "./isNear.ts"
-import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
-import { pruneHourly } from "./pruneHourly.ts"
-import { readBaseTogether } from "./readBase.ts"
-import { readByCursor } from "./readByCursor.ts"
-import { readWindow } from "./readWindow.ts"
-import { tellChanges } from "./tellChanges.ts"
+import { beginAnew, bridgeGap } from "./bridgeGap.ts"
+import { explainAnswer, reachNanos, readBaseTogether } from "./readBase.ts"
+import { readByCursor, readWindow } from "./readWindow.ts"
+
+/** A balance is near a level that is off by at most a tenth of it: its next change may reach it. */
+const nearParts = 10n
+
+/** Whether an account is near a level of one of the rules: such a level is worth a look each second. */
+export const isNear = (rules: ReadonlyArray<Rule>, accounts: ReadonlyArray<AccountBalance>): boolean => {
+  const levels = rules.flatMap(levelsOf)
+  return levels.length > 0 && accounts.some((account) => levels.some((level) => isNearTo(level, account)))
+}
+
+const isNearTo = ({ party, asset, trigger }: Level, account: AccountBalance): boolean => {
+  if (account.party !== party.publicKey || account.asset !== asset.id) return false
+  if (account.type !== "ACCOUNT_TYPE_GENERAL") return false
+  const gap = account.balance > trigger ? account.balance - trigger : trigger - account.balance
+  return gap * nearParts <= trigger
+}
+
+const pruneMillis = 3_600_000
+
+/** How long history is kept, and how far clock and newest block may be apart. */
+interface Keeping {
+  readonly keepMillis: number
+  readonly maxAgeMillis: number
+}
+
+/**
+ * Forgets what is older than is kept: balance rows, decisions and delivered alerts. Once an hour, by the store's own
+ * clock, so that a restart storm does not repeat it; never while clock and newest block are apart, since a clock that
+ * is ahead by more than is kept would forget everything.
+ */
+export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, maxAgeMillis }: Keeping) {
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const prunedAt = yield* settings.get("prunedAt")
+  if (!hasElapsed(Number(prunedAt ?? 0), now, pruneMillis)) return
+  const observations = yield* Observations
+  const watermark = yield* observations.watermark
+  const newest = watermark && Number(watermark.timestamp / 1_000_000n)
+  if (newest === undefined || clockGap(now, newest, maxAgeMillis) !== undefined) return
+  const before = Math.min(now, newest) - keepMillis
+  yield* observations.prune(BigInt(before) * 1_000_000n)
+  yield* (yield* RuleStates).prune(before)
+  // A new store has told nobody anything yet.
+  if (prunedAt !== undefined) yield* (yield* AlertQueue).prune(before)
+  yield* settings.set("prunedAt", String(now))
+})
+
+/** Balances told of one reading, one line each. Of thousands a second nobody reads a line, and writing them costs. */
+const toldMax = 20
+
+/** What one reading covers: block times from the watermark's on, up to a height; heights are 0 where none is told. */
+interface BlocksRead {
+  readonly after: { readonly timestamp: bigint; readonly height: bigint }
+  readonly upTo: bigint
+}
+
+/**
+ * The block in which a row came about. A row bears a time alone: where several blocks were read at once, it is one of
+ * these; "" where no heights are told.
+ */
+const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string => {
+  if (upTo === 0n) return ""
+  if (after.height === 0n || timestamp < after.timestamp) return `block ${upTo} or before`
+  const first = after.height + 1n
+  return first >= upTo ? `block ${upTo}` : `block ${first} to ${upTo}`
+}
+
+/** Tells people of balances that changed: the free ones of watched parties, in assets that the file names. */
+export const tellChanges = Effect.fnUntraced(function* (
+  treasury: { readonly parties: ReadonlyMap<string, Party>; readonly assets: ReadonlyMap<string, PinnedAsset> },
+  changes: ReadonlyArray<Change>,
+  read: BlocksRead,
+) {
+  const parties = new Map([...treasury.parties.values()].map((party) => [party.publicKey as string, party.name]))
+  const assets = new Map([...treasury.assets.values()].map((asset) => [asset.id, asset]))
+  let told = 0
+  for (const { before, row } of changes) {
+    const asset = assets.get(row.asset)
+    const subject = parties.get(row.party)
+    if (subject === undefined || asset === undefined || before === undefined || row.type !== general) continue
+    if (++told > toldMax) continue
+    const say0 = (units: bigint) => formatAmount(units, asset.decimals)
+    const step = row.balance - before
+    const change = `${step > 0n ? "+" : ""}${say0(step)}`
+    const block = blockOf(row.timestamp, read)
+    const detail = `${block.padEnd(10)} ${say0(row.balance)} ${asset.symbol}   ${change}`.trimStart()
+    yield* say("balance", { subject, detail, asset: asset.symbol, balance: say0(row.balance) })
+  }
+  if (told > toldMax) yield* say("balance", { detail: `${told - toldMax} more balances changed` })
+})
 
 /**
  * How far a reading goes back behind what is known where no answer names its block: nothing else tells rows that a

@@ -1,9 +1,223 @@
-import { Effect } from "effect"
-import { Gateways } from "../gateway/Gateways.ts"
+import { Clock, Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { AccountKey } from "../domain/Balance.ts"
+import { shellWord } from "../domain/text.ts"
+import { type Gateway, Gateways } from "../gateway/Gateways.ts"
+import { Health } from "../gateway/Health.ts"
+import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
+import { walkPages } from "../gateway/walkPages.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
-import { Comparisons } from "../store/Comparisons.ts"
-import { type Compared, nothingCompared } from "./Compared.ts"
-import type { AccountListing } from "./listAccounts.ts"
+import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Comparisons } from "../store/balances/Comparisons.ts"
+import { accountName, type Difference, type Drift, Drifts } from "../store/balances/Drifts.ts"
+import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { say } from "../telemetry/Logging.ts"
+import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
+
+/** Balances as the gateway itself tells them. */
+export interface AccountListing {
+  /** By `accountName`. */
+  readonly accounts: ReadonlyMap<string, AccountKey & { readonly balance: bigint }>
+  /** Holds every row before this block time, and may hold later ones. Unix nanoseconds. */
+  readonly since: bigint
+}
+
+type ListedAccounts =
+  | { readonly _tag: "Listed"; readonly listing: AccountListing }
+  /** It came to no end, told one account twice, or names a block of the future. */
+  | { readonly _tag: "Unusable"; readonly detail: string }
+  /** The gateway has no such operation. */
+  | { readonly _tag: "Unsupported" }
+
+/** The largest page that networks give: one page is one moment. */
+const pageRows = 5_000
+
+/** All accounts of the parties with their balances. A gateway without block headers is believed to be settled late. */
+export const listAccounts = Effect.fn("Reconciliation.list")(function* (
+  reader: Reader,
+  parties: ReadonlyArray<string>,
+) {
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const walk = yield* walkPages((after) =>
+    reader.accounts({ partyIds: parties, first: pageRows, ...(after === undefined ? {} : { after }) }),
+  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (walk === undefined) return { _tag: "Unsupported" } satisfies ListedAccounts
+  const unusable = (detail: string): ListedAccounts => ({ _tag: "Unusable", detail })
+  if (!walk.complete) return unusable("the listing of accounts does not end")
+  if (isAhead(walk.mark, now)) return unusable("the gateway is ahead of our clock")
+  const watched = isWatched(parties)
+  const accounts = new Map<string, ReportedBalance>()
+  for (const row of walk.rows) {
+    if (!watched({ ...row, timestamp: 0n })) continue
+    const name = accountName(row)
+    if (accounts.has(name)) return unusable("the listing tells one account twice")
+    accounts.set(name, row)
+  }
+  const since = walk.mark?.timestamp ?? now - settleNanos
+  return { _tag: "Listed", listing: { accounts, since } } satisfies ListedAccounts
+})
+
+/** Which gateways' balances our rows were held against in this comparison, and how that went. */
+interface Compared {
+  /** Whose listing is looked at now. */
+  asked: string | undefined
+  readonly agreeing: Set<string>
+  readonly differing: Set<string>
+  /** Gave no listing that can be compared: they count for neither side. */
+  readonly silent: Set<string>
+}
+
+export const nothingCompared = (): Compared => ({
+  asked: undefined,
+  agreeing: new Set(),
+  differing: new Set(),
+  silent: new Set(),
+})
+
+/** The gateway to ask next: one that was not asked yet, the best of them first. Undefined where none is left. */
+export const nextToCompare = Effect.fnUntraced(function* (compared: Compared) {
+  const { all } = yield* Gateways
+  const [only, ...others] = all
+  const next = others.length === 0 ? only : yield* bestUnasked(compared, all)
+  compared.asked = next?.name
+  return next
+})
+
+const bestUnasked = Effect.fnUntraced(function* (
+  { agreeing, differing, silent }: Compared,
+  all: ReadonlyArray<Gateway>,
+) {
+  const health = yield* Health
+  const unheard = new Set((yield* health.all).filter(({ state }) => state === "quarantined").map(({ name }) => name))
+  const isLeft = (name: string) => ![unheard, agreeing, differing, silent].some((names) => names.has(name))
+  const name = (yield* health.ranked).find(isLeft)
+  return all.find((gateway) => gateway.name === name)
+})
+
+/** What was compared so far means. */
+type Judged =
+  /** A quorum shows the balances that our rows say. */
+  | "agreed"
+  /** So many differ that our rows are in doubt. */
+  | "drift"
+  /** Another must be asked. */
+  | "more"
+
+export const judged = (
+  { agreeing, differing }: Compared,
+  { gateways, quorum }: { readonly gateways: number; readonly quorum: number },
+): Judged =>
+  agreeing.size >= quorum ? "agreed" : differing.size > 0 && gateways - differing.size < quorum ? "drift" : "more"
+
+/** Takes one more comparison in. Who differs from what a quorum shows is quarantined. */
+export const judgeCompared = Effect.fnUntraced(function* (compared: Compared, differs: boolean) {
+  const { all, quorum } = yield* Gateways
+  const { asked, agreeing, differing } = compared
+  if (asked !== undefined) (differs ? differing : agreeing).add(asked)
+  const verdict = judged(compared, { gateways: all.length, quorum })
+  if (verdict === "agreed") {
+    const health = yield* Health
+    const others = [...agreeing].join(" and ")
+    for (const name of differing) yield* health.quarantine(name, `its balances are not those of ${others}`)
+  }
+  return verdict
+})
+
+/** What the treasury calls its parties and assets. */
+interface Names {
+  readonly parties: ReadonlyMap<string, Party>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+}
+
+const partyName = ({ parties }: Names, key: string) =>
+  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name
+
+const symbolOf = ({ assets }: Names, asset: string) => [...assets.values()].find(({ id }) => id === asset)?.symbol
+
+/** "hot/USDT", with the kind of account where it is no general one. */
+export const subjectOf = (names: Names, { party, asset, type }: Difference): string => {
+  const name = partyName(names, party) ?? party.slice(0, 8)
+  const symbol = symbolOf(names, asset) ?? asset.slice(0, 8)
+  const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
+  return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
+}
+
+const wordsOf = ({ assets }: Names, { asset, stored, reported }: Difference): string => {
+  const decimals = [...assets.values()].find(({ id }) => id === asset)?.decimals ?? 0
+  return `mismatch: our history ${formatAmount(stored, decimals)}, gateway ${formatAmount(reported, decimals)}`
+}
+
+/** What ends a mismatch that does not end by itself. A gateway may name an asset as it likes. */
+const remedyOf = (names: Names, { party, asset }: Difference): string => {
+  const named = [partyName(names, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
+  return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
+}
+
+const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => ({
+  dedup: `drift/${drift.seq}${isOver ? "/over" : ""}`,
+  severity: isOver ? "info" : "ticket",
+  kind: "drift",
+  subject: subjectOf(names, drift),
+  detail: isOver
+    ? "rows and balance agree again"
+    : `${wordsOf(names, drift)}; rules on it hold until two comparisons agree; run "${remedyOf(names, drift)}" to read its history anew`,
+  fields: { stored: String(drift.stored), reported: String(drift.reported) },
+  ...(isOver ? { resolves: [`drift/${drift.seq}`] } : {}),
+})
+
+/** Accounts of a listing beside our rows. */
+interface Differences {
+  /** Names of accounts of which both tell the same. */
+  readonly agreeing: ReadonlySet<string>
+  readonly differing: ReadonlyArray<Difference>
+  /** Moved meanwhile: nothing can be said of them without their balances before. */
+  readonly moving: ReadonlyArray<AccountKey>
+}
+
+/**
+ * Compares a listing with the newest rows of accounts, and for those that moved with all rows from `listing.since` on
+ * and the balances before it, where they are known. Our rows must be complete beyond that time: a listing made while
+ * a block came may show any balance that the account had since.
+ */
+const compareAccounts = (
+  listing: AccountListing,
+  latest: ReadonlyArray<AccountBalance>,
+  rowsSince: ReadonlyArray<AccountBalance>,
+  before: ReadonlyMap<string, bigint> = new Map(),
+): Differences => {
+  const later = new Map<string, Array<bigint>>()
+  for (const row of rowsSince) {
+    const name = accountName(row)
+    const known = later.get(name)
+    if (known === undefined) later.set(name, [row.balance])
+    else known.push(row.balance)
+  }
+  const agreeing = new Set<string>()
+  const differing: Array<Difference> = []
+  const moving: Array<AccountKey> = []
+  const judge = (key: AccountKey, stored: AccountBalance | undefined, reported: bigint) => {
+    const name = accountName(key)
+    const balance = stored?.balance ?? 0n
+    const isMoved = stored !== undefined && stored.timestamp >= listing.since
+    const first = isMoved ? before.get(name) : balance
+    if (first === reported || later.get(name)?.includes(reported) === true) agreeing.add(name)
+    else if (first === undefined) moving.push(key)
+    else {
+      const { party, asset, market, type } = key
+      differing.push({ party, asset, market, type, stored: balance, reported })
+    }
+  }
+  const known = new Set<string>()
+  for (const account of latest) {
+    const name = accountName(account)
+    known.add(name)
+    judge(account, account, listing.accounts.get(name)?.balance ?? 0n)
+  }
+  for (const [name, account] of listing.accounts) if (!known.has(name)) judge(account, undefined, account.balance)
+  return { agreeing, differing, moving }
+}
 
 export interface ReconciliationOptions {
   readonly parties: ReadonlyMap<string, Party>
@@ -63,4 +277,70 @@ export const skip = Effect.fnUntraced(function* (memory: Comparison, now: number
 export const give = Effect.fnUntraced(function* (memory: Comparison, now: number) {
   yield* skip(memory, now, "the rows do not reach the block of the gateway's listing")
   memory.before = undefined
+})
+
+/** While something differs it is compared this often at least. */
+const driftMillisMax = 30_000
+
+/** The end of a comparison: what it says becomes durable together with who is to hear of it. */
+export const endComparison = Effect.fnUntraced(function* (
+  options: ReconciliationOptions,
+  memory: Comparison,
+  seen: Parameters<Drifts["Service"]["note"]>[0],
+) {
+  const drifts = yield* Drifts
+  const alerts = yield* AlertQueue
+  const database = yield* Database
+  const signals = yield* Signals
+  const { begun, ended } = yield* database.atomically(
+    Effect.gen(function* () {
+      const changed = yield* drifts.note(seen)
+      for (const drift of changed.begun) yield* alerts.raise(alertOf(options, drift, false))
+      for (const drift of changed.ended) yield* alerts.raise(alertOf(options, drift, true))
+      return changed
+    }),
+  )
+  for (const drift of begun)
+    yield* say("drift", { subject: subjectOf(options, drift), detail: wordsOf(options, drift) })
+  for (const drift of ended) yield* say("drift", { subject: subjectOf(options, drift), detail: "is over" })
+  yield* (yield* Comparisons).ended
+  yield* drifts.check
+  yield* signals.wake("engine")
+  if (begun.length + ended.length > 0) yield* signals.wake("alerts")
+  memory.before = undefined
+  memory.listing = undefined
+  memory.compared = nothingCompared()
+  memory.count++
+  const isCalm = (yield* drifts.all).length === 0
+  const wait = isCalm ? options.reconcileMillis : Math.min(driftMillisMax, options.reconcileMillis)
+  memory.dueAt = (yield* Clock.currentTimeMillis) + wait
+})
+
+/** Rows since a listing that are held in memory to compare it; one that is older is made anew. */
+const rowsMax = 100_000
+/** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
+const movingMax = 200
+
+/** Compares a listing with the rows as they are now; undefined where the rows since are too many. */
+export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, listing: AccountListing) {
+  const observations = yield* Observations
+  const parties = new Set<string>(keysOf(options))
+  const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
+  const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
+  const drifts = yield* Drifts
+  const rows = yield* drifts.rowsBetween(listing.since, end + 1n, rowsMax)
+  if (rows === undefined) return undefined
+  const named = new Set([...accounts.map(accountName), ...listing.accounts.keys()])
+  const unnamed = (yield* drifts.all).map(accountName).filter((name) => !named.has(name))
+  const looked = (comparison: Differences): Differences =>
+    // An account that neither side tells of any more is one that a lie had named.
+    unnamed.length === 0 ? comparison : { ...comparison, agreeing: new Set([...comparison.agreeing, ...unnamed]) }
+  const first = compareAccounts(listing, accounts, rows)
+  if (first.moving.length === 0) return looked(first)
+  const before = new Map<string, bigint>()
+  for (const account of first.moving.slice(0, movingMax)) {
+    const balance = yield* drifts.balanceBefore(account, listing.since)
+    if (balance !== undefined) before.set(accountName(account), balance)
+  }
+  return looked(compareAccounts(listing, accounts, rows, before))
 })

@@ -1,25 +1,28 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { Comparisons } from "../store/Comparisons.ts"
-import { accountName, Drifts } from "../store/Drifts.ts"
-import { Observations } from "../store/Observations.ts"
-import { Signals } from "../store/Signals.ts"
+import { Comparisons } from "../store/balances/Comparisons.ts"
+import { accountName, Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { judgeCompared, nextToCompare, nothingCompared } from "./Compared.ts"
 import {
+  type AccountListing,
   type Comparison,
+  compareNow,
+  endComparison,
   give,
+  judgeCompared,
   keysOf,
+  listAccounts,
   moreMillis,
   newComparison,
+  nextToCompare,
+  nothingCompared,
   type ReconciliationOptions,
   retryMillis,
   skip,
 } from "./Comparison.ts"
-import { compareNow } from "./compareNow.ts"
-import { endComparison } from "./endComparison.ts"
-import { type AccountListing, listAccounts } from "./listAccounts.ts"
 
 /** A listing whose block the rows do not reach in this time is made anew. */
 const patienceMillis = 30_000

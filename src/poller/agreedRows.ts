@@ -1,5 +1,5 @@
 import type { BalanceChange } from "../domain/Balance.ts"
-import { quorumTip } from "../domain/quorum.ts"
+import { quorumTip } from "../domain/chain.ts"
 import type { WindowAnswer } from "./askWindow.ts"
 
 /** What one gateway gave for the window that all were asked for. */

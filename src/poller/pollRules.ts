@@ -1,15 +1,53 @@
 import { Clock, Effect, Result } from "effect"
-import { hasElapsed } from "../domain/hasElapsed.ts"
+import { hasElapsed, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
-import type { GatewayError } from "../gateway/GatewayError.ts"
+import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
 import { NetworkEpoch } from "../gateway/NetworkEpoch.ts"
-import { warnOf } from "../gateway/warnOf.ts"
+import { NetworkParameters } from "../gateway/NetworkParameters.ts"
 import type { Party } from "../rules/Rule.ts"
-import { AcceptedHead } from "../store/AcceptedHead.ts"
-import { ChainRules } from "../store/ChainRules.ts"
-import { Epochs, type KnownEpoch } from "../store/Epochs.ts"
-import { Settings } from "../store/Settings.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { Database } from "../store/database/Database.ts"
+import { Settings } from "../store/database/Settings.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { ChainRules } from "../store/network/ChainRules.ts"
+import { Epochs, type KnownEpoch } from "../store/network/Epochs.ts"
+import { Listings } from "../store/network/Listings.ts"
+
+/** Governance changes parameters with days of notice. */
+const parametersMillis = 60_000
+
+/**
+ * Reads the network's parameters where the gateway has them: fees and minimums are judged by them. Those of before are
+ * forgotten where it has none: who told them may have been wrong.
+ */
+export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
+  const parameters = yield* NetworkParameters
+  const listings = yield* Listings
+  const settings = yield* Settings
+  const database = yield* Database
+  const now = yield* Clock.currentTimeMillis
+  const last = Number((yield* settings.get(parametersReadKey)) ?? 0)
+  if (!hasElapsed(last, now, parametersMillis)) return
+  const values = yield* parameters.parameters.pipe(
+    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+  )
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
+      if (values !== undefined || isTakenBack) yield* listings.saveParameters(values ?? new Map())
+      yield* settings.set(parametersServedKey, values === undefined ? "no" : "yes")
+      // The answer that took them back may be the wrong one: the next call asks again.
+      if (!isTakenBack) yield* settings.set(parametersReadKey, String(now))
+    }),
+  )
+})
+
+/** The same, where nobody waits for it: what cannot be read stays as it was, and says how old it is. */
+export const readParameters = pollParameters().pipe(
+  Effect.catchTag("GatewayError", (error) =>
+    Effect.logWarning("the network's parameters could not be read", { reason: error.message }),
+  ),
+)
 
 /** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
 const lookMillis = 60_000

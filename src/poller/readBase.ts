@@ -1,9 +1,12 @@
 import { Effect } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
-import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { type AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
-import { blockNanos, isAhead, isWatched, type Reader, settledAt } from "./askWindow.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { accountName } from "../store/balances/Drifts.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
 
 /** Balances as they are, and from where on history tells the rest. */
 export interface Base {
@@ -63,7 +66,110 @@ const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyA
   return { openings, until, height: mark === undefined ? 0n : mark.height - 1n } satisfies Base
 })
 
-export const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint }, now: bigint) => {
+const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint }, now: bigint) => {
   const seconds = String((mark.timestamp - now) / 1_000_000_000n)
   return Effect.logWarning("the gateway is ahead of our clock", { height: String(mark.height), seconds })
 }
+
+/** How far one question may reach: networks refuse ranges beyond 365 days. */
+export const reachNanos = 364n * 86_400_000_000_000n
+
+interface HistoryQuery {
+  /** Asked for where the gateway tells nothing of everybody. */
+  readonly parties: ReadonlyArray<string>
+  readonly at: bigint
+}
+
+/**
+ * Whether the gateway still has rows of before a time, or says nothing about it. Networks forget whole days, the oldest
+ * first, and answer a window of which they forgot rows as if none had been there: so a row from before proves that
+ * nothing after it is missing, and silence about everybody's rows, told twice, that something may be.
+ */
+export const reachesBehind = Effect.fnUntraced(function* (reader: Reader, { parties, at }: HistoryQuery) {
+  const from = at > reachNanos ? at - reachNanos : 0n
+  for (let asked = 0; asked < 2; asked++) {
+    const { rows, mark } = yield* ask(reader, parties, { startTimestamp: from, endTimestamp: at, newestFirst: true })
+    // What is there proves it; what was not asked for comes from a gateway that knows no times.
+    if (rows.length > 0) return true
+    // A gateway that is behind us says nothing about what others have.
+    if (mark !== undefined && mark.timestamp < at) return true
+  }
+  return false
+})
+
+/** The block time of the oldest row since a time that the gateway has, of whomever; undefined where it has none. */
+export const oldestSince = Effect.fnUntraced(function* (
+  reader: Reader,
+  { parties, at, until }: HistoryQuery & { readonly until: bigint },
+) {
+  const end = until - at > reachNanos ? aligned(at + reachNanos) : until
+  const { rows } = yield* ask(reader, parties, { startTimestamp: at, endTimestamp: end, newestFirst: false })
+  return rows.map(({ node }) => node.timestamp).find((timestamp) => timestamp >= at && timestamp < end)
+})
+
+interface Range {
+  readonly startTimestamp: bigint
+  readonly endTimestamp: bigint
+  readonly newestFirst: boolean
+}
+
+const ask = (reader: Reader, parties: ReadonlyArray<string>, range: Range) => {
+  const pageOf = (filter: AccountFilter) => reader.balanceChanges({ ...filter, ...range, first: 1 })
+  return pageOf({}).pipe(Effect.catchReason("GatewayError", "Rejected", () => pageOf({ partyIds: parties })))
+}
+
+/**
+ * The newest row of a year of each of the party's accounts: where a gateway tells no balances, these are all that can
+ * be known of them. Undefined where the rows come to no end.
+ */
+export const readNewest = Effect.fnUntraced(function* (party: string, now: bigint) {
+  const reader = yield* GatewayReader
+  const query = { partyIds: [party], first: pageSize, startTimestamp: aligned(now - reachNanos) }
+  const { rows, complete, mark } = yield* walkPages((after) =>
+    reader.balanceChanges({ ...query, ...(after === undefined ? {} : { after }) }),
+  )
+  if (!complete || isAhead(mark, now)) return undefined
+  const until = mark?.timestamp ?? settledAt(now)
+  const newest = new Map<string, BalanceChange>()
+  for (const row of rows.filter(isWatched([party]))) {
+    const name = accountName(row)
+    const known = newest.get(name)
+    if (row.timestamp < until && (known === undefined || known.timestamp < row.timestamp)) newest.set(name, row)
+  }
+  return { openings: [...newest.values()], until, height: 0n } satisfies Base
+})
+
+/** Says why a window gave no rows; silent where nothing is wrong. Rows are stored up to the block time `known`. */
+export const explainAnswer = (
+  answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>,
+  { known, now }: { readonly known: bigint; readonly now: bigint },
+) => {
+  switch (answer._tag) {
+    case "Ahead":
+      return logAhead(answer.mark, now)
+    case "Unwindowed":
+      return Effect.logError("the gateway does not read by time", { remedy: "set reads: cursor for this gateway" })
+    case "Overflow":
+      return tellOverflow(answer)
+    case "Nothing":
+      return answer.mark === undefined || answer.mark.timestamp >= known
+        ? Effect.void
+        : Effect.logWarning("the gateway went backwards", { height: String(answer.mark.height) })
+  }
+}
+
+/** Rows stand still until a person does something, so people are told once. */
+const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
+  const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
+  const remedy = "name a gateway with larger pages, or watch fewer parties"
+  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail, remedy })
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `overflow/${answer.at}`,
+    severity: "ticket",
+    kind: "balances",
+    subject: "balances",
+    detail: `nothing behind ${at} can be read: ${answer.detail}; ${remedy}`,
+    fields: { at: String(answer.at) },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})

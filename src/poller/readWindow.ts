@@ -1,19 +1,92 @@
 import { Effect } from "effect"
-import type { BalanceChange } from "../domain/Balance.ts"
+import { accountTypeNumbers } from "../domain/AccountType.ts"
+import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
-import type { Page } from "../gateway/schema/Paging.ts"
+import type { AccountFilter } from "../gateway/GatewayReader.ts"
+import type { Page } from "../gateway/schema/Numbers.ts"
+import { lowerMark, walkAssets } from "../gateway/walkPages.ts"
 import {
   aligned,
   askWindow,
   blockNanos,
   isAhead,
   isWatched,
+  pageRowsMax,
   type Reader,
   settledAt,
   type WindowAnswer,
   type WindowQuery,
 } from "./askWindow.ts"
-import { readBlock } from "./readBlock.ts"
+
+type Found = { readonly rows: ReadonlyArray<BalanceChange> } | { readonly detail: string }
+
+const accountTypes = Object.keys(accountTypeNumbers).slice(1)
+
+/**
+ * Every row of the block at `query.from`, of which one page is not enough: in larger pages, then party by party, asset
+ * by asset, type by type. The parts together must hold what the page before them did, and more.
+ */
+const readBlock = (reader: Reader, query: WindowQuery, page: Page<BalanceChange>): Effect.Effect<Found, GatewayError> =>
+  inParts(reader, query, { partyIds: query.parties }, page)
+
+const inParts = Effect.fnUntraced(function* (
+  reader: Reader,
+  query: WindowQuery,
+  filter: AccountFilter,
+  first: Page<BalanceChange>,
+): Effect.fn.Return<Found, GatewayError> {
+  const larger = query.pageRows < pageRowsMax ? yield* part(reader, query, filter, pageRowsMax) : undefined
+  const whole = larger ?? first
+  if (!whole.pageInfo.hasNextPage) return asFound(query, whole)
+  const filters = yield* smaller(reader, filter)
+  if (filters === undefined) return { detail: `${wordsOf(filter)} has more rows in one block than a page holds` }
+  const rows = new Map<string, BalanceChange>()
+  for (const each of filters) {
+    // A type that this gateway's version does not know is refused, and has no rows there.
+    const page = yield* part(reader, query, each, query.pageRows)
+    if (page === undefined) continue
+    const found = page.pageInfo.hasNextPage ? yield* inParts(reader, query, each, page) : asFound(query, page)
+    if ("detail" in found) return found
+    for (const row of found.rows) rows.set(keyOf(row), row)
+  }
+  const seen = whole.rows.map(({ node }) => node).filter(isWatched(query.parties))
+  const isShort = seen.length === whole.rows.length && rows.size <= seen.length
+  if (isShort || seen.some((row) => !rows.has(keyOf(row)))) {
+    return { detail: `${wordsOf(filter)} has more rows in one block than its parts show` }
+  }
+  return { rows: [...rows.values()] }
+})
+
+/** Undefined where the gateway refuses the question. */
+const part = (reader: Reader, query: WindowQuery, filter: AccountFilter, rows: number) =>
+  askWindow(reader, filter, { from: query.from, end: query.from + blockNanos, rows }).pipe(
+    Effect.catchReason("GatewayError", "Rejected", () => Effect.undefined),
+    Effect.catchReason("GatewayError", "TooLarge", () => Effect.undefined),
+  )
+
+/** A part that a gateway answered which is behind the block proves nothing. */
+const asFound = ({ from, parties }: WindowQuery, { rows, mark }: Page<BalanceChange>): Found =>
+  mark !== undefined && mark.timestamp < from + blockNanos
+    ? { detail: "the gateway went backwards while one block was read" }
+    : { rows: rows.map(({ node }) => node).filter(isWatched(parties)) }
+
+/** The same rows in smaller parts: by party, then by asset, then by type; undefined where there are none smaller. */
+const smaller = Effect.fnUntraced(function* (reader: Reader, filter: AccountFilter) {
+  if ((filter.partyIds?.length ?? 0) > 1) return filter.partyIds!.map((party) => ({ ...filter, partyIds: [party] }))
+  if (filter.assetId === undefined) {
+    const { rows, complete } = yield* walkAssets(reader)
+    return complete ? rows.map(({ id }) => ({ ...filter, assetId: id })) : undefined
+  }
+  if (filter.accountTypes === undefined) return accountTypes.map((type) => ({ ...filter, accountTypes: [type] }))
+  return undefined
+})
+
+const wordsOf = ({ partyIds, assetId, accountTypes: types }: AccountFilter): string => {
+  const party = partyIds?.length === 1 ? `party ${partyIds[0]!.slice(0, 8)}` : "all that is watched"
+  return [party, ...(assetId === undefined ? [] : [`asset ${assetId.slice(0, 8)}`]), ...(types ?? [])].join(", ")
+}
+
+const keyOf = (row: BalanceChange): string => `${row.asset}|${row.party}|${row.market}|${row.type}`
 
 /** More than the halvings of a whole year into microseconds. */
 const cutsMax = 64
@@ -89,3 +162,67 @@ const narrower = (page: Page<BalanceChange>, from: bigint, until: bigint, guess:
   const half = from + aligned((until - from) / 2n)
   return half > from ? half : from + blockNanos
 }
+
+/** Bounds one reading: a gateway decides nothing about our memory. */
+const pagesMax = 200
+const cursorLengthMax = 1_024
+
+interface Walked {
+  readonly rows: ReadonlyArray<BalanceChange>
+  readonly pages: number
+  readonly mark: BlockMark | undefined
+  /** False where it did not come back to where reading is to begin. */
+  readonly arrived: boolean
+}
+
+/**
+ * Reads what is newer than `from`, newest first from the first page, which needs no cursor, until a page reaches behind
+ * `from`. Cursors of real networks lose rows where one page ends, so a reading of several pages is made twice with
+ * pages of different sizes, whose ends lie elsewhere: what one of them loses, the other has.
+ */
+export const readByCursor = Effect.fnUntraced(function* (reader: Reader, query: Omit<WindowQuery, "end">) {
+  const { from, pageRows, now } = query
+  const once = yield* walkBack(reader, query, pageRows)
+  const twice =
+    once.pages === 1 ? once : yield* walkBack(reader, query, Math.max(1, pageRows - Math.ceil(pageRows / 7)))
+  const mark = once === twice ? once.mark : lowerMark(once.mark, twice.mark)
+  if (mark !== undefined && isAhead(mark, now)) return { _tag: "Ahead", mark } as const
+  const until = mark?.timestamp ?? settledAt(now)
+  if (until <= from) return { _tag: "Nothing", mark } as const
+  if (!once.arrived || !twice.arrived)
+    return { _tag: "Overflow", at: from, detail: "cursors do not lead back" } as const
+  const rows = new Map<string, BalanceChange>()
+  for (const row of [...once.rows, ...twice.rows]) {
+    // The balance is of the key: a gateway that contradicts itself is noticed where rows are stored.
+    const key = `${row.timestamp}|${row.asset}|${row.party}|${row.market}|${row.type}|${row.balance}`
+    if (row.timestamp >= from && row.timestamp < until) rows.set(key, row)
+  }
+  const height = mark === undefined ? 0n : mark.height - 1n
+  return { _tag: "Rows", rows: [...rows.values()], until, height, more: false, cut: "no", mark } as const
+}) satisfies (reader: Reader, query: Omit<WindowQuery, "end">) => Effect.Effect<WindowAnswer, GatewayError>
+
+const walkBack = Effect.fnUntraced(function* (reader: Reader, query: Omit<WindowQuery, "end">, pageRows: number) {
+  const rows: Array<BalanceChange> = []
+  const seen = new Set<string>()
+  const wanted = isWatched(query.parties)
+  let mark: BlockMark | undefined
+  let after: string | undefined
+  for (let pages = 1; pages <= pagesMax; pages++) {
+    const page = yield* reader.balanceChanges({
+      partyIds: query.parties,
+      first: pageRows,
+      newestFirst: true,
+      startTimestamp: query.from,
+      ...(after === undefined ? {} : { after }),
+    })
+    mark = pages === 1 ? page.mark : lowerMark(mark, page.mark)
+    for (const { node } of page.rows) if (wanted(node)) rows.push(node)
+    const behind = page.rows.some(({ node }) => node.timestamp < query.from)
+    if (behind || !page.pageInfo.hasNextPage) return { rows, pages, mark, arrived: true }
+    after = page.pageInfo.endCursor
+    const leadsOn = after !== "" && after.length <= cursorLengthMax && !seen.has(after) && page.rows.length > 0
+    if (!leadsOn) return { rows, pages, mark, arrived: false }
+    seen.add(after)
+  }
+  return { rows, pages: pagesMax, mark, arrived: false }
+}) satisfies (...args: never) => Effect.Effect<Walked, GatewayError>

@@ -1,13 +1,142 @@
 import { Clock, Effect, Result } from "effect"
+import { shortId } from "../domain/Hex.ts"
+import { sumText } from "../domain/sumText.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
-import { Database } from "../store/Database.ts"
-import { Settings } from "../store/Settings.ts"
-import { Signals } from "../store/Signals.ts"
-import { trip } from "../store/trip.ts"
-import { acceptChain } from "./acceptChain.ts"
+import { acceptAnew } from "../rules/saneHead.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Drifts } from "../store/balances/Drifts.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { trip } from "../store/controls/trip.ts"
+import { Database } from "../store/database/Database.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { Findings } from "../store/payments/Findings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { say } from "../telemetry/Logging.ts"
+import { anewKey } from "./bridgeGap.ts"
+
+/**
+ * Hands payments over to people that were signed on a block above the newest one of a chain which people have just
+ * accepted. No block of that chain is their anchor. Nor does its coming to those heights bring one back: the proof of
+ * work in their bytes is of the old block's hash, which its nodes do not have at that height, so they refuse the bytes.
+ * So people may resolve them as never executed, and their rules decide again (until when: submitter/endIntent.ts). One
+ * that is signed on a block below waits for a proof by its window. Call it in the transaction that accepts the chain.
+ */
+export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: string, height: bigint) {
+  const outbox = yield* Outbox
+  const open = yield* outbox.open
+  for (const attempt of yield* outbox.live) {
+    const intent = open.find(({ id }) => id === attempt.intentId)
+    if (intent === undefined || attempt.chainId !== chainId || attempt.anchorHeight <= height) continue
+    const detail =
+      `signed on block ${attempt.anchorHeight} of the chain before the reset, which operators said is gone: no block ` +
+      "of the chain that begins again at its place can include it"
+    yield* outbox.addEvidence(attempt, "left_behind", { gateway: "operators", height, detail })
+    yield* outbox.move(intent, "manual", { detail })
+    const { payment, rule, decimals } = intent
+    yield* (yield* AlertQueue).raise({
+      dedup: `manual/${intent.id}/left-behind/${attempt.k}`,
+      severity: "page",
+      kind: "intent",
+      subject: shortId(intent.id).slice(0, 4),
+      detail:
+        `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is manual: ${detail}; the money ` +
+        'stays reserved until a person resolves it: "intents resolve" with --never-executed, after which its rule ' +
+        "decides anew",
+      fields: { intent: intent.id, state: "manual" },
+    })
+    yield* (yield* Signals).wake("alerts")
+  }
+  yield* letGo(chainId, height)
+})
+
+/** The chain before will not show their movements, and the window of the new one ends nothing before it comes there. */
+const letGo = Effect.fnUntraced(function* (chainId: string, height: bigint) {
+  const outbox = yield* Outbox
+  for (const { id, payment, rule, decimals } of yield* outbox.unmoved) {
+    const attempt = (yield* outbox.attempts(id)).find(({ state }) => state === "confirmed")
+    if (attempt === undefined || attempt.chainId !== chainId || attempt.anchorHeight <= height) continue
+    yield* (yield* Findings).endWatch(attempt)
+    yield* (yield* AlertQueue).raise({
+      dedup: `left-behind/${id}`,
+      severity: "ticket",
+      kind: "intent",
+      subject: shortId(id).slice(0, 4),
+      detail:
+        `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid on the chain ` +
+        "before the reset, and its movement was not seen there; where it is still owed and its rule does not decide " +
+        'it anew, hand it in with "cofferer submit"',
+      fields: { intent: id, state: "confirmed" },
+    })
+    yield* (yield* Signals).wake("alerts")
+  }
+})
+
+/** What is told of a chain that begins again. */
+interface Begun {
+  readonly chainId: string
+  readonly detail: string
+}
+
+const halted = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.find(({ reason }) => reason === "chain_changed"),
+)
+
+/**
+ * Halts where the chain begins again below a block that was known. Once people have ended the very halt that told them
+ * so, while it is still so, the chain is accepted as it is now: `resume` is their word that the network was reset.
+ */
+const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun: Begun) {
+  const { chainId, detail } = begun
+  const heads = yield* AcceptedHead
+  const known = yield* heads.of(chainId)
+  const { stray } = known
+  if (stray === undefined) return
+  if (stray.isTold === true && (yield* halted) === undefined) return yield* accept(begun, stray.height)
+  const who = gateway === "quorum" ? "of as many gateways as must agree" : `of gateway ${gateway}`
+  const remedy =
+    "nothing is read there; correct the address, or wait until the right chain is back; where operators know that " +
+    "the network was reset, to resume accepts the new chain, and balances begin anew as they are there"
+  const words = `the chain ${who} ${detail}: ${remedy}`
+  yield* trip("chain_changed", words)
+  // A halt that was in force for another reason told nobody of this one: after its end this one comes.
+  if (stray.isTold !== true && (yield* halted)?.detail === words)
+    yield* heads.keep(chainId, { ...known, stray: { ...stray, isTold: true } })
+})
+
+/**
+ * Accepts the chain as it is now. That balances begin anew is durable with it: no row of the new chain is read on top
+ * of those of the chain before. So is that payments of the chain before are for people.
+ */
+const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: bigint) {
+  const settings = yield* Settings
+  const heads = yield* AcceptedHead
+  const now = yield* Clock.currentTimeMillis
+  const words = `operators resumed: the chain ${detail}, and is accepted from block ${height} on`
+  yield* (yield* Database).atomically(
+    Effect.gen(function* () {
+      yield* settings.set(anewKey, "pending")
+      yield* (yield* Journal).append({
+        kind: "config",
+        subject: chainId,
+        body: { detail: words, accepted: String(height) },
+      })
+      yield* leaveBehind(chainId, height)
+      yield* heads.keep(chainId, acceptAnew(height, now))
+    }),
+  )
+  yield* (yield* Drifts).uncheck
+  yield* say("trusted", { subject: chainId, detail: words })
+  // From this one on answers are judged by the new chain; where it cannot be had, from the next.
+  yield* Effect.result((yield* ChainContext).head)
+  const signals = yield* Signals
+  for (const loop of ["balances", "submitter", "confirm", "reconcile"] as const) yield* signals.wake(loop)
+})
 
 /**
  * Asks on which chain the gateways are. Where a quorum is on another one all signing halts: a signature would mean

@@ -1,9 +1,9 @@
 import { formatLevel } from "../domain/Amount.ts"
 import { type AssetStatusWord, statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { timeText } from "./Check.ts"
-import type { Hours } from "./Hours.ts"
+import { timeText } from "./Look.ts"
 import { type Account, accountName, type Party, type PinnedAsset } from "./Rule.ts"
+import type { Hours } from "./Schedule.ts"
 
 /** On which side of a number a value must lie for the condition to hold; the number itself is on neither. */
 export type Side = "below" | "above"

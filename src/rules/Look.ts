@@ -1,11 +1,42 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import { needOf } from "./kinds/needOf.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
-import { needOf } from "./needOf.ts"
-import { feeMax, feeShare, lineFor } from "./Policy.ts"
+import { feeMax, feeShare, lineFor } from "./policy/Policy.ts"
 import { type Party, receiverKey, type Share } from "./Rule.ts"
 import { networkMinimum, reservedFrom, type Snapshot, withdrawalMinimum } from "./Snapshot.ts"
 import { commandOf, type Subject } from "./Subject.ts"
-import { advance, idle, type Timer } from "./Timer.ts"
+
+/** How long, and in how many observations, a condition has been true. It survives restarts. */
+export interface Timer {
+  /** Unix milliseconds; undefined while the condition is false. */
+  readonly firingSince: number | undefined
+  readonly observations: number
+  /** Block time of the last observation counted: the same block seen twice counts once. */
+  readonly lastObservation: bigint
+}
+
+export const idle: Timer = { firingSince: undefined, observations: 0, lastObservation: 0n }
+
+/** A money rule never acts on a single reading. */
+export const observationsMin = 2
+
+/** The timer after one more look. */
+export const advance = (
+  timer: Timer,
+  seen: { readonly firing: boolean; readonly now: number; readonly observation: bigint },
+): Timer => {
+  if (!seen.firing) return { firingSince: undefined, observations: 0, lastObservation: seen.observation }
+  if (timer.firingSince === undefined) {
+    return { firingSince: seen.now, observations: 1, lastObservation: seen.observation }
+  }
+  // A beginning later than now is of a clock that was wrong: it begins now.
+  const firingSince = Math.min(timer.firingSince, seen.now)
+  const { observations } = timer
+  if (seen.observation <= timer.lastObservation)
+    return firingSince === timer.firingSince ? timer : { ...timer, firingSince }
+  return { firingSince, observations: observations + 1, lastObservation: seen.observation }
+}
 
 /** What a subject remembers between two looks. */
 export interface Memory extends Timer {
@@ -181,3 +212,27 @@ export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bi
   }
   return balances
 }
+
+/** One reason for silence: when it applies, and what to say of it. */
+export interface Check {
+  readonly reason: HoldReason
+  /** The sentence with the number that decided; undefined where the reason does not apply. */
+  readonly held: (look: Look) => string | undefined
+  /** What was compared where it does not apply: for people who ask. */
+  readonly passed: (look: Look) => string
+  /** Unix milliseconds at which it ends by itself; undefined where time alone does not end it. */
+  readonly ends?: (look: Look) => number | undefined
+}
+
+/** "30 s", "4 min", "2.5 h", "3 d": a length of time for people. */
+export const timeText = (millis: number): string => {
+  const seconds = Math.max(0, Math.ceil(millis / 1_000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.ceil(seconds / 60)} min`
+  if (seconds < 172_800) return `${Number((seconds / 3_600).toFixed(1))} h`
+  return `${Number((seconds / 86_400).toFixed(1))} d`
+}
+
+/** "2026-12-24 12:00Z" */
+export const instantText = (millis: number): string =>
+  `${new Date(millis).toISOString().slice(0, 16).replace("T", " ")}Z`

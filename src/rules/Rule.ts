@@ -2,9 +2,8 @@ import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 import type { AlertRule } from "./Condition.ts"
-import type { Code } from "./code.ts"
-import type { Hours, Window } from "./Hours.ts"
-import type { Schedule } from "./Schedule.ts"
+import type { Code } from "./kinds/code.ts"
+import type { Hours, Schedule, Window } from "./Schedule.ts"
 
 /** A party as configured. Without a signer it is watch-only and is never `from`. */
 export interface Party {

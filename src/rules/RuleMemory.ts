@@ -1,6 +1,6 @@
 import type { HoldReason, RuleState } from "../domain/Decision.ts"
-import { isOn } from "./alerting.ts"
 import type { Silence } from "./evaluate.ts"
+import { isOn } from "./kinds/alerting.ts"
 import type { Memory } from "./Look.ts"
 import { isAlert, type Rule } from "./Rule.ts"
 

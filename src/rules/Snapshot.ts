@@ -1,7 +1,7 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
-import type { Answers } from "./code.ts"
-import type { Policy, PolicyLine, WindowUse } from "./Policy.ts"
+import type { Answers } from "./kinds/code.ts"
+import type { Policy, PolicyLine, WindowUse } from "./policy/Policy.ts"
 import type { BalanceKind, PinnedAsset } from "./Rule.ts"
 
 /** What the network charges and allows, as far as its parameters are known. */

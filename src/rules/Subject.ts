@@ -1,6 +1,6 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
-import { feeMax, feeShare, type Policy } from "./Policy.ts"
+import { feeMax, feeShare, type Policy } from "./policy/Policy.ts"
 import {
   type Account,
   accountName,

@@ -1,4 +1,4 @@
-import { hoursAt } from "./Hours.ts"
+import { hoursAt } from "./Schedule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Outcome } from "./step.ts"

@@ -1,12 +1,12 @@
 import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
-import type { Notice } from "./Notice.ts"
-import { payoutNotices } from "./payoutNotices.ts"
+import { payoutNotices } from "./kinds/payout.ts"
+import type { Timer } from "./Look.ts"
+import type { Notice } from "./Need.ts"
 import type { RuleMemory } from "./RuleMemory.ts"
 import type { Asked } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Outcome } from "./step.ts"
-import type { Timer } from "./Timer.ts"
 
 /** All that follows from what a round says of one subject. */
 export interface Conclusion {

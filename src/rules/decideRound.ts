@@ -1,16 +1,16 @@
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import { type AlertLook, isOn, lookAtAlerts } from "./alerting.ts"
 import type { AlertRule } from "./Condition.ts"
+import { lockScope } from "./checks/stops.ts"
 import { type Conclusion, conclude } from "./conclude.ts"
 import type { Facts } from "./evaluate.ts"
-import type { Notice } from "./Notice.ts"
+import { type AlertLook, isOn, lookAtAlerts } from "./kinds/alerting.ts"
+import type { Notice } from "./Need.ts"
 import { overlaid, type Rehearsal } from "./overlay.ts"
 import { type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import { round } from "./step.ts"
-import { lockScope } from "./stops.ts"
 
 /** All that one round depends on. */
 export interface RoundContext {

@@ -1,8 +1,8 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { timeText } from "./Check.ts"
 import { type Condition, type Past, type Side, shareText } from "./Condition.ts"
+import { timeText } from "./Look.ts"
 import { type Account, accountName } from "./Rule.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
 

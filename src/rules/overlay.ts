@@ -1,4 +1,4 @@
-import type { PolicyLine } from "./Policy.ts"
+import type { PolicyLine } from "./policy/Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
 /** What a rule would have moved since it rehearses: decided like any payment, and never signed. */

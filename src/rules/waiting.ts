@@ -1,5 +1,5 @@
 import type { Intent } from "../domain/Intent.ts"
-import { instantText } from "./Check.ts"
+import { instantText } from "./Look.ts"
 
 /** Who still answers for a payment that is decided and not signed. */
 export type Standing =

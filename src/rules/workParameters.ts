@@ -1,4 +1,4 @@
-import { powHashFunction } from "../domain/powHashFunction.ts"
+import { powHashFunction } from "../domain/chain.ts"
 
 /** What the network asks of each transaction. */
 export interface WorkParameters {

@@ -1,16 +1,57 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import type { AssetState, Chain, Included, Transfer, Withdrawal } from "./Chain.ts"
+import { type AssetState, type Chain, type Included, keyOfParty, type Transfer, type Withdrawal } from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
-import { expire, type Fault } from "./Faults.ts"
-import { closeBlock, type LedgerDelta } from "./Ledger.ts"
+import { arm, expire, type Fault } from "./Faults.ts"
+import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network, openAccount } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
 import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
-import { hashesMax } from "./Scenario.ts"
-import { playScript } from "./Script.ts"
+import { hashesMax, type Spender } from "./Scenario.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
 import { turnRules } from "./WorkRules.ts"
+
+/** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */
+const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault> => {
+  const { deposits, spenders, faults } = chain.scenario
+  moveAssets(chain)
+  for (const { party, assetId, amount, height } of deposits) {
+    if (height === chain.height) deposit(chain.ledger, generalOf(chain, party, assetId), amount)
+  }
+  for (const spender of spenders) spend(chain, spender)
+  return faults
+    .filter(({ height }) => height === chain.height)
+    .map(({ fault }) => arm(chain.faults, fault, { millis: nowMillis, height: chain.height }))
+}
+
+/** Puts each asset into the status that its height asks for; an enabled asset gets the network's own accounts. */
+const moveAssets = (chain: Chain): void => {
+  for (const listed of chain.scenario.assets) {
+    const status = listed.statuses.findLast(({ height }) => height <= chain.height)?.status
+    if (status === undefined || chain.assets.get(listed.id)?.status === status) continue
+    const asset = { ...listed, status }
+    chain.assets.set(listed.id, asset)
+    if (status !== "STATUS_ENABLED") continue
+    for (const type of assetAccountTypes)
+      openAccount(chain.ledger, { party: network, asset: listed.id, market: "", type })
+  }
+}
+
+const generalOf = (chain: Chain, party: string, asset: string) =>
+  openAccount(chain.ledger, { party: keyOfParty(chain, party), asset, market: "", type: "ACCOUNT_TYPE_GENERAL" })
+
+/** Takes what the plan says, or what is left: a script never fails. */
+const spend = (chain: Chain, spender: Spender): void => {
+  const { every } = spender
+  const blocks = every === undefined ? 0 : chain.height - every.since
+  const regular = every !== undefined && blocks > 0 && blocks % every.blocks === 0 ? every.amount : 0n
+  const wanted = (spender.at.get(chain.height) ?? 0n) + regular
+  if (wanted === 0n) return
+  const from = generalOf(chain, spender.from, spender.assetId)
+  const amount = wanted < from.balance ? wanted : from.balance
+  const to = generalOf(chain, spender.to, spender.assetId)
+  if (amount > 0n) move(chain.ledger, { from, to, amount, type: "TRANSFER_TYPE_LOSS" })
+}
 
 /** Everything that one block changed: what the store writes in one commit. */
 export interface BlockDelta extends LedgerDelta {

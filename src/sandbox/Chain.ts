@@ -1,4 +1,4 @@
-import { durationMillis } from "../config/Fields.ts"
+import { durationMillis } from "../config/schema/Fields.ts"
 import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { emptyFaults, type FaultRegistry } from "./Faults.ts"

@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
-import type { Moment } from "./faults/Moment.ts"
+import type { Moment } from "./faults/asOf.ts"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [

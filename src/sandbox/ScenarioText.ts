@@ -1,5 +1,14 @@
 import { Schema } from "effect"
-import { AmountText, AssetIdText, DurationText, ListenText, Name, oneOf, text, WholeText } from "../config/Fields.ts"
+import {
+  AmountText,
+  AssetIdText,
+  DurationText,
+  ListenText,
+  Name,
+  oneOf,
+  text,
+  WholeText,
+} from "../config/schema/Fields.ts"
 import { faultKinds, operations } from "./Faults.ts"
 import { profileNames } from "./Profiles.ts"
 

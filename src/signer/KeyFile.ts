@@ -1,8 +1,32 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto"
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
+import * as ed from "@noble/ed25519"
+import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect } from "effect"
-import { type ConfigError, configProblem } from "../config/ConfigError.ts"
-import { signTwice } from "./signTwice.ts"
+import { type ConfigError, configProblem } from "../config/yaml/ConfigError.ts"
+
+ed.hashes.sha512 = sha512
+
+/**
+ * Signs by node:crypto, and gives the signature away only once @noble/ed25519 has verified it by the rules of RFC 8032
+ * under the public key: a wrong signature may pay nobody, and may show the key. Undefined where the two disagree. The
+ * private key stays in node:crypto.
+ */
+export const signTwice = (
+  { key, publicKey }: { readonly key: KeyObject; readonly publicKey: string },
+  message: Uint8Array,
+): Buffer | undefined => {
+  const signature = sign(null, message, key)
+  const bytes = (data: Uint8Array): Uint8Array => Uint8Array.from(data)
+  try {
+    const isVerified = ed.verify(bytes(signature), bytes(message), bytes(Buffer.from(publicKey, "hex")), {
+      zip215: false,
+    })
+    return isVerified ? signature : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** A private key in the hands of the signer. Nothing prints it: KeyObject shows neither in logs nor in JSON. */
 export interface SigningKey {
@@ -26,7 +50,7 @@ export const openKeyFile = (file: string, expected: string): Effect.Effect<Signi
   })
 
 /** The same, whichever key it is. */
-export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
+const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
   Effect.suspend(() => {
     let bytes: Buffer | undefined
     try {
@@ -146,3 +170,9 @@ const derived = (key: SigningKey, text: Buffer): Buffer => {
   if (signature === undefined) throw new Error(`two implementations disagree about the key ${key.publicKey}`)
   return createHash("sha3-256").update(signature).digest()
 }
+
+/** The signature (hex) of an operator's key file over the UTF-8 bytes of a text. */
+export const signApproval = Effect.fnUntraced(function* (file: string, text: string) {
+  const { key } = yield* readKeyFile(file)
+  return sign(null, Buffer.from(text), key).toString("hex")
+})

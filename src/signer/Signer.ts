@@ -2,10 +2,11 @@ import { createHmac } from "node:crypto"
 import { Clock, Context, Effect, identity, Layer, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
-import { clockGap } from "../rules/clockGap.ts"
-import { assetScopes } from "../rules/contradiction.ts"
-import { type FeeTerms, feeRefused } from "../rules/FeeTerms.ts"
+import { assetScopes } from "../rules/checks/stops.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
+import { type FeeTerms, feeRefused } from "../rules/policy/FeeTerms.ts"
 import {
   approvalFor,
   feeMax,
@@ -14,24 +15,46 @@ import {
   namesIn,
   type Policy,
   type PolicyLine,
+  type PolicyPayment,
   type WindowUse,
-} from "../rules/Policy.ts"
+} from "../rules/policy/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
-import { Brake } from "../store/Brake.ts"
-import { Clearance } from "../store/Clearance.ts"
-import { bodyText, Journal, type JournalHead } from "../store/Journal.ts"
-import { Lease } from "../store/Lease.ts"
-import { type Signed, SpendLog } from "../store/SpendLog.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { Lease } from "../store/database/Database.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { bodyText, Journal, type JournalHead } from "../store/journal/Journal.ts"
+import { Clearance } from "../store/payments/Clearance.ts"
+import { type Signed, SpendLog } from "../store/payments/SpendLog.ts"
 import { type ApprovalClaim, judgeApproval } from "../tx/Approval.ts"
 import { signingDigest } from "../tx/Transaction.ts"
-import { attemptRefused } from "./attemptRefused.ts"
-import { nonceKeyOf, openKeyFile, type SigningKey, tagKeyOf } from "./KeyFile.ts"
-import { nameFacts, type Permitted, permitFacts, permitRefused } from "./permitFacts.ts"
-import { type PaymentRead, readBytes, readPayment } from "./readPayment.ts"
-import { refuse } from "./refuse.ts"
-import { type Refused, SignerError } from "./SignerError.ts"
-import { signTwice } from "./signTwice.ts"
+import { nonceKeyOf, openKeyFile, type SigningKey, signTwice, tagKeyOf } from "./KeyFile.ts"
+import {
+  nameFacts,
+  type PaymentRead,
+  type Permitted,
+  permitFacts,
+  permitRefused,
+  readBytes,
+  readPayment,
+} from "./readPayment.ts"
+import { type Refused, refuse, SignerError } from "./SignerError.ts"
+
+/**
+ * Why this may not be signed as attempt `k` of an intent, by what was signed for the intent before; undefined where it
+ * may. A window counts an intent once, however many attempts it has: that is sound while all of them are one payment.
+ * Kinds need no look of their own: a transfer goes to a key, a withdrawal to an address.
+ */
+const attemptRefused = (k: number, payment: PolicyPayment, earlier: ReadonlyArray<Signed>): string | undefined => {
+  if (!Number.isInteger(k) || k < 1 || k > attemptsMax) return `attempt ${k}: an intent has ${attemptsMax} at most`
+  for (let before = 1; before < k; before++) {
+    if (!earlier.some((one) => one.k === before)) return `attempt ${k}: attempt ${before} was never signed`
+  }
+  const different = earlier.find((one) => !isSame(one, payment))
+  return different === undefined ? undefined : `attempt ${k} is another payment than attempt ${different.k}`
+}
+
+const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
+  a.from === b.from && a.to === b.to && a.assetId === b.assetId && a.amount === b.amount
 
 const dayMillis = 86_400_000
 

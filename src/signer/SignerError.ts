@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { refusals } from "../rules/Policy.ts"
+import { type Refusal, refusals } from "../rules/policy/Policy.ts"
 
 /** The policy, or the state of the treasury, forbids the signature. Nothing was signed. */
 export const Refused = Schema.TaggedStruct("Refused", {
@@ -31,3 +31,7 @@ export class SignerError extends Schema.TaggedError<SignerError>()("SignerError"
     return this.reason._tag === "MemoryFailed"
   }
 }
+
+/** What the journal says of a refusal. */
+export const refuse = (refusal: Refusal, detail: string) =>
+  new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })

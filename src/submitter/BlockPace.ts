@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
-import { Observations } from "../store/Observations.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
 
 /** Milliseconds of a block before any were measured. */
 export const blockMillis = 1_000

@@ -1,23 +1,160 @@
 import { Clock, Effect, Result } from "effect"
-import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
-import type { Intent } from "../domain/Intent.ts"
-import type { GatewayError } from "../gateway/GatewayError.ts"
+import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import type { Intent, IntentCommand } from "../domain/Intent.ts"
+import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
+import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
+import { Gateways } from "../gateway/Gateways.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { warnOf } from "../gateway/warnOf.ts"
-import { Observations } from "../store/Observations.ts"
-import { Outbox } from "../store/Outbox.ts"
-import { Signals } from "../store/Signals.ts"
+import { agreedSighting } from "../gateway/together.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Findings } from "../store/payments/Findings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { noteListing } from "./audit/noteListing.ts"
+import { noteLostSend } from "./audit/settleListed.ts"
 import { BlockPace } from "./BlockPace.ts"
-import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
-import { giveUpUnseen } from "./endings.ts"
-import { sureHeight } from "./evidence.ts"
-import { inTurn } from "./inTurn.ts"
-import { isOurChain } from "./isOurChain.ts"
+import { absencesOf, confirmed, expired, giveUp, giveUpUnseen, type Live, speaksAgainst } from "./endings.ts"
+import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing, sureHeight } from "./evidence.ts"
+import { fewerThanAgreed, judgeFound } from "./judgeFound.ts"
+import { Looks } from "./Looks.ts"
+import { movementOf, seeMoved } from "./movementOf.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
-import { seeMoved } from "./seeMoved.ts"
-import { Tip } from "./Tip.ts"
+import { isOurChain, Tip } from "./Tip.ts"
+import { inTurn } from "./Turns.ts"
+import { clockAgrees } from "./waiting.ts"
+
+/** Looks for one attempt in the ledger and settles it where the evidence is enough. */
+export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
+  const { attempt } = live
+  if (attempt.state === "signed") return (yield* isSentUnseen(attempt)) ? undefined : yield* expireUnsent(live)
+  const looks = looksFor(live.intent.command, yield* Confirmation)
+  const asked = yield* Effect.result(looks.byId(attempt.transferId))
+  if (Result.isFailure(asked)) {
+    const listed = yield* listedSighting(live)
+    if (listed?.found !== undefined) return yield* judgeFound(live, listed, "in the listing")
+    if (asked.failure.reason._tag === "Unsupported") return yield* byMovement(live)
+    return yield* asked.failure
+  }
+  const sighting = asked.success
+  if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
+  yield* judgeAbsent(live, sighting)
+})
+
+/**
+ * Whether the ledger lists an attempt as done that this store never sent: another life of the store did, from which
+ * this one was copied. It is looked for from then on as what was sent.
+ */
+const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
+  if ((yield* (yield* Findings).executions(attempt.transferId)) === 0) return false
+  yield* noteLostSend(attempt)
+  return true
+})
+
+/** Where the ledger tells of such a payment. */
+const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"]) =>
+  command === "withdraw"
+    ? { byId: confirmation.withdrawal, listing: confirmation.withdrawalsFrom }
+    : { byId: confirmation.transfer, listing: confirmation.transfersFrom }
+
+/** A listing is read so often at most for one payment that cannot be looked up by its id. */
+const listMillisMin = 10_000
+
+/**
+ * What the listings say of an attempt that cannot be looked up by its id: once one of them was seen to hold it as done,
+ * and when its window is over. Undefined: they were not asked.
+ */
+const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt, height }: Live) {
+  const executions = yield* (yield* Findings).executions(attempt.transferId)
+  if (executions === 0 && !isOver(attempt, height)) return undefined
+  const clock = yield* Clock.currentTimeMillis
+  if (!(yield* (yield* Looks).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
+  const gateways = yield* Gateways
+  const told = yield* gateways
+    .several(({ confirmation }) => looksFor(intent.command, confirmation).listing(attempt.party))
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const sightings = told?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
+    const found = transfers.find(({ id }) => id === attempt.transferId)
+    return { found, mark, gateway: name, agreed: true }
+  })
+  return sightings === undefined ? undefined : agreedSighting(sightings, gateways.quorum)
+})
+
+/** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */
+const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sighting: TransferSighting) {
+  const { attempt, height } = live
+  const { command } = live.intent
+  const outbox = yield* Outbox
+  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
+  if (!(yield* clockAgrees)) return yield* giveUp(live, "clock and blocks differ")
+  const gateways = yield* Gateways
+  const told = yield* gateways.several(({ confirmation }) => looksFor(command, confirmation).listing(attempt.party))
+  // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
+  const isAlone = gateways.all.length === 1 && command === "transfer"
+  for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
+  // A node that was restored without its past lists less than what an earlier listing showed.
+  const newest = yield* (yield* Findings).newestListed(attempt.party, command)
+  const listings = told.map(({ value: { mark, complete, transfers } }) => ({
+    height: mark?.height,
+    complete: complete && (newest === undefined || transfers.some(({ id }) => id === newest)),
+    holds: transfers.some((t) => t.id === attempt.transferId),
+  }))
+  const seen = quorumListing(listings, { quorum: gateways.quorum, tip: height })
+  const before = absencesOf(yield* outbox.evidence(attempt.intentId), attempt)
+  const earlier = before.map((one) => one.height)
+  const judged = judgeAbsence(attempt, height, seen, earlier)
+  if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
+  if (judged === "proven") {
+    if ((yield* Clock.currentTimeMillis) - (before[0]?.at ?? 0) < apartMillis) return yield* giveUp(live)
+    const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live))
+    if (against !== undefined) return yield* giveUp(live, against)
+  }
+  const gateway = told.map((one) => one.gateway.name).join("+")
+  const at = [...earlier.slice(0, 1), seen.height]
+  const detail =
+    judged === "note"
+      ? `a complete listing at block ${seen.height} does not hold it; the window ended at ${deadlineHeight(attempt)}`
+      : `complete listings at blocks ${at.join(" and ")} do not hold it; the window ended at ${deadlineHeight(attempt)}`
+  yield* outbox.addEvidence(attempt, "absent", { gateway, height: seen.height, detail })
+  if (judged === "proven") yield* expired(live, detail)
+})
+
+/** That no send has begun is read in the transaction that settles it: one may begin at any time before. */
+const expireUnsent = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt, height } = live
+  const outbox = yield* Outbox
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const sends = (yield* outbox.sends(intent.id)).filter((s) => s.k === attempt.k).length
+      const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)
+      if (stored === undefined || !isDeadUnsent(stored, sends, height)) return
+      yield* expired({ intent, attempt: stored, height }, "it was never sent, and its window is over")
+    }),
+  )
+})
+
+/** Where nothing can be looked up, the balances tell: one payment of the account in flight, and its exact movement. */
+const byMovement = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt } = live
+  const outbox = yield* Outbox
+  const { gateway } = yield* SubmitterOptions
+  const alone = (yield* outbox.open).every(
+    (o) =>
+      o.id === intent.id ||
+      o.payment.fromKey !== intent.payment.fromKey ||
+      o.payment.assetId !== intent.payment.assetId,
+  )
+  // What leaves the network is seen at one end alone, where anything else may look the same.
+  const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
+  if (movement === undefined) return yield* giveUp(live)
+  yield* (yield* Findings).watch(attempt)
+  const detail = `the balances of both ends moved by it at ${movement.settledAt}`
+  yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
+  yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
+})
 
 const waitMillis = 1_000
 const waitMillisUnanswered = 5_000

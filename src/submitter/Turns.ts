@@ -1,4 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
 
 const lookMillis = 20
 
@@ -52,3 +54,17 @@ export class Turns extends Context.Service<
     }),
   )
 }
+
+/** A loop's work on a payment as it stands now; nothing where a person has it in hand, or has ended it. */
+export const inTurn = <A, E, R>(intent: Intent, work: (now: Intent) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const turns = yield* Turns
+    const outbox = yield* Outbox
+    yield* turns.loop(
+      intent.id,
+      Effect.gen(function* () {
+        const now = Option.getOrUndefined(yield* outbox.byId(intent.id))
+        if (now !== undefined && !isFinalIntent(now.state)) yield* work(now)
+      }),
+    )
+  })

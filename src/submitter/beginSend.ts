@@ -1,15 +1,23 @@
 import { Clock, Effect, Option } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
-import { isFinalIntent } from "../domain/Intent.ts"
-import { Database } from "../store/Database.ts"
-import { Lease } from "../store/Lease.ts"
-import { Observations } from "../store/Observations.ts"
-import { Outbox, type SendStart } from "../store/Outbox.ts"
-import { brakeFor } from "./brakeFor.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { Database, Lease } from "../store/database/Database.ts"
+import { Outbox, type SendStart } from "../store/payments/Outbox.ts"
+import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { maySend } from "./classify.ts"
 import { Draining } from "./Draining.ts"
-import { isOurChain } from "./isOurChain.ts"
-import { maySend } from "./schedule.ts"
-import { Tip } from "./Tip.ts"
+import { isOurChain, Tip } from "./Tip.ts"
+
+/** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
+export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
+  const brake = yield* Brake
+  const halts = yield* brake.halts
+  if (halts.length > 0) return `halted: ${halts.map(({ reason }) => reason.replaceAll("_", " ")).join(", ")}`
+  return pausesText((yield* brake.pauses).filter(stopsPayment(intent.rule, intent.payment)))
+})
 
 /**
  * The height that the network has come to, from a head asked for since the work was solved; where none was, one of the
@@ -54,4 +62,21 @@ export const beginSend = Effect.fnUntraced(function* (start: SendStart, height: 
       return (yield* isFree) ? yield* outbox.beginSend(start) : undefined
     }),
   )
+})
+
+type Work = NonNullable<Attempt["work"]>
+
+/** The transaction of a stored attempt in one of the two wire forms. */
+export const transactionOf = (attempt: Attempt, work: Work, framing: Framing): Transaction => ({
+  inputData: frame(framing, attempt.chainId, attempt.inputData),
+  signature: attempt.signature,
+  pubKey: attempt.party,
+  version: txVersions.TX_VERSION_V3,
+  pow: work,
+})
+
+/** Its hashes in both. */
+export const hashesOf = (attempt: Attempt, work: Work) => ({
+  hashBare: txHash(transactionBytes(transactionOf(attempt, work, "bare"))),
+  hashPrefixed: txHash(transactionBytes(transactionOf(attempt, work, "prefixed"))),
 })

@@ -7,21 +7,21 @@ import { sumText } from "../domain/sumText.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
-import { Database } from "../store/Database.ts"
-import { Findings } from "../store/Findings.ts"
-import type { Observations } from "../store/Observations.ts"
-import { type Evidence, Outbox } from "../store/Outbox.ts"
-import { Settings } from "../store/Settings.ts"
-import { Signals } from "../store/Signals.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { Findings } from "../store/payments/Findings.ts"
+import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
+import { say } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { say } from "../telemetry/say.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
-import { hasFallen, mayHaveLeft } from "./movementOf.ts"
+import { hasWithdrawn } from "./judgeFound.ts"
+import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { sendsOf } from "./sendsOf.ts"
 
 /** An attempt that is out, and what is known of time. */
 export interface Live {
@@ -185,4 +185,28 @@ export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: L
   })
   yield* (yield* Signals).wake("alerts")
   yield* giveUp(live, `${gateway} shows ${shown} under its transfer id`)
+})
+
+/**
+ * What keeps listings from proving that an attempt never executed, in words: a node that has not imported its transfers
+ * yet lists none, and is honest. Any one gateway that shows the movement, and any fall of the balance, bars it.
+ * Undefined where complete movements past the deadline, or where none are told the balances up to there, have none of
+ * it.
+ */
+export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {
+  const fell = "the listings have none of it, and the payer's balance fell by it"
+  if (yield* hasFallen(intent, attempt)) return fell
+  const sends = yield* sendsOf(attempt.party, [attempt])
+  // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
+  if (sends === undefined && (yield* mayHaveLeft(intent, attempt, 0n)) !== false) return fell
+  if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
+  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
+    return "the listings have none of it, and movements have one alike"
+  }
+  const rows = yield* (yield* Observations).watermark
+  const reached = sends?.mark?.height ?? rows?.height ?? 0n
+  if (sends?.complete === false || reached <= deadlineHeight(attempt)) {
+    return "the movements are not told up to the end of the window"
+  }
+  return undefined
 })

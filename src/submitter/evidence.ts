@@ -8,10 +8,9 @@ import {
   longestWindow,
   marginBlocks,
 } from "../domain/Attempt.ts"
+import { quorumTip } from "../domain/chain.ts"
 import type { IntentState } from "../domain/Intent.ts"
-import { quorumTip } from "../domain/quorum.ts"
-import type { SendVerdict } from "./classify.ts"
-import { rebroadcastBlocks } from "./schedule.ts"
+import { rebroadcastBlocks, type SendVerdict } from "./classify.ts"
 
 /**
  * What seen facts allow to do with an attempt. Every step that ends one, or lets another begin, is decided here, on

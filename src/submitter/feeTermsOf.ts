@@ -1,10 +1,11 @@
 import { Clock, Effect } from "effect"
-import { assetsReadKey, parametersReadKey, parametersServedKey } from "../domain/readings.ts"
-import { type FeeTerms, feeAgeMillisMax } from "../rules/FeeTerms.ts"
+import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
+import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
+import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/FeeTerms.ts"
 import type { Share } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { Listings } from "../store/Listings.ts"
-import { Settings } from "../store/Settings.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Listings } from "../store/network/Listings.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /**
@@ -39,4 +40,24 @@ const quantumOf = Effect.fnUntraced(function* (assetId: string) {
   const age = (yield* Clock.currentTimeMillis) - readAt
   if (!(age >= 0 && age <= feeAgeMillisMax)) return undefined
   return (yield* (yield* Listings).assets).find(({ id }) => id === assetId)?.quantum
+})
+
+/**
+ * Why nothing of the asset may be signed as it is pinned: its decimals are not compared with the listing yet, or are
+ * others there, whatever a person resumed. Undefined where they agree, and where no gateway lists assets. Ask in the
+ * transaction that signs.
+ */
+export const pinLacking = Effect.fnUntraced(function* (assetId: string) {
+  const pin = [...(yield* SubmitterOptions).assets.values()].find(({ id }) => id === assetId)
+  if (pin === undefined) return undefined
+  const settings = yield* Settings
+  const assets = yield* (yield* Listings).assets
+  if (assets.length === 0 || (yield* settings.get(assetsReadKey)) === undefined) {
+    const isUnlisted = (yield* settings.get(assetsUnlistedKey)) !== undefined
+    return isUnlisted ? undefined : `${pin.symbol} is not compared with the asset listing yet`
+  }
+  const listed = assets.find(({ id }) => id === assetId)
+  if (listed === undefined || listed.decimals === pin.decimals) return undefined
+  const enabled = { decimals: listed.decimals, status: "enabled" } as const
+  return `${contradiction(pin, enabled)}; ${pinRemedy(pin, enabled)}`
 })

@@ -1,8 +1,8 @@
 import { Clock, Effect } from "effect"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { Outbox } from "../store/Outbox.ts"
-import { Settings } from "../store/Settings.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
 import type { Framing } from "../tx/Transaction.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 

@@ -1,9 +1,33 @@
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { type AccountBalance, Observations } from "../store/Observations.ts"
-import { Outbox } from "../store/Outbox.ts"
+import { warnOf } from "../gateway/GatewayError.ts"
+import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { Looks } from "./Looks.ts"
+
+/** How far the ledger's clock may be behind ours: movements are counted from so long before the first signature. */
+export const behindNanos = 600_000_000_000n
+
+/** By our clock or by the ledger's, whichever was earlier when it was signed. */
+export const signedBy = ({ createdAt, signedAfter }: Attempt): bigint => {
+  const ours = BigInt(createdAt) * 1_000_000n
+  return signedAfter !== undefined && signedAfter < ours ? signedAfter : ours
+}
+
+/** How often the ledger moved money for each of a party's attempts; undefined where the gateway cannot tell. */
+export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
+  const history = yield* LedgerHistory
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
+  const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
+  return yield* history
+    .sends(party, since, newest > now ? newest : now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+})
 
 /** A step of one account's balance, at a block time. */
 interface Step {
@@ -148,4 +172,33 @@ export const excessOf = Effect.fnUntraced(function* (attempts: ReadonlyArray<Att
     if (excess > 0) found.set(intent.id, excess)
   }
   return found
+})
+
+/** The ledger's own movements are asked so often at most for one payment that its payer's balance does not show. */
+const askMillisMin = 5_000
+
+/**
+ * Looks for the movement of each payment that is confirmed and not seen to have moved money yet: until then both its
+ * ends stay reserved, so that the false word of a lone gateway lets nothing be paid again while the bytes may execute.
+ */
+export const seeMoved = Effect.fn("Confirm.moved")(function* () {
+  const outbox = yield* Outbox
+  for (const intent of yield* outbox.unmoved) {
+    const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
+    if (attempt === undefined) continue
+    const isShown = yield* hasFallen(intent, attempt)
+    const now = yield* Clock.currentTimeMillis
+    if (!isShown && !(yield* (yield* Looks).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
+    // Whoever does not tell of movements now keeps no other payment from being looked up.
+    const asked = sendsOf(attempt.party, [attempt]).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.as(warnOf("movements of a payment could not be looked up", error), undefined),
+      ),
+    )
+    const sends = isShown ? undefined : yield* asked
+    if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
+    const detail = isShown ? "the payer's balance fell by it" : "it is among the ledger's movements"
+    yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })
+    yield* (yield* Signals).wake("engine")
+  }
 })

@@ -1,23 +1,45 @@
 import { Clock, Effect } from "effect"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import { instantText } from "../rules/Check.ts"
-import { isUnsigned } from "../rules/limits.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
+import { instantText } from "../rules/Look.ts"
+import { isUnsigned } from "../rules/policy/limits.ts"
 import { judgeWait, type Standing, type WaitFacts, waitToldMillis } from "../rules/waiting.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
-import { Database } from "../store/Database.ts"
-import { Outbox } from "../store/Outbox.ts"
-import { Signals } from "../store/Signals.ts"
-import { listedBefore } from "../store/Tags.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { listedBefore } from "../store/payments/Tags.ts"
+import { say } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { say } from "../telemetry/say.ts"
-import { approvalOf } from "./approvalOf.ts"
-import { clockAgrees } from "./clockAgrees.ts"
+import { approvalOf } from "./awaitApproval.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { isNamed, otherParts } from "./namesOf.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { Wanted } from "./Wanted.ts"
+import { SubmitterOptions, Wanted } from "./SubmitterOptions.ts"
+
+/** Whether what names the payment comes from outside, so that every life of the store gives it the same name. */
+export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
+  rule === submittedRule || standing._tag === "Planned"
+
+/** The other payments of the same decision. */
+export const otherParts = Effect.fnUntraced(function* (intent: Intent) {
+  const at = intent.subject.lastIndexOf(": ")
+  if (at < 0) return []
+  const ours = intent.subject.slice(0, at + 2)
+  return (yield* (yield* Outbox).siblings(intent)).filter(({ subject }) => subject.startsWith(ours))
+})
+
+/**
+ * Whether a time that is over may end a payment: by a clock that no block agrees with it may not be over, and nothing
+ * is signed meanwhile.
+ */
+export const clockAgrees = Effect.gen(function* () {
+  const { maxAgeMillis } = yield* SubmitterOptions
+  const watermark = yield* (yield* Observations).watermark
+  const block = watermark && Number(watermark.timestamp / 1_000_000n)
+  return clockGap(yield* Clock.currentTimeMillis, block, maxAgeMillis) === undefined
+})
 
 /** People hear again of a payment that still waits, once in this time. */
 const toldAgainMillis = 86_400_000

@@ -6,6 +6,9 @@ import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/
 import type { TransferId, TxHash } from "../domain/Hex.ts"
 import { TransactionSchema, type Transaction as WireTransaction } from "./proto/transaction_pb.ts"
 
+/** SHA3-256 of a text's UTF-8 bytes, as 64 lower-case hex characters: the form of a proof-of-work tid. */
+export const sha3Hex = (text: string): string => bytesToHex(sha3_256(utf8ToBytes(text)))
+
 /** The only signature algorithm of the network, and the only version of it. */
 export const signatureAlgorithm = "vega/ed25519"
 export const signatureVersion = 1

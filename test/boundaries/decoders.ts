@@ -1,15 +1,22 @@
 import type { Schema } from "effect"
-import { AccountsAnswer } from "../../src/gateway/schema/Accounts.ts"
 import { AssetsAnswer } from "../../src/gateway/schema/Assets.ts"
-import { BalanceChangesAnswer, StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
-import { ChainHeadAnswer } from "../../src/gateway/schema/ChainHead.ts"
-import { EpochAnswer, SpamAnswer, StatisticsAnswer } from "../../src/gateway/schema/Epoch.ts"
-import { LedgerEntriesAnswer } from "../../src/gateway/schema/LedgerEntries.ts"
-import { ParametersAnswer } from "../../src/gateway/schema/Parameters.ts"
-import { StatusBody } from "../../src/gateway/schema/Status.ts"
+import { AccountsAnswer, BalanceChangesAnswer, StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
+import {
+  ChainHeadAnswer,
+  EpochAnswer,
+  ParametersAnswer,
+  SpamAnswer,
+  StatisticsAnswer,
+  StatusBody,
+} from "../../src/gateway/schema/ChainHead.ts"
 import { SubmissionAnswer } from "../../src/gateway/schema/Submission.ts"
-import { TransferAnswer, TransfersAnswer } from "../../src/gateway/schema/Transfers.ts"
-import { WithdrawalAnswer, WithdrawalsAnswer } from "../../src/gateway/schema/Withdrawals.ts"
+import {
+  LedgerEntriesAnswer,
+  TransferAnswer,
+  TransfersAnswer,
+  WithdrawalAnswer,
+  WithdrawalsAnswer,
+} from "../../src/gateway/schema/Transfers.ts"
 
 /** A decoder of answers, and the routes whose answers it reads; none: those of every route that are no success. */
 export interface Decoder {

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pollRules } from "../../src/poller/pollRules.ts"
-import { Epochs } from "../../src/store/Epochs.ts"
-import { Settings } from "../../src/store/Settings.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
+import { Epochs } from "../../src/store/network/Epochs.ts"
 import { alice, type Flow, lives, paid, round, states } from "../support/Flow.ts"
 
 const beyond = (2n ** 64n - 1n).toString()

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { databaseFile } from "../../src/store/Database.ts"
+import { databaseFile } from "../../src/store/database/Database.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"

@@ -1,5 +1,5 @@
 import { assert, it } from "vitest"
-import { table } from "../../src/cli/output.ts"
+import { table } from "../../src/cli/common/output.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { tryNow } from "../../src/cli/narrate.ts"
+import { tryNow } from "../../src/cli/run/narrate.ts"
 import { root } from "../support/Cofferer.ts"
 
 const home = root.replace(/\/$/, "")

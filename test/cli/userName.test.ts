@@ -1,6 +1,6 @@
 import { userInfo } from "node:os"
 import { assert, it } from "vitest"
-import { userName } from "../../src/cli/setup.ts"
+import { userName } from "../../src/cli/common/setup.ts"
 
 const named = () => {
   try {

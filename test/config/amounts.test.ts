@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { formatProblem } from "../../src/config/ConfigError.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import { formatProblem } from "../../src/config/yaml/ConfigError.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 
 /** Every kind of rule and every place of an amount, one a line; TOK has two decimals. */
 const good = `version: 1

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
-import { approvalFor } from "../../src/rules/Policy.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
+import { approvalFor } from "../../src/rules/policy/Policy.ts"
 import { operatorKey } from "../support/Operators.ts"
 import { aliceKey, assetId, bobKey } from "../support/treasury.ts"
 

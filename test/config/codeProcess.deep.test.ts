@@ -5,8 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeEach, describe, it } from "vitest"
-import { isCodeIsolated } from "../../src/config/codeProcess.ts"
-import { loadRules } from "../../src/config/loadRules.ts"
+import { isCodeIsolated } from "../../src/config/code/codeProcess.ts"
+import { loadRules } from "../../src/config/code/loadRules.ts"
 import { root } from "../support/Cofferer.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 
@@ -54,7 +54,7 @@ describe("the process of rules in code", () => {
 
   it("ends with the program, however that ends", async () => {
     const text = `
-      import { loadRules } from ${JSON.stringify(join(root, "src/config/loadRules.ts"))}
+      import { loadRules } from ${JSON.stringify(join(root, "src/config/code/loadRules.ts"))}
       await loadRules(${JSON.stringify(file)})
       console.log("loaded")
       setInterval(() => {}, 1_000)`

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
-import { codeOf } from "../../src/config/askCode.ts"
-import { type LoadedFunction, loadRules } from "../../src/config/loadRules.ts"
+import { codeOf } from "../../src/config/code/askCode.ts"
+import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import type { Code, CodeSeen } from "../../src/rules/code.ts"
+import type { Code, CodeSeen } from "../../src/rules/kinds/code.ts"
 import type { Party } from "../../src/rules/Rule.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-code-turns-"))

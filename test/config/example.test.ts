@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
 import { schemaOfFiles } from "../../src/cli/check.ts"
-import type { JsonSchema } from "../../src/config/jsonSchemaOf.ts"
+import type { JsonSchema } from "../../src/config/schema/jsonSchemaOf.ts"
 import { lintTreasury, loadTreasury } from "../../src/config/Treasury.ts"
 import { root } from "../support/Cofferer.ts"
 

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { withCode } from "../../src/config/code/withCode.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { withCode } from "../../src/config/withCode.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
-import { weakens } from "../../src/rules/weakens.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
+import { weakens } from "../../src/rules/policy/weakens.ts"
 import { goodText } from "./Broken.ts"
 
 const terms = (fee: string) =>

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { socketOf } from "../../src/cli/controlClient.ts"
+import { socketOf } from "../../src/cli/common/client.ts"
 import { refuseSharedFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))

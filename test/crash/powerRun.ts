@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { databaseFile } from "../../src/store/Database.ts"
+import { databaseFile } from "../../src/store/database/Database.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { afterPowerCut, compilePowerCut, readDisk, readNotes, watched, writeDisk } from "./disk.ts"
 import { failpoints, moments, nameOf } from "./failpoints.ts"

@@ -2,8 +2,8 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import type { IntentState } from "../../src/domain/Intent.ts"
-import * as Database from "../../src/store/Database.ts"
-import { verifyChain } from "../../src/store/verifyStore.ts"
+import * as Database from "../../src/store/database/Database.ts"
+import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import type { Testimony } from "./judge.ts"
 
 interface Executed {

@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module"
 
 /** Loaded before the daemon, it takes one promise away: a commit no longer waits for the disk. */
-const file = new URL("../../src/store/NodeSqlite.ts", import.meta.url).href
+const file = new URL("../../src/store/database/NodeSqlite.ts", import.meta.url).href
 const sound = "PRAGMA synchronous = FULL"
 const weak = "PRAGMA synchronous = NORMAL"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { majorityOf, quorumTip } from "../../src/domain/quorum.ts"
+import { majorityOf, quorumTip } from "../../src/domain/chain.ts"
 
 describe("a quorum", () => {
   it("is more than half where nothing else is said", () => {

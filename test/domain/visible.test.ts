@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { visible, visibleJson, visibleLines } from "../../src/domain/visible.ts"
+import { visible, visibleJson, visibleLines } from "../../src/domain/text.ts"
 
 const hidden = [
   0x00, 0x07, 0x1b, 0x7f, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x17b4, 0x180e, 0x200b, 0x200d, 0x200e, 0x200f, 0x2028,

@@ -6,8 +6,8 @@ import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { notifyAssets } from "../../src/engine/notifyAssets.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Listings } from "../../src/store/Listings.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Listings } from "../../src/store/network/Listings.ts"
 import { flow } from "../support/Flow.ts"
 
 interface Call {

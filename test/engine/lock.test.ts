@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { planOf } from "../../src/status/planOf.ts"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Brake } from "../../src/store/Brake.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { makeAllClears } from "../../src/store/makeAllClears.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { planOf } from "../../src/http/planOf.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { makeAllClears } from "../../src/store/alerts/makeTrouble.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { Journal } from "../../src/store/journal/Journal.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, reason, round, states } from "../support/Flow.ts"
 
 const looking = new Set(["submit", "confirm"])

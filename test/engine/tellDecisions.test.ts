@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { HoldReason } from "../../src/domain/Decision.ts"
-import { type Change, tellDecisions } from "../../src/engine/tellDecisions.ts"
+import { type Change, tellDecisions } from "../../src/engine/tell.ts"
 import { layer } from "../../src/telemetry/Logging.ts"
 
 /** The rule's decision about one subject, before and now. */

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { ChainRules } from "../../src/store/ChainRules.ts"
-import { RuleStates } from "../../src/store/RuleStates.ts"
+import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 
 const reasons = Effect.map(

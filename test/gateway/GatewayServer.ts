@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
-import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
-import { Transport } from "../../src/gateway/Transport.ts"
+import { gatewayOptions, Transport } from "../../src/gateway/Transport.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { waitUntil } from "../support/until.ts"
 

@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
-import { type Ask, type Limiter, makeLimiter } from "../../src/gateway/Limiter.ts"
-import { RequestPriority } from "../../src/gateway/RequestPriority.ts"
+import { type Ask, type Limiter, makeLimiter, RequestPriority } from "../../src/gateway/Limiter.ts"
 
 const make = (requestsPerSecond = 10) => makeLimiter({ requestsPerSecond, waitMillisMax: 10_000 })
 const write: Ask = { read: undefined }

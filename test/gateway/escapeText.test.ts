@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { escapeText } from "../../src/gateway/escapeText.ts"
+import { escapeText } from "../../src/gateway/GatewayError.ts"
 import { threadCpuMicros } from "../support/threadCpu.ts"
 
 describe("escapeText", () => {

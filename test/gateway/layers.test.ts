@@ -5,11 +5,11 @@ import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { Confirmation } from "../../src/gateway/Confirmation.ts"
 import type { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
+import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
 const options = gatewayOptions({ name: "recorded", url: "http://gateway" })

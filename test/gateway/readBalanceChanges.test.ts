@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Exit, Schema } from "effect"
-import { StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
-import { readBalanceChanges } from "../../src/gateway/schema/readBalanceChanges.ts"
+import { readBalanceChanges, StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
 
 const strictly = Schema.decodeUnknownExit(StrictBalanceChanges)
 

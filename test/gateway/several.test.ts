@@ -3,10 +3,10 @@ import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { GatewayError, type GatewayReason } from "../../src/gateway/GatewayError.ts"
-import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import { type Gateway, Gateways } from "../../src/gateway/Gateways.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
+import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
 const services = (names: ReadonlyArray<string>, quorum: number) =>

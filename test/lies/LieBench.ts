@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { type Context, Effect, Layer } from "effect"
-import type { DaemonOptions } from "../../src/services.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { emptyDir } from "../simulation/bench.ts"
 import { installCrashPoints } from "../simulation/CrashPoints.ts"

@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import type { HaltReason } from "../../src/domain/Halt.ts"
-import { Brake } from "../../src/store/Brake.ts"
-import { adopt } from "../../src/submitter/adopt.ts"
-import { recover } from "../../src/submitter/recover.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import type { Services } from "../simulation/Replica.ts"
 import { payer } from "./LieTreasury.ts"
 

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { StatusView } from "../../src/status/StatusView.ts"
+import { StatusView } from "../../src/http/StatusView.ts"
 import { oneGateway } from "../simulation/Replica.ts"
 import type { Lie } from "../simulation/Wire.ts"
 import type { Told } from "../support/wire.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { attemptsMax, deadlineHeight } from "../../src/domain/Attempt.ts"
-import { rebroadcastBlocks } from "../../src/submitter/schedule.ts"
-import type { Facts } from "../../src/submitter/verbs.ts"
+import { rebroadcastBlocks } from "../../src/submitter/classify.ts"
+import type { Facts } from "../../src/submitter/endIntent.ts"
 import { type Explored, explore } from "./explore.ts"
 import { productRules, type Rules } from "./model.ts"
 

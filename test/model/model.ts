@@ -8,10 +8,9 @@ import {
 import { TransferId } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { classifyAnswer, classifyError, type SendVerdict } from "../../src/submitter/classify.ts"
+import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/submitter/classify.ts"
+import { type Facts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import * as evidence from "../../src/submitter/evidence.ts"
-import { maySend } from "../../src/submitter/schedule.ts"
-import { type Facts, judgeVerb, type Verb } from "../../src/submitter/verbs.ts"
 import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
 
 /**

@@ -54,7 +54,7 @@ export const classics: ReadonlyArray<Mutant> = [
     name: "an account that begins anew with a payment of it under way",
     tests: ["status/rebase.test.ts"],
     by: "test",
-    edits: [{ file: "status/rebaseBalances.ts", source: "if (busy !== undefined) {", instead: 'if (busy === "") {' }],
+    edits: [{ file: "http/rebaseBalances.ts", source: "if (busy !== undefined) {", instead: 'if (busy === "") {' }],
   },
   {
     name: "an account that begins anew, held by nothing until a later block",
@@ -62,7 +62,7 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "status/rebaseBalances.ts",
+        file: "http/rebaseBalances.ts",
         source: "yield* drifts.note({ differing, agreeing: new Set(), listed: end, until })",
         instead: "",
       },
@@ -200,7 +200,7 @@ export const classics: ReadonlyArray<Mutant> = [
     tests: ["submitter/cleared.test.ts"],
     edits: [
       {
-        file: "store/Clearance.ts",
+        file: "store/payments/Clearance.ts",
         source: "quarantine ?? (granted.has(party) ? undefined : unchecked)",
         instead: "quarantine",
       },
@@ -210,7 +210,7 @@ export const classics: ReadonlyArray<Mutant> = [
     name: "no quarantine after recover",
     oracles: ["once", "planned", "filled"],
     tests: ["submitter/restored.test.ts"],
-    edits: [{ file: "submitter/recover.ts", source: "      yield* beginQuarantine()\n", instead: "" }],
+    edits: [{ file: "submitter/audit/adopt.ts", source: "      yield* beginQuarantine()\n", instead: "" }],
   },
   {
     name: "no quarantine after adopt",
@@ -218,7 +218,7 @@ export const classics: ReadonlyArray<Mutant> = [
     tests: ["submitter/halts.test.ts", "submitter/lostStore.test.ts"],
     edits: [
       {
-        file: "submitter/adopt.ts",
+        file: "submitter/audit/adopt.ts",
         source: "      if (isHalted || ids.length > 0) yield* beginQuarantine()\n",
         instead: "",
       },
@@ -238,7 +238,7 @@ export const classics: ReadonlyArray<Mutant> = [
     tests: ["config", "status"],
     edits: [
       {
-        file: "status/reloadConfig.ts",
+        file: "http/reload.ts",
         source: "if (weaker.length === 0) return undefined",
         instead: "if (weaker.length >= 0) return undefined",
       },

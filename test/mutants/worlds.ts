@@ -35,7 +35,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["foreign"],
     edits: [
       {
-        file: "submitter/noteListing.ts",
+        file: "submitter/audit/noteListing.ts",
         source: "  const last = foreign.at(-1)\n  if (last !== undefined) {",
         instead: "  const last = foreign.at(-1)\n  if (last !== undefined && foreign.length > 9) {",
       },
@@ -59,7 +59,9 @@ export const worlds: ReadonlyArray<Mutant> = [
     tests: ["store"],
     by: "simulation",
     oracles: ["journal"],
-    edits: [{ file: "store/Journal.ts", source: "            prev: last.hash,", instead: '            prev: "",' }],
+    edits: [
+      { file: "store/journal/Journal.ts", source: "            prev: last.hash,", instead: '            prev: "",' },
+    ],
   },
   {
     name: "a planned time that is let go without a word",
@@ -68,7 +70,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["planned"],
     edits: [
       {
-        file: "rules/payoutNotices.ts",
+        file: "rules/kinds/payout.ts",
         source: "  if (letGo !== undefined) {",
         instead: "  if (letGo !== undefined && letGo.last < 0) {",
       },
@@ -86,7 +88,7 @@ export const worlds: ReadonlyArray<Mutant> = [
         instead: "  const newest = plannedUntil(schedule, now + 20_000)",
       },
       {
-        file: "rules/payout.ts",
+        file: "rules/kinds/payout.ts",
         source: "  plannedUntil(schedule, now) > Math.min(episode",
         instead: "  plannedUntil(schedule, now + 20_000) > Math.min(episode",
       },
@@ -99,7 +101,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["approved"],
     edits: [
       {
-        file: "submitter/approvalOf.ts",
+        file: "submitter/awaitApproval.ts",
         source: "    isEnough: by.length >= group.need,",
         instead: "    isEnough: by.length >= group.need - 1,",
       },
@@ -143,7 +145,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["called"],
     edits: [
       {
-        file: "domain/IntentWait.ts",
+        file: "domain/Intent.ts",
         source: "    if (now < unsettledFrom(live)) return undefined\n",
         instead: "    if (now < unsettledFrom(live) + 7_200_000) return undefined\n",
       },
@@ -169,7 +171,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["on", "end", "replay"],
     edits: [
       {
-        file: "store/Brake.ts",
+        file: "store/controls/Brake.ts",
         source: "        sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`",
         instead: "        sql`SELECT seq, reason, detail, at FROM halts ORDER BY seq`",
       },
@@ -182,7 +184,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["on"],
     edits: [
       {
-        file: "rules/history.ts",
+        file: "rules/checks/history.ts",
         source: "    const wait = executed.has(intent.state) ? rule.cooldownMillis :",
         instead: "    const wait = executed.has(intent.state) ? 1_800_000 :",
       },

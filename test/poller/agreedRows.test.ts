@@ -3,7 +3,7 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { agreedRows, type Given } from "../../src/poller/agreedRows.ts"
 import type { WindowAnswer } from "../../src/poller/askWindow.ts"
-import { judged, nothingCompared } from "../../src/poller/Compared.ts"
+import { judged, nothingCompared } from "../../src/poller/Comparison.ts"
 import { makeDice } from "../support/Dice.ts"
 import { textOf } from "../support/Poller.ts"
 

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Reconciliation } from "../../src/poller/Reconciliation.ts"
-import { Brake } from "../../src/store/Brake.ts"
-import { Drifts } from "../../src/store/Drifts.ts"
+import { Drifts } from "../../src/store/balances/Drifts.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
 import {
   alerts,
   beginNetwork,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { tellChanges } from "../../src/poller/tellChanges.ts"
+import { tellChanges } from "../../src/poller/BalancePoller.ts"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { aliceKey, assetId, watchOnly } from "../support/treasury.ts"
 

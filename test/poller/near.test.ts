@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
-import { isNear } from "../../src/poller/isNear.ts"
+import { isNear } from "../../src/poller/BalancePoller.ts"
 import type { Rule } from "../../src/rules/Rule.ts"
 import { plainRule } from "../support/Rules.ts"
 

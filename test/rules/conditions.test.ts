@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { type AlertMemory, alertAfter } from "../../src/rules/alerting.ts"
 import { type AlertRule, type Condition, conditionText } from "../../src/rules/Condition.ts"
 import { allOf, anyOf, evaluate, type Facts, not, type Truth } from "../../src/rules/evaluate.ts"
+import { type AlertMemory, alertAfter } from "../../src/rules/kinds/alerting.ts"
 import type { Account, Party } from "../../src/rules/Rule.ts"
 
 const now = 1_800_000_000_000

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Hours, hoursAt, openWindow } from "../../src/rules/Hours.ts"
+import { type Hours, hoursAt, openWindow } from "../../src/rules/Schedule.ts"
 
 const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 const hours = (weekdays: ReadonlyArray<number>, from: string, until: string): Hours => ({

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { accountKey } from "../../src/rules/overlay.ts"
-import type { Policy } from "../../src/rules/Policy.ts"
+import type { Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule } from "../../src/rules/Rule.ts"
 import { plainParty, plainRule } from "../support/Rules.ts"
 import { randomOf } from "./dice.ts"

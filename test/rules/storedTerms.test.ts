@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { BaseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { namesIn } from "../../src/rules/Policy.ts"
-import { decodeTerms, encodeTerms, termsHash } from "../../src/rules/storedTerms.ts"
-import { type Terms, weakens } from "../../src/rules/weakens.ts"
+import { namesIn } from "../../src/rules/policy/Policy.ts"
+import { decodeTerms, encodeTerms, termsHash } from "../../src/rules/policy/storedTerms.ts"
+import { type Terms, weakens } from "../../src/rules/policy/weakens.ts"
 
 const group = {
   name: "desk",

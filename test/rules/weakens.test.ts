@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { BaseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { feeMax, judge, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/Policy.ts"
+import { feeMax, judge, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/policy/Policy.ts"
+import { type Terms, weakens } from "../../src/rules/policy/weakens.ts"
 import type { Party } from "../../src/rules/Rule.ts"
-import { type Terms, weakens } from "../../src/rules/weakens.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 
 const keys = ["a", "b", "c", "d"]

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { ApprovalGroup } from "../../src/domain/Approval.ts"
-import { approvalFor, type Policy, type PolicyLine } from "../../src/rules/Policy.ts"
-import { approvalWords as wordsOf } from "../../src/rules/weakens.ts"
+import { approvalFor, type Policy, type PolicyLine } from "../../src/rules/policy/Policy.ts"
+import { approvalWords as wordsOf } from "../../src/rules/policy/weakens.ts"
 
 const amount = (assetId: string, units: bigint) => `${units} ${assetId}`
 const approvalWords = (old: Policy, next: Policy) => wordsOf(old, next, { old: amount, next: amount })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { worstCase } from "../../src/rules/worstCase.ts"
+import { worstCase } from "../../src/rules/policy/worstCase.ts"
 import { randomOf, seedsOf } from "./dice.ts"
 import { dayMillis, fullest, HostileWorld, type Signed } from "./HostileWorld.ts"
 import { randomTreasury } from "./RandomTreasury.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readYaml } from "../../src/config/Yaml.ts"
+import { readYaml } from "../../src/config/yaml/Yaml.ts"
 import { formatAmount } from "../../src/domain/Amount.ts"
 import { chainId, scenarioOf, scenarioText, tether, usdt, vegaAsset, withSandbox } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury, type Treasury } from "../../src/config/Treasury.ts"
-import { readYaml } from "../../src/config/Yaml.ts"
+import { readYaml } from "../../src/config/yaml/Yaml.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"

@@ -1,5 +1,5 @@
 import { Effect, type Fiber } from "effect"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import type { Chain } from "../../src/sandbox/Chain.ts"
 import type { World } from "../../src/sandbox/http/Route.ts"
 import { type LedgerNode, makeNode } from "../../src/sandbox/LedgerNode.ts"

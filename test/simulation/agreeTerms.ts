@@ -1,9 +1,8 @@
 import { Effect, Schedule } from "effect"
 import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
-import { termsHash } from "../../src/rules/storedTerms.ts"
-import { approveTerms } from "../../src/status/termsApproval.ts"
-import { acceptTerms, settleTerms } from "../../src/status/termsHalt.ts"
-import { Brake } from "../../src/store/Brake.ts"
+import { acceptTerms, approveTerms, settleTerms } from "../../src/http/termsApproval.ts"
+import { termsHash } from "../../src/rules/policy/storedTerms.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
 
 const termsHalt = Effect.map(

@@ -52,7 +52,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "counts what is open",
     edits: [
       {
-        file: "store/SpendLog.ts",
+        file: "store/payments/SpendLog.ts",
         source: "    endedAt === null || Math.max(spentAt, endedAt) > since\n",
         instead: "    Math.max(spentAt, endedAt ?? 0) > since\n",
       },
@@ -88,7 +88,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "",
     edits: [
       {
-        file: "signer/signTwice.ts",
+        file: "signer/KeyFile.ts",
         source: "    return isVerified ? signature : undefined\n",
         instead: "    return isVerified || true ? signature : undefined\n",
       },
@@ -100,7 +100,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "",
     edits: [
       {
-        file: "store/proven.ts",
+        file: "store/journal/proven.ts",
         source: "return body.before === hashOfHashes(before)",
         instead: 'return body.before !== "" || hashOfHashes(before) === ""',
       },
@@ -120,15 +120,15 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "lets the approval of terms hold after they came into force",
-    test: "test/status/termsApproval.test.ts",
+    test: "test/http/termsApproval.test.ts",
     title: "use their approvals up",
     edits: [
-      { file: "status/termsApproval.ts", source: "    replaces: known?.seq ?? 0,\n", instead: "    replaces: 1,\n" },
+      { file: "http/termsApproval.ts", source: "    replaces: known?.seq ?? 0,\n", instead: "    replaces: 1,\n" },
     ],
   },
   {
     name: "lets the approval of terms hold for ever",
-    test: "test/status/termsApproval.test.ts",
+    test: "test/http/termsApproval.test.ts",
     title: "are approved for a day at most",
     edits: [
       {
@@ -164,11 +164,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "takes the file of a start at once, whatever it permits",
-    test: "test/status/terms.test.ts",
+    test: "test/http/terms.test.ts",
     title: "a start with weaker terms",
     edits: [
       {
-        file: "status/reloadConfig.ts",
+        file: "http/reload.ts",
         source: "  if (weaker.length > 0 && !(yield* approvalOfTerms(",
         instead: "  if (weaker.length < 0 && !(yield* approvalOfTerms(",
       },
@@ -176,11 +176,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "lets no halt stop an acceptance of terms",
-    test: "test/status/terms.test.ts",
+    test: "test/http/terms.test.ts",
     title: "whose keys are lost",
     edits: [
       {
-        file: "store/Brake.ts",
+        file: "store/controls/Brake.ts",
         source: "        if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)\n",
         instead: "        void stopAcceptance(reason, at)\n",
       },
@@ -188,11 +188,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "lets the clock alone end the hour of accepted terms",
-    test: "test/status/terms.test.ts",
+    test: "test/http/terms.test.ts",
     title: "whose keys are lost",
     edits: [
       {
-        file: "status/termsHalt.ts",
+        file: "http/termsApproval.ts",
         source: "  if (clockGap(now, block, maxAge) !== undefined) return false\n",
         instead: "  void [block, maxAge]\n",
       },
@@ -204,7 +204,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "proves no absence",
     edits: [
       {
-        file: "submitter/fewerThanAgreed.ts",
+        file: "submitter/judgeFound.ts",
         source: "  if (gateways.quorum < quorum) ",
         instead: "  if (gateways.quorum < 0) ",
       },
@@ -212,11 +212,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "asks the operators of the file for what those in force must sign",
-    test: "test/status/agreement.test.ts",
+    test: "test/http/agreement.test.ts",
     title: "asks the operators last in force",
     edits: [
       {
-        file: "status/agreeing.ts",
+        file: "http/agreeing.ts",
         source: "  if (known !== undefined) return operatorsIn(known.terms)\n",
         instead: "  void known\n",
       },
@@ -228,7 +228,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "fee",
     edits: [
       {
-        file: "rules/FeeTerms.ts",
+        file: "rules/policy/FeeTerms.ts",
         source: "  return fee <= most ? undefined : `the network takes",
         instead: "  return fee >= 0n ? undefined : `the network takes",
       },
@@ -240,7 +240,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "read ten minutes ago",
     edits: [
       {
-        file: "rules/FeeTerms.ts",
+        file: "rules/policy/FeeTerms.ts",
         source: "!(readAt <= now && now - readAt <= feeAgeMillisMax)",
         instead: "readAt > now",
       },
@@ -252,7 +252,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "keeps nothing from being read",
     edits: [
       {
-        file: "domain/hasElapsed.ts",
+        file: "domain/Time.ts",
         source: "since > now || now - since >= millis",
         instead: "now - since >= millis",
       },
@@ -262,7 +262,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     name: "adopts payments without counting them in the limits",
     test: "test/submitter/counted.test.ts",
     title: "count in its limits once adopted, even for a new key",
-    edits: [{ file: "submitter/adopt.ts", source: "      yield* countSpends(adopted)\n", instead: "" }],
+    edits: [{ file: "submitter/audit/adopt.ts", source: "      yield* countSpends(adopted)\n", instead: "" }],
   },
   {
     name: "lets a planned payment age out like one of a level",
@@ -302,11 +302,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "lets a file with another name for a stopped rule in",
-    test: "test/status/renamed.test.ts",
+    test: "test/http/renamed.test.ts",
     title: "a stop of a rule",
     edits: [
       {
-        file: "status/refuseReload.ts",
+        file: "http/reload.ts",
         source: " || has?.has(rule) === true) return []\n",
         instead: " || has !== undefined) return []\n",
       },
@@ -314,11 +314,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "lets one person alone adopt payments made elsewhere",
-    test: "test/status/agreement.test.ts",
+    test: "test/http/agreement.test.ts",
     title: "has every verb",
     edits: [
       {
-        file: "status/agreeing.ts",
+        file: "http/agreeing.ts",
         source: 'adopt: { agrees: "operators", why',
         instead: 'adopt: { agrees: "nobody", why',
       },
@@ -330,7 +330,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "is counted when the ledger answers",
     edits: [
       {
-        file: "submitter/watchWindows.ts",
+        file: "submitter/audit/watchWindows.ts",
         source: "    const seen = yield* doneMoreOften(own)\n",
         instead: "    yield* (yield* Looks).noteExplained(party, newest)\n    const seen = yield* doneMoreOften(own)\n",
       },

@@ -1,7 +1,7 @@
-import { codeOf } from "../../src/config/askCode.ts"
-import type { Seen } from "../../src/config/RulesFile.ts"
+import { codeOf } from "../../src/config/code/askCode.ts"
+import type { Seen } from "../../src/config/code/RulesFile.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import type { CodeRule, Rule, TopUpRule } from "../../src/rules/Rule.ts"
-import type { DaemonOptions } from "../../src/services.ts"
 import { codeHere } from "../support/CodeHere.ts"
 
 type Treasury = DaemonOptions["treasury"]

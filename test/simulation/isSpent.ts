@@ -1,5 +1,5 @@
+import type { View } from "../../src/http/View.ts"
 import type { Chain } from "../../src/sandbox/Chain.ts"
-import type { View } from "../../src/status/View.ts"
 import { plainBook, unit } from "./Book.ts"
 import { reserve, targets } from "./Replica.ts"
 

@@ -18,7 +18,7 @@ export interface Planted {
   readonly edits: ReadonlyArray<Edit>
 }
 
-const confirm = "submitter/confirmIntent.ts"
+const confirm = "submitter/Confirm.ts"
 const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
 
 /** No window is over before its time: alone, a mistake about the end of the window is not seen. */
@@ -119,7 +119,7 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: ["filled"],
     edits: [
       {
-        file: "rules/history.ts",
+        file: "rules/checks/history.ts",
         source: "settlingText(look, unseenBy(look))",
         instead: "undefined && settlingText(look, unseenBy(look))",
       },
@@ -130,7 +130,7 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: ["policy"],
     edits: [
       {
-        file: "store/SpendLog.ts",
+        file: "store/payments/SpendLog.ts",
         source: "endedAt === null || Math.max(spentAt, endedAt) > since",
         instead: "Math.max(spentAt, endedAt ?? 0) > since + 86395000",
       },
@@ -152,7 +152,7 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: ["replay"],
     edits: [
       {
-        file: "submitter/noteListing.ts",
+        file: "submitter/audit/noteListing.ts",
         source: "  if (executions < (denied ? 1 : 2)) return\n",
         instead: "  if (executions < 9) return\n",
       },

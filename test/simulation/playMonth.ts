@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
-import { databaseFile } from "../../src/store/Database.ts"
+import { databaseFile } from "../../src/store/database/Database.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { emptyDir } from "./bench.ts"
 import { type CalmName, calmDays, mayHear } from "./calm.ts"

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { pruneHourly } from "../../src/poller/pruneHourly.ts"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Observations } from "../../src/store/Observations.ts"
+import { pruneHourly } from "../../src/poller/BalancePoller.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const alert = (dedup: string, severity: "page" | "info" = "info") => ({

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type Alert, AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Brake } from "../../src/store/Brake.ts"
-import { type Spend, SpendLog } from "../../src/store/SpendLog.ts"
+import { type Alert, AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { type Spend, SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { restart } from "../support/TestStore.ts"
 
 const words = { reason: "audit", author: "ana" }

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { deadlineHeight, marginBlocks, sendEnd } from "../../src/domain/Attempt.ts"
-import { ChainRules } from "../../src/store/ChainRules.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { RuleStates } from "../../src/store/RuleStates.ts"
+import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { testStore } from "../support/TestStore.ts"
 
 describe("decisions that were made", () => {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
-import { Brake } from "../../src/store/Brake.ts"
-import * as Database from "../../src/store/Database.ts"
-import { tablesWritten } from "../../src/store/Writes.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import * as Database from "../../src/store/database/Database.ts"
+import { tablesWritten } from "../../src/store/database/Database.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const reasons = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (halts) => halts.map((h) => h.reason)))

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Observations } from "../../src/store/Observations.ts"
-import { makePastBalances } from "../../src/store/pastBalances.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
+import { makePastBalances } from "../../src/store/balances/pastBalances.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const [party, asset] = ["b".repeat(64), "aa".repeat(32)]

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as Database from "../../src/store/Database.ts"
+import * as Database from "../../src/store/database/Database.ts"
 import { testStore } from "../support/TestStore.ts"
 
 describe("a store", () => {

@@ -1,7 +1,7 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
-import { Observations } from "../../src/store/Observations.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { makeDice } from "../support/Dice.ts"
 import { storedRows } from "../support/Poller.ts"
 import { testStore } from "../support/TestStore.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Observations } from "../../src/store/Observations.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { testStore } from "../support/TestStore.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, type FlowSetup, paid, round } from "../support/Flow.ts"
 import type { Manner } from "../support/Fronts.ts"
 import { hiding, hidingButMovements, type Instead } from "../support/Instead.ts"

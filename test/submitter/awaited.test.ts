@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Draining } from "../../src/submitter/Draining.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"

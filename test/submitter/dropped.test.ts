@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
+import { majorityOf, quorumTip } from "../../src/domain/chain.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
-import { majorityOf, quorumTip } from "../../src/domain/quorum.ts"
 import { absencesOf } from "../../src/submitter/endings.ts"
 import {
   afterExpiry,

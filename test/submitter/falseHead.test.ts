@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
 import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
 import { powOf } from "../support/TestSandbox.ts"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { Brake } from "../../src/store/Brake.ts"
-import { guarded, isUnwritten } from "../../src/store/guarded.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { guarded, isUnwritten } from "../../src/store/database/guarded.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 
 /** SQLite's own limit: the next page is refused with SQLITE_FULL, once the file got `spare` more of them. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Scheduler } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
-import { Database } from "../../src/store/Database.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { turn } from "../support/until.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { bob, eve, paid, round, states } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"

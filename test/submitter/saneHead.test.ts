@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Journal } from "../../src/store/journal/Journal.ts"
+import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import {
   addressesOf,

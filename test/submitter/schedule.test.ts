@@ -6,10 +6,10 @@ import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Att
 import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
-import { Observations } from "../../src/store/Observations.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/classify.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
-import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/schedule.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 

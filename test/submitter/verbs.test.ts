@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
 import { finalIntentStates, type IntentState, mayMoveIntent, openIntentStates } from "../../src/domain/Intent.ts"
+import { type Facts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import { Turns } from "../../src/submitter/Turns.ts"
-import { type Facts, judgeVerb, type Verb } from "../../src/submitter/verbs.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const intent = intentOf("1")

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { Outbox } from "../../src/store/Outbox.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alice, type Flow, type FlowSetup, flow } from "./Flow.ts"
 import { type Front, type Manner, startFront } from "./Fronts.ts"
 import { powOf, usdt } from "./TestSandbox.ts"

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { parsePlaced, valueOf } from "../../src/config/Placed.ts"
+import { parsePlaced, valueOf } from "../../src/config/yaml/Placed.ts"
 import { root } from "./Cofferer.ts"
 
 const [, treasury = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "config/RULES.md"), "utf8")) ?? []

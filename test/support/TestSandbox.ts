@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import type { ConfigError } from "../../src/config/ConfigError.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import type { ConfigError } from "../../src/config/yaml/ConfigError.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/Sandbox.ts"
 import type { SandboxError } from "../../src/sandbox/SandboxError.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"

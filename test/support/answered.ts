@@ -1,4 +1,4 @@
-import { askAll, questionsOf } from "../../src/rules/code.ts"
+import { askAll, questionsOf } from "../../src/rules/kinds/code.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
 

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
+import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 
 /** The first head that the gateways tell counts at once: the store has known the chain for long. */
 export const knowsChain = (chainId: string) =>

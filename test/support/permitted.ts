@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { referenceText } from "../../src/domain/Reference.ts"
 import type { Signer, SignRequest } from "../../src/signer/Signer.ts"
-import type { JournalHead } from "../../src/store/Journal.ts"
+import type { JournalHead } from "../../src/store/journal/Journal.ts"
 import { decodeInputData, encodeInputData } from "../../src/tx/InputData.ts"
 
 /**

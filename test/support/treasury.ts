@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { Document, isCollection, isMap, visit } from "yaml"
+import { withCode } from "../../src/config/code/withCode.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { withCode } from "../../src/config/withCode.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 
 /** Keys of a map in a file, with their values: text, numbers, lists and maps. */
 export type Fields = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Signals, type Topic } from "../../src/store/Signals.ts"
+import { Signals, type Topic } from "../../src/store/database/Signals.ts"
 
 /** Beyond every time that a test lets pass. */
 const longMillis = 365 * 86_400_000

@@ -1,8 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Cause, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { layer } from "../../src/telemetry/Logging.ts"
-import { say } from "../../src/telemetry/say.ts"
+import { layer, say } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 
 const odd = "a\r\nb\u001b[31m\u009b0m\u202ec\u2028d\ufeff\ud800"

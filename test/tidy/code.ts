@@ -120,7 +120,7 @@ export const worldIsReadAtTheEdge = atNodes((node, around, { path }) => {
   const callee = node["callee"]
   if (node.type === "CallExpression" && isNode(callee) && callee["name"] === "fetch" && folder !== "gateway") {
     // The page's own code runs in a browser, where fetch is the only client.
-    return folder === "status" ? undefined : "fetch belongs to gateway"
+    return folder === "http" ? undefined : "fetch belongs to gateway"
   }
   return node.type === "Identifier" && node["name"] === "WebAssembly" && folder !== "pow"
     ? "WebAssembly belongs to pow"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { WrittenTreasury } from "../../src/config/TreasuryFile.ts"
+import { WrittenTreasury } from "../../src/config/schema/TreasuryFile.ts"
 import { exportsAreUsed, helpersAreShared, type KeyTree, keysAreRead, tablesAreRead } from "./dead.ts"
 import { listFiles, parseCode, readSource } from "./Source.ts"
 
@@ -62,7 +62,7 @@ describe("a key of a treasury file", () => {
   it("is found that nothing reads", () => {
     const schema = { propertySignatures: [{ name: "mood", type: {} }] }
     const reads = (path: string) => keysAreRead(schema, [{ path, text: "const a = file.mood" }])
-    assert.deepStrictEqual(reads("src/config/resolveMood.ts"), [])
-    assert.deepStrictEqual(reads("src/config/describing.ts"), ["nothing reads the key mood"])
+    assert.deepStrictEqual(reads("src/config/resolve/resolveMood.ts"), [])
+    assert.deepStrictEqual(reads("src/config/schema/jsonSchemaOf.ts"), ["nothing reads the key mood"])
   })
 })

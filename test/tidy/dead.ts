@@ -2,8 +2,8 @@ import { type Code, complaint, isNode, lineAt, type Node, type Source } from "./
 
 /** Files and folders whose names others take otherwise than by an import, each with who does. */
 const taken: ReadonlyArray<readonly [path: string, by: string]> = [
-  ["src/config/RulesFile.ts", "files of rules, as cofferer/rules"],
-  ["src/config/pureGlobals.ts", "what stands before each file of rules"],
+  ["src/config/code/RulesFile.ts", "files of rules, as cofferer/rules"],
+  ["src/config/code/codeChild.ts", "what stands before each file of rules"],
   ["src/gateway/schema/", "test/boundaries, which walks all that is exported there"],
 ]
 
@@ -82,7 +82,7 @@ const keysOf = ({ propertySignatures = [], indexSignatures = [], types = [], res
   ])
 
 /** Where keys are written down without being read. */
-const forms = /^src\/config\/(TreasuryFile|RuleText|ConditionText|describing|RulesFile|removedKeys)\.ts$/
+const forms = /^src\/config\/(schema\/(TreasuryFile|RuleText|jsonSchemaOf)|code\/RulesFile)\.ts$/
 
 /** Keys of a file that the program takes, and does nothing with. */
 export const keysAreRead = (schema: KeyTree, all: ReadonlyArray<Source>): ReadonlyArray<string> => {

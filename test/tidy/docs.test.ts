@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { parse } from "yaml"
 import { commandNames } from "../../src/cli/root.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
-import { decodeYaml, readYaml } from "../../src/config/Yaml.ts"
+import { decodeYaml, readYaml } from "../../src/config/yaml/Yaml.ts"
 import { parseAmount } from "../../src/domain/Amount.ts"
 import { holdReasons } from "../../src/domain/Decision.ts"
 import { SubmitBody } from "../../src/engine/submitPayment.ts"
@@ -129,7 +129,7 @@ const problemsOfBlock = async (language: string, text: string): Promise<Readonly
 }
 
 describe("examples of the pages", () => {
-  /** Rules with their tests, and code: test/rehearsal/reference.test.ts plays each. */
+  /** Rules with their tests, and code: test/backtest/reference.test.ts plays each. */
   const isPlayed = (path: string, language: string, text: string) =>
     path === "config/RULES.md" && (language === "ts" || (language === "yaml" && /^tests:/m.test(text)))
   const ran = manual.flatMap(({ path, blocks }) =>
@@ -277,7 +277,9 @@ describe("the page of the commands", () => {
 
   it("names every exit code", () => {
     const table = /\n## Exit codes\n\n([\s\S]*?)\n\n/.exec(page.text)?.[1] ?? ""
-    const codes = [...readSource("src/cli/CliFailure.ts").text.matchAll(/^ {2}\w+: (\d+),$/gm)].map(([, code]) => code)
+    const codes = [...readSource("src/cli/common/output.ts").text.matchAll(/^ {2}\w+: (\d+),$/gm)].map(
+      ([, code]) => code,
+    )
     assert.isAbove(codes.length, 8)
     assert.deepStrictEqual(
       [...table.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => code),

@@ -5,11 +5,11 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["domain"],
   ["rules", "tx"],
   ["config", "telemetry"],
-  ["store", "rehearsal"],
+  ["store", "backtest"],
   ["gateway", "signer", "pow", "notify", "listen"],
   ["poller", "engine", "submitter", "alerts"],
-  ["status", "sandbox"],
-  ["main.ts", "daemon.ts", "services.ts", "Supervisor.ts", "cli"],
+  ["http", "sandbox"],
+  ["main.ts", "daemon.ts", "layers.ts", "Supervisor.ts", "cli"],
 ]
 
 const layerOf = (folder: string): number => layers.findIndex((layer) => layer.includes(folder))
@@ -30,7 +30,7 @@ export const importsPointDown = (code: Code): ReadonlyArray<string> => {
 }
 
 const sandboxMayImport =
-  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(Yaml|ConfigError|Fields|readBytes)|store\/NodeSqlite)\.ts$/
+  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(yaml\/(Yaml|ConfigError|readBytes)|schema\/Fields)|store\/database\/NodeSqlite)\.ts$/
 
 /** The sandbox is a foreign world: what it shared with the program, it could not put to the test. */
 export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>
@@ -48,8 +48,8 @@ export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>
 export const writerIsForSubmitter = (code: Code): ReadonlyArray<string> =>
   code.imports.flatMap(({ target, line }) =>
     target === "src/gateway/GatewayWriter.ts" &&
-    !["gateway", "submitter", "cli", "services.ts"].includes(folderOf(code.path))
-      ? [complaint(code.path, line, "only submitter, services and cli import GatewayWriter")]
+    !["gateway", "submitter", "cli", "layers.ts"].includes(folderOf(code.path))
+      ? [complaint(code.path, line, "only submitter, layers and cli import GatewayWriter")]
       : [],
   )
 
@@ -142,7 +142,7 @@ const outsides: ReadonlyArray<Outside> = [
   {
     what: "file",
     module: /^(node:)?fs(\/promises)?$/,
-    folders: ["config", "signer", "sandbox", "status", "store", "cli", "main.ts"],
+    folders: ["config", "signer", "sandbox", "http", "store", "cli", "main.ts"],
   },
   {
     what: "private key",
@@ -157,8 +157,8 @@ const outsides: ReadonlyArray<Outside> = [
   },
   { what: "YAML", module: /^yaml$/, folders: ["config"] },
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
-  { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["status"] },
-  // Of rules in code alone: config/codeProcess.ts.
+  { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["http"] },
+  // Of rules in code alone: config/code/codeProcess.ts.
   { what: "child process", module: /^(node:)?child_process$/, folders: ["config"] },
 ]
 

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http"
 import { join } from "node:path"
-import { socketFile } from "../../src/status/ControlServer.ts"
+import { socketFile } from "../../src/http/ControlServer.ts"
 
 /** One request that came to it. */
 export interface Heard {

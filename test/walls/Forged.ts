@@ -1,6 +1,6 @@
-import { entryHash } from "../../src/store/Journal.ts"
-import { provenOf } from "../../src/store/proven.ts"
-import { type Chain, type Receipt, statementOf } from "../../src/store/receipt.ts"
+import { entryHash } from "../../src/store/journal/Journal.ts"
+import { provenOf } from "../../src/store/journal/proven.ts"
+import { type Chain, type Receipt, statementOf } from "../../src/store/journal/receipt.ts"
 
 type Entry = Chain["entries"][number]
 type Link = Chain["links"][number]

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { socketFile } from "../../src/status/ControlServer.ts"
+import { socketFile } from "../../src/http/ControlServer.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 

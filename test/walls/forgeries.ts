@@ -1,5 +1,5 @@
-import { entryHash, genesis, hashOfHashes } from "../../src/store/Journal.ts"
-import type { Chain, Receipt } from "../../src/store/receipt.ts"
+import { entryHash, genesis, hashOfHashes } from "../../src/store/journal/Journal.ts"
+import type { Chain, Receipt } from "../../src/store/journal/receipt.ts"
 import { operatorKey } from "../support/Operators.ts"
 import { copyOf, rechained, saying, statedFrom, stitched } from "./Forged.ts"
 

@@ -26,7 +26,7 @@ describe("the process of rules in code", () => {
     const rules = join(dir, "rules.ts")
     writeFileSync(rules, 'export const rules = [{ name: "own", code: { need: () => { for (;;) {} } } }]\n')
     const program = [
-      `import { loadRules } from ${JSON.stringify(join(root, "src/config/loadRules.ts"))}`,
+      `import { loadRules } from ${JSON.stringify(join(root, "src/config/code/loadRules.ts"))}`,
       'import { readdirSync, readFileSync } from "node:fs"',
       `const { rules } = await loadRules(${JSON.stringify(rules)})`,
       'const told = (task) => readFileSync(["/proc", process.pid, "task", task, "children"].join("/"), "utf8").trim()',

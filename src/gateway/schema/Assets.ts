@@ -1,7 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { type Asset, assetStatusNumbers } from "../../domain/Asset.ts"
-import { enumText, SafeUint, Text } from "./Numbers.ts"
-import { Connection } from "./Paging.ts"
+import { Connection, enumText, SafeUint, Text } from "./Numbers.ts"
 
 const statusNames = new Map<number, string>(Object.entries(assetStatusNumbers).map(([name, n]) => [n, name]))
 const Status = enumText((number) => statusNames.get(number) ?? String(number))

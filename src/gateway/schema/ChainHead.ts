@@ -1,6 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
-import { chainBounds, isChainId } from "../../domain/chainBounds.ts"
-import { Flag, Hash, Height, orDefault, Uint32 } from "./Numbers.ts"
+import { chainBounds, isChainId } from "../../domain/chain.ts"
+import { BlockTime, Connection, Flag, Hash, Height, orDefault, SafeInt, SafeUint, Text, Uint32 } from "./Numbers.ts"
 
 /** The newest block that a node has begun, and what work it asks for. */
 export const ChainHead = Schema.Struct({
@@ -62,3 +62,67 @@ export const ChainHeadAnswer = Schema.Struct({
     })),
   }),
 )
+
+/** The epoch that the network is in: its limits on what a key may send begin anew with the next. */
+export const Epoch = Schema.Struct({
+  seq: Schema.Finite,
+  /** Unix nanoseconds of the block that began it. */
+  startAt: Schema.BigInt,
+  /** Unix milliseconds; it ends with the first block after that. */
+  endsAtMillis: Schema.Finite,
+})
+export type Epoch = typeof Epoch.Type
+
+const millisMax = Number(chainBounds.timeMax / 1_000_000n)
+const rfc3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/
+
+const isInstant = (text: string): boolean => {
+  const millis = rfc3339.test(text) ? Date.parse(text) : Number.NaN
+  return millis > 0 && millis <= millisMax
+}
+
+/** Times of a core are RFC 3339 with up to nine places; only whole milliseconds are used of them. */
+const Instant = Schema.String.check(Schema.makeFilter(isInstant, { expected: "a time as RFC 3339" })).pipe(
+  Schema.decodeTo(Schema.Finite, {
+    decode: SchemaGetter.transform((value: string) => Date.parse(value)),
+    encode: SchemaGetter.transform((millis: number) => new Date(millis).toISOString()),
+  }),
+)
+
+/** Answer of GET /statistics, as far as it tells of the epoch. */
+export const StatisticsAnswer = Schema.Struct({
+  statistics: Schema.Struct({ epochSeq: SafeUint, epochStartTime: Instant, epochExpiryTime: Instant }),
+})
+
+/** What a key has sent of what it may send. */
+export const SpamAnswer = Schema.Struct({
+  statistics: Schema.Struct({
+    epochSeq: SafeUint,
+    transfers: Schema.Struct({ countForEpoch: SafeUint, maxForEpoch: SafeUint }),
+  }),
+})
+
+/** Answer of GET /api/v2/epoch. */
+export const EpochAnswer = Schema.Struct({
+  epoch: Schema.Struct({
+    seq: SafeUint,
+    timestamps: Schema.Struct({ startTime: BlockTime, expiryTime: BlockTime }),
+  }),
+})
+
+/** Answer of GET /api/v2/network/parameters. All values are text, whatever they mean. */
+export const ParametersAnswer = Schema.Struct({
+  networkParameters: Connection(Schema.Struct({ key: Schema.NonEmptyString, value: Text })),
+})
+
+/**
+ * The body of an error. `message` of a real network is only the class ("Internal error"); the useful words stand in
+ * the first detail. Bodies that begin like one but carry something else inside still count as one.
+ */
+export const StatusBody = Schema.Struct({
+  /** Not defaulted: an object without it is no status. */
+  code: SafeInt,
+  message: Text,
+  details: orDefault(Schema.Array(Schema.Struct({ code: orDefault(SafeInt, 0), message: Text, inner: Text })), []),
+})
+export type StatusBody = typeof StatusBody.Type

@@ -1,8 +1,9 @@
 import { Schema, SchemaGetter } from "effect"
+import type { accountTypeNumbers } from "../../domain/AccountType.ts"
 import { BaseUnits } from "../../domain/Amount.ts"
+import { checksummed } from "../../tx/Address.ts"
 import { AccountTypeText } from "./BalanceChanges.ts"
-import { Amount, BlockTime, enumText, orDefault, Text } from "./Numbers.ts"
-import { Connection } from "./Paging.ts"
+import { Amount, BlockTime, Connection, enumText, orDefault, Text } from "./Numbers.ts"
 
 /** What the ledger says about a transfer. `done` of a delayed one-off means debited, not yet delivered. */
 export const transferStatuses = {
@@ -13,7 +14,7 @@ export const transferStatuses = {
   STATUS_CANCELLED: "cancelled",
 } as const
 const numbers = ["STATUS_UNSPECIFIED", ...Object.keys(transferStatuses)]
-const words = new Map<string, string>(Object.entries(transferStatuses))
+const transferWords = new Map<string, string>(Object.entries(transferStatuses))
 
 /** One transfer as the ledger knows it. */
 export const ObservedTransfer = Schema.Struct({
@@ -44,7 +45,7 @@ const Fees = Schema.Array(Schema.Struct({ amount: Amount })).check(
   Schema.makeFilter(isAmount, { expected: "fees of 2^256-1 base units at most, together" }),
 )
 
-const Wire = Schema.Struct({
+const WireTransfer = Schema.Struct({
   transfer: Schema.Struct({
     id: Schema.NonEmptyString,
     from: Text,
@@ -62,11 +63,11 @@ const Wire = Schema.Struct({
 })
 
 /** A transfer with its fees, as both the listing and the single answer hold it. */
-export const TransferRow = Wire.pipe(
+export const TransferRow = WireTransfer.pipe(
   Schema.decodeTo(ObservedTransfer, {
     decode: SchemaGetter.transform(({ transfer: { reason, ...transfer }, fees }) => ({
       ...transfer,
-      status: words.get(transfer.status) ?? transfer.status,
+      status: transferWords.get(transfer.status) ?? transfer.status,
       ...(reason === undefined || reason === null || reason === "" ? {} : { reason }),
       fees: fees.reduce((sum, fee) => sum + fee.amount, 0n),
     })),
@@ -79,3 +80,86 @@ export const TransferAnswer = Schema.Struct({ transferNode: TransferRow })
 
 /** Answer of GET /api/v2/transfers. */
 export const TransfersAnswer = Schema.Struct({ transfers: Connection(TransferRow) })
+
+/**
+ * What the ledger says about a withdrawal, in words of a transfer. `done`: the money has left the ledger; whether it
+ * was claimed outside is another matter, which the ledger hears of later if at all.
+ */
+const statuses = ["STATUS_UNSPECIFIED", "STATUS_OPEN", "STATUS_REJECTED", "STATUS_FINALIZED"] as const
+const withdrawalWords = new Map<string, string>([
+  ["STATUS_OPEN", "done"],
+  ["STATUS_FINALIZED", "done"],
+  ["STATUS_REJECTED", "rejected"],
+])
+
+const external = "ACCOUNT_TYPE_EXTERNAL" satisfies keyof typeof accountTypeNumbers
+
+const WireWithdrawal = Schema.Struct({
+  id: Schema.NonEmptyString,
+  partyId: Text,
+  amount: Amount,
+  asset: Text,
+  status: enumText((number) => statuses[number] ?? String(number)),
+  createdTimestamp: orDefault(BlockTime, 0),
+  ext: Schema.optional(
+    Schema.NullOr(Schema.Struct({ erc20: Schema.optional(Schema.NullOr(Schema.Struct({ receiverAddress: Text }))) })),
+  ),
+})
+
+/**
+ * A withdrawal as a transfer out of the network. Its time is that of its making, which stays when it is claimed, and
+ * its receiver an address in the checksummed form; "" where none is told.
+ */
+export const WithdrawalRow = WireWithdrawal.pipe(
+  Schema.decodeTo(ObservedTransfer, {
+    decode: SchemaGetter.transform(({ id, partyId, amount, asset, status, createdTimestamp, ext }) => ({
+      id,
+      status: withdrawalWords.get(status) ?? status,
+      from: partyId,
+      fromAccountType: "ACCOUNT_TYPE_GENERAL",
+      to: checksummed(ext?.erc20?.receiverAddress ?? ""),
+      toAccountType: external,
+      asset,
+      amount,
+      reference: "",
+      timestamp: createdTimestamp,
+      fees: 0n,
+    })),
+    encode: SchemaGetter.forbidden(() => "withdrawals are only read"),
+  }),
+)
+
+/** Answer of GET /api/v2/withdrawal/{id}. */
+export const WithdrawalAnswer = Schema.Struct({ withdrawal: WithdrawalRow })
+
+/** Answer of GET /api/v2/withdrawals. */
+export const WithdrawalsAnswer = Schema.Struct({ withdrawals: Connection(WithdrawalRow) })
+
+/** The types that say what became of a transfer; numbers of others stay as text. */
+const names = new Map([
+  [11, "TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY"],
+  [18, "TRANSFER_TYPE_WITHDRAW"],
+  [22, "TRANSFER_TYPE_TRANSFER_FUNDS_SEND"],
+  [23, "TRANSFER_TYPE_TRANSFER_FUNDS_DISTRIBUTE"],
+])
+
+/** The entry by which money leaves the account of a transfer's sender. */
+export const fundsSend = "TRANSFER_TYPE_TRANSFER_FUNDS_SEND"
+/** The entry by which money leaves the network. */
+export const withdrawn = "TRANSFER_TYPE_WITHDRAW"
+
+/** One movement of the ledger, as far as it is looked at. */
+export const LedgerEntry = Schema.Struct({
+  /** Time of the block, and a microsecond more for each entry before it in the block. Unix nanoseconds. */
+  timestamp: BlockTime,
+  quantity: Amount,
+  type: enumText((number) => names.get(number) ?? String(number)),
+  from: Text,
+  asset: Text,
+  /** Of the transfer that it belongs to; "" where there is none. */
+  transferId: Text,
+}).pipe(Schema.encodeKeys({ type: "transferType", from: "fromAccountPartyId", asset: "assetId" }))
+export type LedgerEntry = typeof LedgerEntry.Type
+
+/** Answer of GET /api/v2/ledgerentry/history. */
+export const LedgerEntriesAnswer = Schema.Struct({ ledgerEntries: Connection(LedgerEntry) })

@@ -1,5 +1,5 @@
 import { formatLevel } from "../../domain/Amount.ts"
-import type { Policy } from "../Policy.ts"
+import type { Policy } from "../policy/Policy.ts"
 import { isPaying, type PayingRule, type PinnedAsset, type Rule } from "../Rule.ts"
 import { type Subject, subjectsOf } from "../Subject.ts"
 

@@ -1,7 +1,7 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import { floorOf, type Look, leastOf, lookAt, takesPart } from "../Look.ts"
 import { accountKey } from "../overlay.ts"
-import type { Policy } from "../Policy.ts"
+import type { Policy } from "../policy/Policy.ts"
 import { type Account, levelsOf } from "../Rule.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import { type Subject, type Way, waysOf } from "../Subject.ts"

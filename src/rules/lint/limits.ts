@@ -1,5 +1,5 @@
 import { floorOf, takesPart } from "../Look.ts"
-import { feeMax, lineFor, type Policy, type PolicyLine } from "../Policy.ts"
+import { feeMax, lineFor, type Policy, type PolicyLine } from "../policy/Policy.ts"
 import { isPaying, levelsOf, type Party, type PinnedAsset, type Receiver, receiverKey } from "../Rule.ts"
 import { waysOf } from "../Subject.ts"
 import {

@@ -1,10 +1,9 @@
 import { DateTime } from "effect"
-import { isOpen } from "../Hours.ts"
-import { lineFor } from "../Policy.ts"
+import { lineFor } from "../policy/Policy.ts"
+import { transfersPermitted } from "../policy/worstCase.ts"
 import type { Party, PayoutRule } from "../Rule.ts"
-import { type Schedule, timesAfter } from "../Schedule.ts"
+import { isOpen, type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../Subject.ts"
-import { transfersPermitted } from "../worstCase.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Planned times that are looked at: years of daily ones, two days of one a minute. */

@@ -2,12 +2,26 @@ import { leadingZeroBits, powHash } from "../../tx/ProofOfWork.ts"
 import { decodeTransaction } from "../../tx/Transaction.ts"
 import type { Chain, Epoch, Included, Transfer } from "../Chain.ts"
 import type { FaultRegistry } from "../Faults.ts"
-import type { Account } from "../Ledger.ts"
+import { type Account, toMicros } from "../Ledger.ts"
 import { emptyMempool } from "../Mempool.ts"
 import { emptyGuard, type ReplayGuard, recordSeen } from "../ReplayGuard.ts"
-import { toMicros } from "../Time.ts"
 import { blocksOf } from "./kinds.ts"
-import { type Moment, momentOf } from "./Moment.ts"
+
+/** The end of a block: what the ledger's own history does not tell of it. */
+export interface Moment extends Pick<Chain, "height" | "time" | "hash"> {
+  readonly epoch: Readonly<Omit<Epoch, "transfers">>
+  readonly ruleSets: Readonly<Chain["ruleSets"]>
+  /** The newest height of which the replay guard knew nothing any more. */
+  readonly prunedTo: number
+}
+
+/** The newest block, to be read again later. */
+export const momentOf = ({ height, time, hash, epoch, ruleSets, guard }: Chain): Moment => ({
+  ...{ height, time, hash },
+  epoch: { seq: epoch.seq, startTime: epoch.startTime, firstBlock: epoch.firstBlock },
+  ruleSets: [...ruleSets],
+  prunedTo: guard.prunedTo,
+})
 
 /** Remembers the newest block, so that it can be read again later, and lets faults that wait for it settle on one. */
 export const rememberMoment = (chain: Chain, keep: number): void => {

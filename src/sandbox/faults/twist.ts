@@ -6,9 +6,8 @@ import type { Chain } from "../Chain.ts"
 import type { Fault } from "../Faults.ts"
 import type { World } from "../http/Route.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
-import { asOf, momentAt, skewed } from "./asOf.ts"
+import { asOf, type Moment, momentAt, skewed } from "./asOf.ts"
 import { blocksOf, codeOf } from "./kinds.ts"
-import type { Moment } from "./Moment.ts"
 
 /** The network that a request meets, and the one that the headers of its answer tell of. */
 interface Twisted {

@@ -1,9 +1,8 @@
 import { Effect } from "effect"
 import { accountTypeNumbers } from "../../domain/AccountType.ts"
 import type { Account } from "../Ledger.ts"
-import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
+import { enums, list, nodeError, ok, type Query, type Refusal, refuse, scalar } from "./Answer.ts"
 import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
-import { enums, list, type Query, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 const accountTypes = new Map(Object.entries(accountTypeNumbers))

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 
 /** What an operation answers: a body that goes out as JSON, or plain text. */
 export interface Answer {
@@ -57,3 +57,72 @@ export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", {
 }) {}
 
 export const refuse = (answer: Answer): Refusal => new Refusal({ answer })
+
+/** Parameters by their name in snake case: the network takes "filter.partyIds" and "filter.party_ids" alike. */
+export type Query = ReadonlyMap<string, ReadonlyArray<string>>
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+export const parseQuery = (url: string): Query => {
+  const at = url.indexOf("?")
+  const query = new Map<string, Array<string>>()
+  if (at < 0) return query
+  for (const [key, value] of new URLSearchParams(url.slice(at + 1))) {
+    const name = snake(key)
+    query.set(name, [...(query.get(name) ?? []), value])
+  }
+  return query
+}
+
+const wrong = (message: string): Refusal => refuse(plainError("InvalidArgument", message, false))
+
+/** The last part of a name, as the network's texts have it. */
+const field = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
+
+/** A parameter that may stand once; "" where it stands empty. */
+export const scalar = (query: Query, name: string): Effect.Effect<string | undefined, Refusal> => {
+  const values = query.get(name)
+  if (values !== undefined && values.length > 1) {
+    return Effect.fail(wrong(`too many values for field "${field(name)}": ${values.join(", ")}`))
+  }
+  return Effect.succeed(values?.[0])
+}
+
+const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint | undefined, Refusal> =>
+  Effect.flatMap(scalar(query, name), (text) => {
+    if (text === undefined) return Effect.undefined
+    const fault = (why: string) =>
+      Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseInt: parsing "${text}": ${why}`))
+    if (!/^[+-]?[0-9]+$/.test(text)) return fault("invalid syntax")
+    const n = text.length > 30 ? 2n ** 80n : BigInt(text.replace(/^\+/, ""))
+    return BigInt.asIntN(bits, n) === n ? Effect.succeed(n) : fault("value out of range")
+  })
+
+export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
+  Effect.map(integer(query, name, 32), (n) => (n === undefined ? undefined : Number(n)))
+
+export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, Refusal> =>
+  integer(query, name, 64)
+
+export const bool = (query: Query, name: string): Effect.Effect<boolean | undefined, Refusal> =>
+  Effect.flatMap(scalar(query, name), (text) => {
+    if (text === undefined) return Effect.undefined
+    if (/^(1|t|T|TRUE|true|True)$/.test(text)) return Effect.succeed(true)
+    if (/^(0|f|F|FALSE|false|False)$/.test(text)) return Effect.succeed(false)
+    return Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseBool: parsing "${text}": invalid syntax`))
+  })
+
+export const list = (query: Query, name: string): ReadonlyArray<string> => query.get(name) ?? []
+
+/** Names or numbers of an enumeration, as names; the case of letters counts. */
+export const enums = <Name extends string>(
+  query: Query,
+  name: string,
+  known: ReadonlyMap<Name, number>,
+): Effect.Effect<ReadonlyArray<Name>, Refusal> =>
+  Effect.forEach(list(query, name), (text) => {
+    const found = [...known].find(([word, number]) => word === text || String(number) === text)
+    return found === undefined
+      ? Effect.fail(wrong(`parsing list "${field(name)}": "${text}" is not a valid value`))
+      : Effect.succeed(found[0])
+  })

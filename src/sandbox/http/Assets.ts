@@ -2,9 +2,8 @@ import { Effect } from "effect"
 import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
 import { isAssetId } from "./Accounts.ts"
-import { type Detail, nodeError, ok, refuse } from "./Answer.ts"
+import { type Detail, nodeError, ok, refuse, scalar } from "./Answer.ts"
 import { cursorField, cutPage, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
-import { scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })

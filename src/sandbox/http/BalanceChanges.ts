@@ -1,12 +1,10 @@
 import { Clock, Effect } from "effect"
 import { accountTypeNumbers } from "../../domain/AccountType.ts"
-import type { BalanceRow } from "../Ledger.ts"
+import { type BalanceRow, formatTime, parseTime, toMicros } from "../Ledger.ts"
 import type { Profile } from "../Profiles.ts"
-import { formatTime, parseTime, toMicros } from "../Time.ts"
 import { readFilter } from "./Accounts.ts"
-import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
+import { int64, nodeError, ok, type Refusal, refuse } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, type Paging, readPaging, toCursor } from "./Paging.ts"
-import { int64 } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 const badAsset = { code: 90_004, message: "failed to get balances", inner: "querying balances: " }

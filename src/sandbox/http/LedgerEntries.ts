@@ -1,10 +1,8 @@
 import { Clock, Effect } from "effect"
-import { type Movement, movementTypes } from "../Ledger.ts"
-import { formatTime } from "../Time.ts"
+import { formatTime, type Movement, movementTypes } from "../Ledger.ts"
 import { readFilter } from "./Accounts.ts"
-import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
+import { enums, int64, list, nodeError, ok, type Query, type Refusal, refuse } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, readPaging, toCursor } from "./Paging.ts"
-import { enums, int64, list, type Query } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 const badAsset = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }

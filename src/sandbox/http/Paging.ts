@@ -1,6 +1,5 @@
 import { Effect } from "effect"
-import { nodeError, type Refusal, refuse } from "./Answer.ts"
-import { bool, int32, type Query, scalar } from "./Query.ts"
+import { bool, int32, nodeError, type Query, type Refusal, refuse, scalar } from "./Answer.ts"
 
 /** Which part of a listing is asked for. */
 export interface Paging {

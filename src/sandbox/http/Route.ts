@@ -4,8 +4,7 @@ import type { LedgerNode } from "../LedgerNode.ts"
 import type { Profile } from "../Profiles.ts"
 import type { SandboxError } from "../SandboxError.ts"
 import type { Scenario } from "../Scenario.ts"
-import type { Answer, Refusal } from "./Answer.ts"
-import type { Query } from "./Query.ts"
+import type { Answer, Query, Refusal } from "./Answer.ts"
 
 /** What an operation answers from. */
 export interface World {

@@ -1,10 +1,9 @@
 import { Effect } from "effect"
 import type { Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
-import { formatTime, toMicros } from "../Time.ts"
-import { nodeError, ok, refuse } from "./Answer.ts"
+import { formatTime, toMicros } from "../Ledger.ts"
+import { enums, nodeError, ok, refuse, scalar } from "./Answer.ts"
 import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
-import { enums, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 /** Times have up to nine places; padded they sort as text. */

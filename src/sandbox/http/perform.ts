@@ -3,12 +3,11 @@ import type { Fault, FaultKind } from "../Faults.ts"
 import { spoilPages, statusAnswer } from "../faults/answers.ts"
 import { kinds, type Stage } from "../faults/kinds.ts"
 import { twist } from "../faults/twist.ts"
+import { toMicros } from "../Ledger.ts"
 import type { SandboxError } from "../SandboxError.ts"
-import { toMicros } from "../Time.ts"
-import { type Answer, plainError, type Refusal } from "./Answer.ts"
-import { parseQuery } from "./Query.ts"
-import { pass, type RateLimiter } from "./RateLimiter.ts"
+import { type Answer, parseQuery, plainError, type Refusal } from "./Answer.ts"
 import type { Route, World } from "./Route.ts"
+import { pass, type RateLimiter } from "./Server.ts"
 
 /** A request, whatever carried it here. */
 export interface Incoming {

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { makeRehearsal } from "../../../src/rehearsal/Rehearsal.ts"
-import { readTests } from "../../../src/rehearsal/readTests.ts"
-import { runPlan } from "../../../src/rehearsal/runPlan.ts"
+import { makeRehearsal } from "../../../src/backtest/Rehearsal.ts"
+import { readTests } from "../../../src/backtest/readTests.ts"
+import { runPlan } from "../../../src/backtest/runPlan.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { events, settings, yearMillis } from "./year.ts"
 

@@ -1,6 +1,6 @@
+import type { WorldEvent, WorldSettings } from "../../../src/backtest/World.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
-import type { WorldEvent, WorldSettings } from "../../../src/rehearsal/World.ts"
 import { accountKey } from "../../../src/rules/overlay.ts"
 import type { Party, Rule } from "../../../src/rules/Rule.ts"
 import { plainRule } from "../../support/Rules.ts"

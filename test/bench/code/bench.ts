@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { codeOf } from "../../../src/config/askCode.ts"
-import { type LoadedFunction, loadRules } from "../../../src/config/loadRules.ts"
+import { codeOf } from "../../../src/config/code/askCode.ts"
+import { type LoadedFunction, loadRules } from "../../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
-import type { CodeSeen } from "../../../src/rules/code.ts"
+import type { CodeSeen } from "../../../src/rules/kinds/code.ts"
 import type { Party } from "../../../src/rules/Rule.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 

@@ -1,6 +1,6 @@
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { Memory } from "../../../src/rules/Look.ts"
-import type { Policy } from "../../../src/rules/Policy.ts"
+import type { Policy } from "../../../src/rules/policy/Policy.ts"
 import type { TopUpRule } from "../../../src/rules/Rule.ts"
 import type { Snapshot } from "../../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"

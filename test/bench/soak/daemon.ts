@@ -3,8 +3,8 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer, Logger, Tracer } from "effect"
 import { loadTreasury } from "../../../src/config/Treasury.ts"
 import { prepare, runLoops } from "../../../src/daemon.ts"
-import { daemonLayer } from "../../../src/services.ts"
-import { Observations } from "../../../src/store/Observations.ts"
+import { daemonLayer } from "../../../src/layers.ts"
+import { Observations } from "../../../src/store/balances/Observations.ts"
 import { blockMillis } from "./world.ts"
 
 /**

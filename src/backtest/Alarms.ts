@@ -1,0 +1,193 @@
+import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
+import type { Facts } from "../rules/evaluate.ts"
+import { type AlertLook, isOn } from "../rules/kinds/alerting.ts"
+import { accountKey } from "../rules/overlay.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
+import { hoursAt } from "../rules/Schedule.ts"
+import { type Holding, seenOf } from "./Holding.ts"
+
+/** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */
+interface Alarm {
+  readonly rule: AlertRule
+  touched: boolean
+  wakeAt: number
+  /** Times that it was on, the last one open where `until` is undefined. */
+  readonly spans: Array<{ readonly from: number; until: number | undefined }>
+  /** Times that its condition became true, whether or not it stayed so for as long as the rule asks. */
+  begun: number
+}
+
+/** The rules that tell people of conditions. */
+export interface Alarms {
+  readonly all: ReadonlyArray<Alarm>
+  /** A balance is another one now; `isSeen` where the rules know of it. */
+  readonly changed: (holding: Holding, at: number, isSeen: boolean) => void
+  /** A rule is silent for another reason now. */
+  readonly said: (rule: string) => void
+  readonly touchAll: () => void
+  readonly wakeAt: () => number
+  /** Balances before a moment. */
+  readonly pastAt: (moment: number) => Facts["past"]
+  /** Those that may say something new. */
+  readonly due: (now: number) => ReadonlyArray<AlertRule>
+  /** Takes what a round says of them; the facts are those after it. */
+  readonly looked: (looks: ReadonlyArray<AlertLook>, facts: Facts, silentSince: number | undefined) => void
+}
+
+export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alarms => {
+  const pasts = makePasts(rules.flatMap(pastsOf))
+  const all = rules.map((rule): Alarm => ({ rule, touched: true, wakeAt: start, spans: [], begun: 0 }))
+  const byName = new Map(all.map((alarm) => [alarm.rule.name, alarm]))
+  const byAccount = byPart(all, (part) =>
+    "account" in part ? accountKey(part.account.party.publicKey, part.account.asset.id) : seenIn(part),
+  )
+  const byHeld = byPart(all, (part) => (part._tag === "Held" ? part.rule : undefined))
+  const touch = (alarms: ReadonlyArray<Alarm> = []): void => {
+    for (const alarm of alarms) alarm.touched = true
+  }
+  const wakeOf = ({ rule, memory }: AlertLook, facts: Facts, silentSince: number | undefined): number => {
+    const moments = [...timersOf(rule, memory, facts.now)]
+    for (const part of partsOf(rule)) {
+      if ("account" in part && silentSince !== undefined) moments.push(silentSince + facts.maxAgeMillis + 1)
+      if (part._tag === "Stale") {
+        moments.push(start + part.longerThanMillis + 1, (silentSince ?? start) + part.longerThanMillis + 1)
+      } else if (part._tag === "Held") {
+        for (const { since } of facts.silences(part.rule) ?? []) moments.push(since + part.longerThanMillis + 1)
+      } else if ("overMillis" in part && silentSince === undefined) {
+        moments.push(pasts.nextAfter(part) + part.overMillis)
+      }
+    }
+    return firstAfter(facts.now, moments)
+  }
+  return {
+    all,
+    changed: (holding, at, isSeen) => {
+      pasts.note(holding, at)
+      if (isSeen) touch(byAccount.get(holding.key))
+    },
+    said: (rule) => touch(byHeld.get(rule)),
+    touchAll: () => touch(all),
+    wakeAt: () => all.reduce((next, { wakeAt }) => Math.min(next, wakeAt), Number.POSITIVE_INFINITY),
+    pastAt: (moment) => (past) => pasts.at(past, moment - past.overMillis),
+    due: (now) => all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
+    looked: (looks, facts, silentSince) => {
+      for (const { rule } of looks) byName.get(rule.name)!.touched = false
+      for (const look of looks) {
+        note(byName.get(look.rule.name)!, look, facts.now)
+        if (look.memory.reason !== look.before?.reason) touch(byHeld.get(look.rule.name))
+      }
+      for (const look of looks) byName.get(look.rule.name)!.wakeAt = wakeOf(look, facts, silentSince)
+      for (const alarm of all) if (alarm.touched) alarm.wakeAt = facts.now + 1
+    },
+  }
+}
+
+type Part = ReturnType<typeof partsOf>[number]
+
+const byPart = (all: ReadonlyArray<Alarm>, keyOf: (part: Part) => string | undefined) => {
+  const found = new Map<string, ReadonlyArray<Alarm>>()
+  for (const alarm of all) {
+    for (const key of new Set(partsOf(alarm.rule).map(keyOf))) {
+      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), alarm])
+    }
+  }
+  return found
+}
+
+/** The account whose first balance ends that nothing was ever known of it. */
+const seenIn = (part: Part): string | undefined =>
+  part._tag === "Stale" && part.party !== undefined && part.asset !== undefined
+    ? accountKey(part.party.publicKey, part.asset.id)
+    : undefined
+
+const timersOf = function* (
+  { forMillis, during, cooldownMillis }: AlertRule,
+  memory: RuleMemory,
+  now: number,
+): Iterable<number> {
+  const { firingSince, clearingSince, state, toldAt } = memory
+  if (!isOn(memory)) {
+    if (firingSince !== undefined) yield firingSince + forMillis
+    return
+  }
+  if (clearingSince !== undefined) yield clearingSince + forMillis
+  if (state !== "holding") return
+  if (during !== undefined) yield hoursAt(during, now).until
+  if (toldAt !== undefined) yield toldAt + cooldownMillis
+}
+
+const firstAfter = (now: number, moments: Iterable<number>): number => {
+  let next = Number.POSITIVE_INFINITY
+  for (const at of moments) if (at > now && at < next) next = at
+  return next
+}
+
+/** Adds up how often, and how long, it is on. */
+const note = (alarm: Alarm, { memory, before }: AlertLook, now: number): void => {
+  const { spans } = alarm
+  const wasOn = before !== undefined && isOn(before)
+  if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
+  if (isOn(memory) && !wasOn) spans.push({ from: now, until: undefined })
+  if (!isOn(memory) && wasOn) spans.at(-1)!.until = now
+}
+
+/** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
+interface Pasts {
+  readonly note: (holding: Holding, at: number) => void
+  /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
+  readonly at: (past: Past, time: number) => bigint | undefined
+  /** When, after the time that was last asked for, the balance was another; infinite where it never was. */
+  readonly nextAfter: (past: Past) => number
+}
+
+interface Trail {
+  readonly past: Past
+  ats: Array<number>
+  units: Array<bigint>
+  /** Place of the balance at the time that was last asked for, or of the first one. */
+  head: number
+  asked: number
+}
+
+const makePasts = (pasts: Iterable<Past>): Pasts => {
+  const trails = new Map<string, Trail>()
+  const byAccount = new Map<string, Array<Trail>>()
+  for (const past of pasts) {
+    if (trails.has(pastKey(past))) continue
+    const { party, asset } = past.account
+    const trail: Trail = { past, ats: [], units: [], head: 0, asked: Number.NEGATIVE_INFINITY }
+    trails.set(pastKey(past), trail)
+    const key = accountKey(party.publicKey, asset.id)
+    byAccount.set(key, [...(byAccount.get(key) ?? []), trail])
+  }
+  return {
+    note: (holding, at) => {
+      for (const trail of byAccount.get(holding.key) ?? []) {
+        const units = seenOf(holding)[trail.past.account.balance]
+        if (trail.units.at(-1) === units) continue
+        trail.ats.push(at)
+        trail.units.push(units)
+      }
+    },
+    at: (past, time) => {
+      const trail = trails.get(pastKey(past))
+      if (trail === undefined) return undefined
+      trail.asked = time
+      while ((trail.ats[trail.head + 1] ?? Number.POSITIVE_INFINITY) <= time) trail.head++
+      forget(trail)
+      return (trail.ats[trail.head] ?? Number.POSITIVE_INFINITY) <= time ? trail.units[trail.head] : undefined
+    },
+    nextAfter: (past) => {
+      const { ats, head, asked } = trails.get(pastKey(past))!
+      const at = ats[head] ?? Number.POSITIVE_INFINITY
+      return at > asked ? at : (ats[head + 1] ?? Number.POSITIVE_INFINITY)
+    },
+  }
+}
+
+const forget = (trail: Trail): void => {
+  if (trail.head < 1_000) return
+  trail.ats = trail.ats.slice(trail.head)
+  trail.units = trail.units.slice(trail.head)
+  trail.head = 0
+}

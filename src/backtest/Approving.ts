@@ -1,0 +1,201 @@
+import { type ApprovalGroup, groupText, lateFrom, waitText } from "../domain/Approval.ts"
+import type { IntentId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { scopesOfPayment } from "../rules/checks/stops.ts"
+import { timeText } from "../rules/Look.ts"
+import { accountKey } from "../rules/overlay.ts"
+import type { Party } from "../rules/Rule.ts"
+import { commandOf, type Subject } from "../rules/Subject.ts"
+import { blockAfter, type Ledger } from "./Ledger.ts"
+import type { Windows } from "./Windows.ts"
+import type { Meant, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+
+/** What operators say. */
+export type Answer = Extract<WorldEvent, { kind: "approve" | "reject" }>
+
+/** What keeps a payment from being signed though people have approved it. Times are Unix milliseconds. */
+interface SigningMoment {
+  readonly now: number
+  readonly silentSince: number | undefined
+  readonly halts: ReadonlyArray<string>
+  readonly pauses: ReadonlyArray<{ readonly scope: string }>
+}
+
+/** A payment that people are asked about. */
+export interface Waiting {
+  readonly paid: Paid
+  /** Operators who have signed, in the order of their group. */
+  readonly by: ReadonlyArray<string>
+  /** Unix milliseconds from which on nobody can approve it. */
+  readonly expires: number
+}
+
+/** Payments that people must approve: on their way from the decision to the signature. */
+export interface Approving {
+  /** Puts a decided payment to its group. */
+  readonly put: (paid: Paid, group: ApprovalGroup, subject: Subject) => void
+  /** Takes what operators say; returns why it says nothing, where it does not. */
+  readonly answer: (event: Answer) => string | undefined
+  /** Brings each as far as it comes now; returns those that changed. */
+  readonly advance: (moment: SigningMoment) => ReadonlyArray<Paid>
+  /** The first moment after now at which time alone may change one; infinite where none does. */
+  readonly nextAt: (now: number) => number
+  /** Those that wait for signatures. */
+  readonly waiting: () => ReadonlyArray<Waiting>
+}
+
+interface Wait {
+  readonly id: IntentId
+  readonly group: ApprovalGroup
+  readonly payer: Party | undefined
+  readonly isSlot: boolean
+  readonly expires: number
+  readonly by: Set<string>
+  isLate: boolean
+}
+
+const wordsOf = ({ rule, payment, decimals }: Intent): string =>
+  `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
+
+const isMeant = ({ rule, payment }: Intent, meant: Meant): boolean =>
+  (meant.amount === undefined || meant.amount === payment.amount) &&
+  (meant.asset === undefined || meant.asset === payment.asset) &&
+  (meant.from === undefined || meant.from === payment.from) &&
+  (meant.to === undefined || meant.to === payment.to) &&
+  (meant.rule === undefined || meant.rule === rule)
+
+export const makeApproving = (
+  settings: WorldSettings,
+  ledger: Ledger,
+  windows: Windows,
+  told: Array<Told>,
+): Approving => {
+  const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
+  let waits: ReadonlyArray<Wait> = []
+  const intentOf = ({ id }: Wait): Intent => ledger.byId(id).intent
+  const isAsked = (wait: Wait): boolean => intentOf(wait).state === "awaiting_approval"
+  const signersOf = ({ group, by }: Wait): ReadonlyArray<string> => [...group.of.keys()].filter((name) => by.has(name))
+  const progressOf = (wait: Wait): string => {
+    const by = signersOf(wait)
+    const others = [...wait.group.of.keys()].filter((name) => !by.includes(name))
+    return waitText(wait.group, by, others, wait.expires)
+  }
+  const tell = (wait: Wait, severity: Told["severity"], at: number, sentence: string): void => {
+    const { rule, subject } = ledger.byId(wait.id)
+    told.push({ at, severity, kind: "approval", rule, subject, detail: `${wordsOf(intentOf(wait))} ${sentence}` })
+  }
+  const drop = (wait: Wait, state: "rejected" | "denied", at: number, why: string): Paid => {
+    waits = waits.filter((one) => one !== wait)
+    const sentence = state === "denied" ? `was not signed: ${why}` : `is rejected: ${why}`
+    tell(wait, "ticket", at, sentence)
+    return ledger.drop(wait.id, state, at, why)
+  }
+  /** Until people have said what they say; undefined while nothing changes. */
+  const ask = (wait: Wait, now: number): Paid | undefined => {
+    const { group, by, expires } = wait
+    if (now >= expires)
+      return drop(wait, "rejected", now, `the approval lapsed: ${by.size} of ${group.need} had signed`)
+    const isAssumed = afterMillis !== undefined && now >= intentOf(wait).createdAt + afterMillis
+    if (by.size >= group.need || isAssumed) {
+      const who = by.size >= group.need ? `by ${signersOf(wait).join(" and ")}` : `after ${timeText(afterMillis ?? 0)}`
+      tell(wait, "info", now, `is approved ${who}`)
+      return ledger.reserve(wait.id, now, `approved ${who}; money and limits are set aside`)
+    }
+    if (wait.isLate || now < lateFrom(group, expires)) return undefined
+    wait.isLate = true
+    tell(wait, "ticket", now, `${progressOf(wait)}: the time ends soon`)
+    return ledger.byId(wait.id)
+  }
+  const quotaOf = ({ isSlot, payer }: Wait, now: number) => {
+    const quota = isSlot && payer !== undefined ? windows.quota(payer.publicKey, now) : undefined
+    return quota !== undefined && quota.used >= quota.limit - (payer?.transfersKept ?? 0) ? quota : undefined
+  }
+  const isStopped = (wait: Wait, { now, halts, pauses, silentSince }: SigningMoment): boolean => {
+    const { rule, payment } = intentOf(wait)
+    const scopes = scopesOfPayment(rule, payment)
+    if (halts.length > 0 || pauses.some(({ scope }) => scopes.includes(scope))) return true
+    if (silentSince !== undefined && now - silentSince > maxAgeMillis) return true
+    return quotaOf(wait, now) !== undefined
+  }
+  /** What the payer can spend on it, less all else that is decided or not seen yet. */
+  const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
+    const { fromKey, assetId } = intent.payment
+    const since = BigInt(silentSince ?? 0) * 1_000_000n
+    const isUnseen = ({ state, intent: { settledAt = 0n } }: Paid) => state === "confirmed" && settledAt >= since
+    const unseen = silentSince === undefined ? [] : ledger.paid.filter(isUnseen).map((paid) => paid.intent)
+    return [...ledger.open(), ...unseen]
+      .filter(({ id, payment }) => id !== intent.id && payment.fromKey === fromKey && payment.assetId === assetId)
+      .reduce(
+        (sum, other) => sum - other.payment.amount - other.feeMax,
+        ledger.holdings.get(accountKey(fromKey, assetId))?.seen?.free ?? 0n,
+      )
+  }
+  const sign = (wait: Wait, { now, silentSince }: SigningMoment): Paid | undefined => {
+    const intent = intentOf(wait)
+    const { fromKey: from, toKey: to, assetId, amount } = intent.payment
+    const spendable = spendableOf(intent, silentSince)
+    const need = amount + intent.feeMax
+    const floor = wait.payer?.floor.get(assetId) ?? 0n
+    // What people approved waits for the money until their time is over.
+    if (spendable < need + floor) return undefined
+    waits = waits.filter((one) => one !== wait)
+    windows.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
+    return ledger.sign(wait.id, now)
+  }
+  return {
+    put: ({ at, intent: { id, payment } }, group, subject) => {
+      const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
+      const isSlot = commandOf(subject) !== "withdraw"
+      const expires = at + group.withinMillis
+      const wait: Wait = { id, group, payer, isSlot, expires, by: new Set(), isLate: false }
+      waits = [...waits, wait]
+      tell(wait, "ticket", at, progressOf(wait))
+    },
+    answer: ({ kind, at, by, meant }) => {
+      const asked = waits.filter((wait) => isAsked(wait) && at < wait.expires)
+      const found = asked.filter((wait) => isMeant(intentOf(wait), meant))
+      if (found.length === 0) {
+        const others = asked.map((wait) => wordsOf(intentOf(wait))).join("; ")
+        return others === "" ? "nothing waits for approval" : `what waits is another: ${others}`
+      }
+      for (const wait of found) {
+        const { of, name } = wait.group
+        const stranger = by.find((one) => !of.has(one))
+        if (stranger !== undefined) return `${stranger} is not of ${name}, which asks ${groupText(wait.group)}`
+        if (kind === "reject") drop(wait, "rejected", at, "people called it off")
+        for (const one of by) wait.by.add(one)
+      }
+      return undefined
+    },
+    advance: (moment) => {
+      const { now } = moment
+      const changed: Array<Paid> = []
+      for (const wait of waits) {
+        const answered = isAsked(wait) ? ask(wait, now) : undefined
+        if (answered !== undefined) changed.push(answered)
+        if (intentOf(wait).state !== "reserved") continue
+        if (now >= wait.expires) {
+          changed.push(drop(wait, "denied", now, "the approval lapsed before it was signed"))
+          continue
+        }
+        const signed = isStopped(wait, moment) ? undefined : sign(wait, moment)
+        if (signed !== undefined) changed.push(signed)
+      }
+      return changed
+    },
+    nextAt: (now) => {
+      let next = Number.POSITIVE_INFINITY
+      for (const wait of waits) {
+        const { group, expires, isLate } = wait
+        const assumed = afterMillis === undefined ? expires : intentOf(wait).createdAt + afterMillis
+        const late = isLate ? expires : lateFrom(group, expires)
+        const moments = isAsked(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now, expires]
+        for (const at of moments) if (at > now && at < next) next = at
+      }
+      return next
+    },
+    waiting: () =>
+      waits.filter(isAsked).map((wait) => ({ paid: ledger.byId(wait.id), by: signersOf(wait), expires: wait.expires })),
+  }
+}

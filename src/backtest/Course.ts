@@ -1,0 +1,143 @@
+import type { Place } from "../config/yaml/Placed.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import { sumText } from "../domain/sumText.ts"
+import { explainSubject } from "../rules/explain/explain.ts"
+import type { Outcome } from "../rules/step.ts"
+import type { Rehearsal } from "./Rehearsal.ts"
+import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+
+/** One expectation that was not met. */
+export interface Fault {
+  readonly at: Place
+  /** "45 s": since the test's start. */
+  readonly when: string
+  readonly expected: string
+  readonly got: string
+  /** Why rules were silent, one line each. */
+  readonly why: ReadonlyArray<string>
+}
+
+export interface TestResult {
+  readonly plan: Plan
+  readonly faults: ReadonlyArray<Fault>
+  readonly paid: ReadonlyArray<Paid>
+  readonly told: ReadonlyArray<Told>
+}
+
+/** One test on its way: what expectations have named already, and since when they look. */
+export interface Course {
+  readonly plan: Plan
+  readonly rehearsal: Rehearsal
+  readonly paid: Set<Paid["intent"]["id"]>
+  readonly told: Set<Told>
+  readonly faults: Array<Fault>
+  /** Milliseconds since the start of the expectations before. */
+  since: number
+}
+
+/** Undefined where it was met. */
+export type Judged = Pick<Fault, "expected" | "got" | "why"> | undefined
+
+/** "45 s", or "25 h" where that is exact. */
+export const whenText = (after: number): string => {
+  if (after > 0 && after % 86_400_000 === 0) return `${after / 86_400_000} d`
+  if (after > 0 && after % 3_600_000 === 0) return `${after / 3_600_000} h`
+  return after > 0 && after % 60_000 === 0 ? `${after / 60_000} min` : `${after / 1_000} s`
+}
+
+/** "16,000.00 USDT reserve -> hot" */
+export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
+  `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
+
+/** Whether it came after the expectations before. */
+export const within = (course: Course, at: number): boolean => at > course.plan.settings.start + course.since
+
+/** "after 10 s, up to 45 s": what an expectation looks at. */
+export const since = (course: Course, after: number): string =>
+  course.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(course.since)}, up to ${whenText(after)}`
+
+/** What the rules say that might have been meant: the named one, or those between the parties. */
+export const silence = (
+  { rehearsal }: Course,
+  rule: string | undefined,
+  concerns: (parties: ReadonlyArray<string>) => boolean,
+): ReadonlyArray<string> =>
+  rehearsal.entries
+    .filter(({ subject }) => rule === undefined || subject.rule.name === rule)
+    .filter(({ subject }) => concerns(subject.parties.map(({ name }) => name)))
+    .flatMap(({ subject }) => {
+      const outcome = rehearsal.outcome(subject.rule.name, subject.name)
+      return outcome === undefined ? [] : [explain(outcome)]
+    })
+
+/** Why a subject is silent, and what would end that: "hot/USDT is silent: cooldown, 12 s left; until …". */
+export const explain = ({ look }: Outcome): string => {
+  const { sentence, checks, verdict, next } = explainSubject(look)
+  if (verdict !== "holds") return sentence
+  const endsAt = checks.find(({ sign }) => sign === "holds")?.endsAt ?? undefined
+  if (endsAt !== undefined && endsAt > look.snapshot.now)
+    return `${sentence}; until ${new Date(endsAt).toISOString().slice(0, 19)}Z`
+  return next.after[0] === undefined ? sentence : `${sentence}; until ${next.after[0]}`
+}
+
+/** What a test expects at a moment, in base units and names of the treasury; what is undefined may be anything. */
+export type Expectation =
+  | {
+      readonly kind: "pays" | "asks" | "waits" | "expires"
+      readonly amount: bigint
+      readonly asset: string
+      readonly decimals: number
+      readonly from: string
+      readonly to: string
+      readonly rule: string | undefined
+      /** Of what waits: the operators who have signed, and no others. */
+      readonly by: ReadonlyArray<string> | undefined
+    }
+  | {
+      readonly kind: "holds"
+      readonly rule: string
+      readonly subject: string
+      readonly reason: HoldReason
+      readonly because: string | undefined
+    }
+  | {
+      readonly kind: "alert"
+      readonly alert: string
+      readonly rule: string | undefined
+      readonly subject: string | undefined
+      readonly because: string | undefined
+    }
+  | {
+      readonly kind: "balance"
+      /** An accountKey. */
+      readonly account: string
+      readonly name: string
+      readonly balance: "free" | "total"
+      readonly units: bigint
+      readonly decimals: number
+    }
+
+export interface PlannedExpectation {
+  readonly at: Place
+  readonly expectation: Expectation
+}
+
+/** A moment of a test, in milliseconds since its start. */
+export interface Moment {
+  readonly after: number
+  readonly events: ReadonlyArray<WorldEvent>
+  readonly expected: ReadonlyArray<PlannedExpectation>
+}
+
+/** One test, ready to run. */
+export interface Plan {
+  readonly name: string
+  readonly at: Place
+  readonly settings: WorldSettings
+  /** In the order of time. */
+  readonly moments: ReadonlyArray<Moment>
+  /** Payments that no expectation names are no fault. */
+  readonly anyPayments: boolean
+  readonly payments: { readonly at: Place; readonly count: number } | undefined
+  readonly alerts: { readonly at: Place; readonly count: number } | undefined
+}

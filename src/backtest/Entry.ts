@@ -1,0 +1,129 @@
+import type { HoldReason } from "../domain/Decision.ts"
+import { history } from "../rules/checks/history.ts"
+import { lateTimes } from "../rules/kinds/payout.ts"
+import { type Look, observationsMin } from "../rules/Look.ts"
+import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import { hoursAt, plannedAfter } from "../rules/Schedule.ts"
+import type { Subject } from "../rules/Subject.ts"
+import type { Outcome } from "../rules/step.ts"
+import { type Band, bandOf, type Holding, isWithin } from "./Holding.ts"
+
+/** When a subject has to be looked at, and what it came to so far. */
+export interface Entry {
+  readonly subject: Subject
+  /** The key of its memory. */
+  readonly key: string
+  readonly band: Band | undefined
+  /** Undefined before the first look. */
+  outcome: Outcome | undefined
+  /** Milliseconds of each reason; "acting" where it paid or asked. */
+  readonly millis: Map<HoldReason | "acting", number>
+  /** It needs nothing, and nothing but its own accounts, the calendar or people can change that. */
+  quiet: boolean
+  /** Something that it depends on has changed. */
+  touched: boolean
+  /** Unix milliseconds at which time alone may change what it says. */
+  wakeAt: number
+}
+
+export const makeEntry = (subject: Subject, start: number): Entry => ({
+  subject,
+  key: memoryKey(subject.rule.name, subject.name),
+  band: bandOf(subject),
+  outcome: undefined,
+  millis: new Map(),
+  quiet: false,
+  touched: true,
+  wakeAt: start,
+})
+
+/** Whether a change of one of its accounts may change what a quiet subject says. */
+export const isLeft = ({ band }: Entry, { seen }: Holding): boolean => {
+  if (band === undefined || seen === undefined) return true
+  return !isWithin(band, band.level.balance === "free" ? seen.free : seen.total)
+}
+
+export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outcome): boolean =>
+  need !== undefined &&
+  need._tag !== "Wanted" &&
+  timer.firingSince === undefined &&
+  decision._tag === "Hold" &&
+  decision.reason !== "no_data"
+
+/** Adds up how long the subject has said what it says. */
+export const closeSpan = ({ millis }: Entry, said: RuleMemory | undefined, now: number): void => {
+  if (said === undefined) return
+  const word = said.reason ?? "acting"
+  millis.set(word, (millis.get(word) ?? 0) + now - said.reasonSince)
+}
+
+/** Reasons that the policy's windows or the network's epochs end. */
+const windowed: ReadonlySet<string> = new Set(["limit"])
+const slotted: ReadonlySet<string> = new Set(["quota", "yielded"])
+
+/** When to look at it again if nothing happens meanwhile. */
+export const wakeOf = (
+  { look, judgement: { decision } }: Outcome,
+  nextFree: (now: number) => number,
+  silentSince: number | undefined,
+): number => {
+  const { now } = look.snapshot
+  let next = nextMoment(look)
+  const tooOld = silentSince === undefined ? now : tooOldAt(look, silentSince)
+  if (tooOld > now && tooOld < next) next = tooOld
+  for (const { until } of look.snapshot.pauses) if (until !== undefined && until < next) next = until
+  if (decision._tag !== "Hold") return next
+  if (windowed.has(decision.reason)) return Math.min(next, nextFree(now))
+  if (!slotted.has(decision.reason)) return next
+  const ends = look.subject.payers.flatMap(({ publicKey }) => look.snapshot.quota(publicKey)?.endsAt ?? [])
+  return Math.min(next, ...ends)
+}
+
+const cooldown = history.find(({ reason }) => reason === "cooldown")!
+
+/** Times of the plan and the calendar, whatever the balances are. */
+const calendar = function* ({ subject: { rule }, snapshot, need }: Look): Iterable<number> {
+  const { now } = snapshot
+  if (rule.during !== undefined) yield hoursAt(rule.during, now).until
+  for (const { from, until } of rule.maintenance) yield from > now ? from : until
+  if (need?.next !== undefined) yield need.next
+}
+
+/** Whether the next look is another observation. */
+const isFresh = ({ snapshot: { now, asOf } }: Look): boolean => asOf === BigInt(now) * 1_000_000n
+
+/** Times that matter while there is a need. */
+const waits = function* (look: Look): Iterable<number> {
+  const { subject, snapshot, need, timer } = look
+  const { now, settled } = snapshot
+  if (timer.firingSince !== undefined) {
+    yield timer.firingSince + subject.rule.forMillis
+    if (timer.observations < observationsMin && isFresh(look)) yield now + 1
+  }
+  yield cooldown.ends?.(look) ?? now
+  for (const { settledAt } of settled) {
+    if (settledAt !== undefined) yield Number(settledAt / 1_000_000n) + subject.rule.settleMillis + 1
+  }
+  if (subject.kind !== "payout" || need?._tag !== "Wanted") return
+  yield plannedAfter(subject.rule.schedule, now)
+  yield* lateTimes(look)
+  yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
+}
+
+/** When the knowledge of a moment (Unix milliseconds) is too old for the subject, if nothing newer comes. */
+const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number =>
+  known + (rule.maxAgeMillis ?? snapshot.maxAgeMillis) + 1
+
+/**
+ * The first moment (Unix milliseconds) after the look at which time alone may change what is decided; infinite where it
+ * never does. Windows of the policy, epochs of the network and the age of the knowledge are not in it. It may come too
+ * early, never too late.
+ */
+const nextMoment = (look: Look): number => {
+  const { now } = look.snapshot
+  let next = Number.POSITIVE_INFINITY
+  for (const at of calendar(look)) if (at > now && at < next) next = at
+  if (look.need !== undefined && look.need._tag !== "Wanted") return next
+  for (const at of waits(look)) if (at > now && at < next) next = at
+  return next
+}

@@ -1,0 +1,177 @@
+import type { Payment } from "../domain/Decision.ts"
+import type { IntentId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
+import type { TransferTerms } from "../rules/Snapshot.ts"
+import { intentFor, type Subject } from "../rules/Subject.ts"
+import { emptyHolding, type Holding, measure } from "./Holding.ts"
+import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
+
+/** A payment on its way: the place of it among all payments, and when its block comes. */
+interface Flight {
+  readonly index: number
+  readonly dueAt: number
+}
+
+type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
+
+/** Accounts, and the payments between them. */
+export interface Ledger {
+  readonly holdings: ReadonlyMap<string, Holding>
+  /** The account, made where nobody has named it yet. */
+  readonly holding: (key: string) => Holding
+  readonly change: (event: BalanceEvent) => Holding
+  /** Decides it, and signs it at once where it needs nobody's approval. */
+  readonly pay: (
+    subject: Subject,
+    payment: Payment,
+    why: { readonly at: number; readonly detail: string; readonly episode: number },
+  ) => Paid
+  readonly byId: (id: IntentId) => Paid
+  readonly reserve: (id: IntentId, at: number, detail: string) => Paid
+  readonly sign: (id: IntentId, at: number) => Paid
+  /** Ends what was never signed. */
+  readonly drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string) => Paid
+  /** When the next block comes that holds a payment; infinite where none is on its way. */
+  readonly nextBlock: () => number
+  /** Brings the payments to their end whose block has come; returns them. */
+  readonly settle: (now: number) => ReadonlyArray<Paid>
+  readonly open: () => ReadonlyArray<Intent>
+  /** Final ones that ended after a moment, which must never go back. */
+  readonly settledSince: (since: number) => ReadonlyArray<Intent>
+  readonly paid: ReadonlyArray<Paid>
+}
+
+const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint): bigint => {
+  if (terms === undefined) return 0n
+  const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
+  const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
+  return byAmount < cap ? byAmount : cap
+}
+
+/** When the block comes that holds what was signed then: it holds nothing that was decided when it was made. */
+export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
+  at + Math.max(1, settlesMillis)
+
+export const makeLedger = (settings: WorldSettings): Ledger => {
+  const { policy, terms, assets } = settings
+  const holdings = new Map<string, Holding>()
+  const paid: Array<Paid> = []
+  let flights: ReadonlyArray<Flight> = []
+  let unsigned: ReadonlyArray<number> = []
+  let settled: Array<Intent> = []
+  const holding = (key: string): Holding => {
+    const known = holdings.get(key)
+    if (known !== undefined) return known
+    const made = emptyHolding(key)
+    holdings.set(key, made)
+    return made
+  }
+  const move = (party: string, asset: string, by: bigint, at: number): Holding => {
+    const moved = holding(accountKey(party, asset))
+    moved.free += by
+    moved.known = true
+    measure(moved, at)
+    return moved
+  }
+  /** Moves the money; returns the fee, undefined where the payer does not have it. */
+  const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
+    const fee = command === "withdraw" ? 0n : feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
+    const payer = holding(accountKey(payment.fromKey, payment.assetId))
+    if (payer.free < payment.amount + fee) return undefined
+    move(payment.fromKey, payment.assetId, -payment.amount - fee, at)
+    if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, at)
+    return fee
+  }
+  const settleOne = ({ index, dueAt }: Flight): Paid => {
+    const before = paid[index]!
+    const fee = transfer(before.intent, dueAt)
+    const state = fee === undefined ? "failed" : "confirmed"
+    const settledAt = BigInt(dueAt) * 1_000_000n
+    const intent: Intent = { ...before.intent, state, fee, settledAt, updatedAt: dueAt }
+    settled.push(intent)
+    const after: Paid = { ...before, state, intent }
+    paid[index] = after
+    return after
+  }
+  const change = (id: IntentId, state: Paid["state"], intent: Partial<Intent>, signedAt?: number): Paid => {
+    const index = Number(id) - 1
+    const before = paid[index]!
+    const after: Paid = { ...before, state, signedAt, intent: { ...before.intent, ...intent } }
+    paid[index] = after
+    return after
+  }
+  const sign = (id: IntentId, at: number): Paid => {
+    const index = Number(id) - 1
+    unsigned = unsigned.filter((one) => one !== index)
+    flights = [...flights, { index, dueAt: blockAfter(at, settings) }]
+    return change(id, "open", { state: "in_flight", updatedAt: at }, at)
+  }
+  return {
+    holdings,
+    holding,
+    paid,
+    sign,
+    byId: (id) => paid[Number(id) - 1]!,
+    reserve: (id, at, detail) => change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
+    drop: (id, state, at, detail) => {
+      unsigned = unsigned.filter((one) => one !== Number(id) - 1)
+      const dropped = change(id, state, { state, detail, updatedAt: at })
+      settled.push(dropped.intent)
+      return dropped
+    },
+    change: (event) => {
+      const changed = holding(event.account)
+      if (event.kind === "move") {
+        changed.free += event.free
+        changed.beside += event.beside
+      } else {
+        if (event.free !== undefined) changed.free = event.free
+        if (event.beside !== undefined) changed.beside = event.beside
+      }
+      changed.known = true
+      measure(changed, event.at)
+      return changed
+    },
+    pay: (subject, payment, { at, detail, episode }) => {
+      const id = `${paid.length + 1}` as IntentId
+      const intent: Intent = {
+        ...intentFor(subject, payment, { id, treasury: "", episode, detail, policy, at }),
+        state: "awaiting_approval",
+      }
+      const { fromKey: from, toKey: to, assetId, amount } = payment
+      const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
+      const line = lineOf(policy, payment)
+      const decided: Paid = {
+        rule: intent.rule,
+        subject: intent.subject,
+        at,
+        state: "waiting",
+        signedAt: undefined,
+        group,
+        intent,
+        line,
+      }
+      unsigned = [...unsigned, paid.length]
+      paid.push(decided)
+      return group === undefined ? sign(intent.id, at) : decided
+    },
+    nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
+    settle: (now) => {
+      const due = flights.filter(({ dueAt }) => dueAt <= now)
+      if (due.length === 0) return []
+      flights = flights.filter(({ dueAt }) => dueAt > now)
+      return due.map(settleOne)
+    },
+    open: () => [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
+    settledSince: (since) => {
+      const first = settled.findIndex(({ updatedAt }) => updatedAt > since)
+      if (first !== 0) settled = first < 0 ? [] : settled.slice(first)
+      return settled
+    },
+  }
+}
+
+const lineOf = (policy: Policy, { fromKey, toKey, assetId }: Payment): number =>
+  lineFor(policy, { from: fromKey, to: toKey, assetId })?.line ?? 0

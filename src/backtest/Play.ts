@@ -1,0 +1,264 @@
+import type { AlertRule } from "../rules/Condition.ts"
+import { reachOf } from "../rules/checks/history.ts"
+import { askedAfter } from "../rules/conclude.ts"
+import type { RoundContext } from "../rules/decideRound.ts"
+import type { Notice } from "../rules/Need.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
+import { firingOf, type RuleMemory } from "../rules/RuleMemory.ts"
+import type { Asked, Snapshot } from "../rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { type Alarms, makeAlarms } from "./Alarms.ts"
+import { type Answer, type Approving, makeApproving } from "./Approving.ts"
+import { type Entry, isLeft, makeEntry } from "./Entry.ts"
+import { type Holding, look } from "./Holding.ts"
+import { type Ledger, makeLedger } from "./Ledger.ts"
+import { makeWindows, type Windows } from "./Windows.ts"
+import type { Miss, Said, Told, WorldEvent, WorldSettings } from "./World.ts"
+
+/** Who is told while it runs. */
+export interface Listener {
+  readonly said?: (said: Said) => void
+  readonly changed?: (holding: Holding, at: number) => void
+}
+
+interface State {
+  now: number
+  begun: boolean
+  /** Unix milliseconds since when no gateway answers. */
+  silentSince: number | undefined
+  readonly halts: Array<string>
+  pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
+  listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
+  readonly memories: Map<string, RuleMemory>
+  asks: ReadonlyArray<Asked>
+  /** When a pause of each scope last ended. */
+  readonly ended: Map<string, number>
+  /** What people have heard, by its text that says so. */
+  readonly told: Set<string>
+  /** A payment came to nothing since the last look. */
+  failed: boolean
+  /** Whoever is not quiet is asked at the next look. */
+  restless: boolean
+}
+
+/** Everything of one rehearsal. */
+export interface Play {
+  readonly settings: WorldSettings
+  readonly listener: Listener
+  readonly state: State
+  readonly ledger: Ledger
+  readonly windows: Windows
+  readonly approving: Approving
+  readonly alarms: Alarms
+  readonly told: Array<Told>
+  readonly misses: Array<Miss>
+  readonly entries: ReadonlyArray<Entry>
+  readonly subjects: ReadonlyArray<Subject>
+  readonly byKey: ReadonlyMap<string, Entry>
+  /** By account: subjects that look at it, and those that are paid from it. */
+  readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
+  readonly notify: ReadonlyArray<NotifyRule>
+  readonly reach: ReturnType<typeof reachOf>
+  readonly priorities: ReadonlyMap<string, number>
+  readonly asked: { looks: number; subjects: number }
+}
+
+export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
+  const { rules, start, assets, policy, quota } = settings
+  const paying = rules.filter(isPaying)
+  const entries = paying.flatMap(subjectsOf).map((subject) => makeEntry(subject, start))
+  const ledger = makeLedger(settings)
+  for (const { subject, band } of entries) {
+    if (band === undefined) continue
+    const { party, asset } = band.level
+    const outside = { band, rule: subject.rule.name, since: undefined, millis: 0, times: 0 }
+    ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
+  }
+  const windows = makeWindows(policy, quota, start)
+  const told: Array<Told> = []
+  return {
+    settings,
+    listener,
+    ledger,
+    entries,
+    subjects: entries.map(({ subject }) => subject),
+    byKey: new Map(entries.map((entry) => [entry.key, entry])),
+    windows,
+    approving: makeApproving(settings, ledger, windows, told),
+    alarms: makeAlarms(rules.filter(isAlert), start),
+    told,
+    misses: [],
+    asked: { looks: 0, subjects: 0 },
+    state: {
+      now: start,
+      begun: false,
+      silentSince: undefined,
+      halts: [],
+      pauses: [],
+      listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
+      memories: new Map(),
+      asks: [],
+      ended: new Map(),
+      told: new Set(),
+      failed: false,
+      restless: false,
+    },
+    watchers: watchersOf(entries),
+    notify: rules.filter((rule) => rule.kind === "notify"),
+    reach: reachOf(paying),
+    priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
+  }
+}
+
+const watchersOf = (entries: ReadonlyArray<Entry>): Play["watchers"] => {
+  const found = new Map<string, { own: Array<Entry>; paid: Array<Entry> }>()
+  const of = (key: string) => {
+    const known = found.get(key) ?? { own: [], paid: [] }
+    found.set(key, known)
+    return known
+  }
+  for (const entry of entries) {
+    const { accounts, payers, asset } = entry.subject
+    for (const account of accounts) of(accountKey(account.party.publicKey, account.asset.id)).own.push(entry)
+    for (const payer of payers) of(accountKey(payer.publicKey, asset.id)).paid.push(entry)
+  }
+  return found
+}
+
+/** A balance is another one from this moment on (Unix milliseconds). */
+export const noteChange = (play: Play, holding: Holding, at: number): void => {
+  play.listener.changed?.(holding, at)
+  const isSeen = play.state.silentSince === undefined
+  if (isSeen) look(holding)
+  play.alarms.changed(holding, at, isSeen)
+  if (!isSeen) return
+  const watchers = play.watchers.get(holding.key)
+  if (watchers === undefined) return
+  for (const entry of watchers.own) {
+    if (!entry.quiet) play.state.restless = true
+    else if (isLeft(entry, holding)) entry.touched = true
+  }
+  for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
+}
+
+/** Everybody is asked at the next look. */
+export const touchAll = ({ entries, alarms }: Play): void => {
+  alarms.touchAll()
+  for (const entry of entries) entry.touched = true
+}
+
+/** Lets what happens from outside happen. */
+export const apply = (play: Play, event: WorldEvent): void => {
+  if (event.kind === "move" || event.kind === "set") {
+    noteChange(play, play.ledger.change(event), event.at)
+    return
+  }
+  if ("place" in event) {
+    answer(play, event)
+    return
+  }
+  const { state } = play
+  touchAll(play)
+  if (event.kind === "asset") applyAsset(play, event)
+  else if (event.kind === "halt") state.halts.push(event.reason)
+  else if (event.kind === "pause") {
+    const { scope, reason, until } = event
+    state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]
+  } else if (event.kind === "resume") {
+    if (event.scope === undefined) state.halts.length = 0
+    const ended = event.scope === undefined ? state.pauses.map(({ scope }) => scope) : [event.scope]
+    for (const scope of ended) state.ended.set(scope, state.now)
+    state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
+  } else {
+    if (event.answers) for (const holding of play.ledger.holdings.values()) look(holding)
+    state.silentSince = event.answers ? undefined : (state.silentSince ?? state.now)
+  }
+}
+
+const answer = ({ state, approving, misses }: Play, event: Answer): void => {
+  const { at, place, by, meant } = event
+  const detail = approving.answer(event)
+  if (detail !== undefined) misses.push({ at, place, by, meant, detail })
+  state.restless = true
+}
+
+const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { kind: "asset" }>): void => {
+  const { state, settings, notify, told } = play
+  const before = state.listed.get(id)
+  const newcomer = decimals === undefined ? undefined : { decimals, quantum: 1n }
+  const known = before ?? settings.assets.get(id) ?? newcomer
+  state.listed = new Map(state.listed)
+  if (status === undefined || known === undefined) state.listed.delete(id)
+  else state.listed.set(id, { decimals: known.decimals, quantum: known.quantum, status })
+  if (status === undefined || before?.status === status) return
+  for (const { name, asset, becomes } of notify) {
+    if (!becomes.includes(status) || (asset !== "any" && asset.id !== id)) continue
+    const detail = `${before?.status ?? "new"} -> ${status}`
+    told.push({ at: state.now, severity: "info", kind: "asset", rule: name, subject: id, detail })
+  }
+}
+
+/** People hear of each thing once; what they are asked for is remembered until they have sent it. */
+export const tell = ({ state, told, reach }: Play, notices: ReadonlyArray<Notice>): void => {
+  const { now } = state
+  for (const notice of notices) {
+    const { topic, rule, subject, brief: detail, asked, over, alert } = notice
+    const recent = state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked)
+    state.asks = askedAfter(recent, notice, now)
+    if (state.told.has(alert.dedup)) continue
+    if (over !== undefined && ![...state.told].some((told) => told.startsWith(`${over}/`))) continue
+    state.told.add(alert.dedup)
+    const at = { at: now, severity: alert.severity, kind: topic, rule, subject, detail }
+    told.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })
+  }
+}
+
+const wantedOf = ({ from, to, asset, amount }: NonNullable<Notice["asked"]>) => ({ from, to, asset, amount })
+
+const dayMillis = 86_400_000
+
+/** All that a round depends on: what the daemon reads from its store. */
+export const contextOf = (play: Play, due: ReadonlyArray<Subject>, alerts: ReadonlyArray<AlertRule>): RoundContext => ({
+  snapshot: snapshotOf(play),
+  memories: play.state.memories,
+  paying: play.subjects,
+  due,
+  // What rules would do is what is played: those on trial pay too.
+  rehearsing: [],
+  rehearsals: [],
+  alerts,
+  past: play.alarms.pastAt(play.state.silentSince ?? play.state.now),
+  watchedSince: play.settings.start,
+  ended: play.state.ended,
+})
+
+const snapshotOf = ({ state, settings, ledger, windows, priorities, reach }: Play): Snapshot => {
+  const { now } = state
+  const known = state.silentSince ?? now
+  return {
+    now,
+    asOf: BigInt(known) * 1_000_000n,
+    maxAgeMillis: settings.maxAgeMillis,
+    catchingUp: undefined,
+    drift: () => undefined,
+    disagreement: undefined,
+    balance: (party, assetId, kind) => ledger.holdings.get(accountKey(party, assetId))?.seen?.[kind],
+    listed: state.listed,
+    terms: settings.terms,
+    open: ledger.open(),
+    settled: ledger.settledSince(known - reach.settled),
+    asked: state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked),
+    halts: state.halts,
+    chainUnsettled: undefined,
+    firing: firingOf(state.memories, settings.rules),
+    priorities,
+    quota: (party) => windows.quota(party, now),
+    pauses: state.pauses,
+    policy: settings.policy,
+    lastSigned: (rule, subject) =>
+      ledger.paid.findLast((paid) => paid.rule === rule && paid.subject === subject && paid.state === "confirmed")
+        ?.signedAt,
+    signed: (line) => windows.used(line, known - dayMillis),
+  }
+}

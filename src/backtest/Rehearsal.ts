@@ -1,0 +1,253 @@
+import type { Conclusion } from "../rules/conclude.ts"
+import { type Decided, decideRound, factsOf } from "../rules/decideRound.ts"
+import { type Alerted, alertSubject, lookAtAlert } from "../rules/kinds/alerting.ts"
+import { askAll, questionsOf } from "../rules/kinds/code.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
+import { commandOf } from "../rules/Subject.ts"
+import type { Outcome } from "../rules/step.ts"
+import type { Alarms } from "./Alarms.ts"
+import type { Waiting } from "./Approving.ts"
+import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
+import { endMeasure } from "./Holding.ts"
+import { blockAfter, type Ledger } from "./Ledger.ts"
+import { apply, contextOf, type Listener, makePlay, noteChange, type Play, tell, touchAll } from "./Play.ts"
+import type { Windows } from "./Windows.ts"
+import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+
+/** Rules over a treasury in memory and a clock that jumps. */
+export interface Rehearsal {
+  /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
+  readonly advance: (events: Iterable<WorldEvent>, until: number) => Promise<void>
+  readonly now: () => number
+  readonly ledger: Ledger
+  readonly windows: Windows
+  readonly told: ReadonlyArray<Told>
+  /** What people said of payments in vain. */
+  readonly misses: ReadonlyArray<Miss>
+  /** Payments that wait for approval. */
+  readonly waiting: () => ReadonlyArray<Waiting>
+  readonly entries: ReadonlyArray<Entry>
+  readonly alarms: Alarms["all"]
+  readonly memories: Memories
+  /** What a rule that tells of a condition says at this moment. */
+  readonly alerted: (rule: string) => Alerted | undefined
+  /** What a subject says at this moment. */
+  readonly outcome: (rule: string, subject: string) => Outcome | undefined
+  /** Adds up times up to now; call it last. */
+  readonly end: () => void
+  /** How often the rules were asked, and how many subjects in all. */
+  readonly asked: { looks: number; subjects: number }
+}
+
+export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}): Rehearsal => {
+  const play = makePlay(settings, listener)
+  const { state, ledger, windows, told, misses, approving, entries, alarms, asked } = play
+  return {
+    ledger,
+    windows,
+    told,
+    misses,
+    waiting: approving.waiting,
+    entries,
+    asked,
+    alarms: alarms.all,
+    memories: state.memories,
+    alerted: (name) => {
+      const alarm = alarms.all.find(({ rule }) => rule.name === name)
+      const { memories, ...context } = contextOf(play, [], [])
+      const before = memories.get(memoryKey(name, alertSubject))
+      return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
+    },
+    now: () => state.now,
+    advance: (events, until) => advance(play, events[Symbol.iterator](), until),
+    outcome: (rule, subject) => {
+      const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
+      if (entry?.outcome === undefined) return undefined
+      // Between two looks only the words of the same answer change: how long it still takes.
+      const { answers } = entry.outcome.look.snapshot
+      const context = contextOf(play, [entry.subject], [])
+      const snapshot = { ...context.snapshot, ...(answers === undefined ? {} : { answers }) }
+      const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
+      return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
+    },
+    end: () => {
+      for (const entry of entries) closeSpan(entry, state.memories.get(entry.key), state.now)
+      for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
+    },
+  }
+}
+
+const isSameReason = ({ judgement: { decision: a } }: Outcome, { judgement: { decision: b } }: Outcome): boolean =>
+  a._tag === "Hold" && b._tag === "Hold" && a.reason === b.reason
+
+const advance = async (play: Play, events: Iterator<WorldEvent>, until: number): Promise<void> => {
+  const { state, settings, ledger } = play
+  const { start, everySecond } = settings
+  let next = events.next()
+  for (;;) {
+    const eventAt = next.done === true ? Number.POSITIVE_INFINITY : next.value.at
+    const due = Math.min(eventAt, ledger.nextBlock(), wakeAt(play))
+    const at = everySecond === true && state.begun ? state.now + tickMillis : Math.max(state.now, tickAt(start, due))
+    if (at > until || at === Number.POSITIVE_INFINITY) break
+    state.now = at
+    for (;;) {
+      const block = ledger.nextBlock()
+      if (next.done === true || next.value.at > at || next.value.at > block) {
+        if (block > at) break
+        settle(play, block)
+      } else {
+        apply(play, next.value)
+        next = events.next()
+      }
+    }
+    await lookAround(play)
+  }
+  state.now = Math.max(state.now, tickAt(start, until - tickMillis + 1))
+}
+
+/** When to look if nothing happens. */
+const wakeAt = ({ state, entries, alarms, approving, settings }: Play): number => {
+  if (!state.begun) return settings.start
+  if (state.restless) return state.now + tickMillis
+  let next = Math.min(alarms.wakeAt(), approving.nextAt(state.now))
+  for (const entry of entries) if (entry.wakeAt < next) next = entry.wakeAt
+  return next
+}
+
+const settle = (play: Play, block: number): void => {
+  for (const { state, intent } of play.ledger.settle(block)) {
+    play.state.restless = true
+    play.state.failed ||= state === "failed"
+    if (state === "failed") continue
+    const { fromKey, toKey, assetId } = intent.payment
+    const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
+    for (const key of ends) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)
+  }
+}
+
+/** Asks the rules about whoever may say something new. */
+const lookAround = async (play: Play): Promise<void> => {
+  const { state, entries, settings, alarms } = play
+  const { now } = state
+  const everybody = !state.begun || settings.everySecond === true
+  endPauses(play)
+  signApproved(play)
+  const alerts = everybody ? alarms.all.map(({ rule }) => rule) : alarms.due(now)
+  touchInhibited(
+    play,
+    alerts.map(({ name }) => name),
+  )
+  const wanted = everybody
+    ? entries
+    : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
+  // Those with a need share funds and slots, so that one of them is never asked alone.
+  const woken = wanted.some(({ quiet }) => !quiet) ? new Set(wanted) : undefined
+  const asked = woken === undefined || everybody ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
+  state.begun = true
+  state.restless = false
+  if (asked.length === 0 && alerts.length === 0 && !state.failed) return
+  const before = firingOf(state.memories, settings.rules)
+  const due = asked.map(({ subject }) => subject)
+  const context = contextOf(play, due, alerts)
+  // A rule that locks itself stops all its subjects, and any of them may be in code.
+  const { answers, waited } = askAll(questionsOf(state.failed ? play.subjects : due, context.snapshot))
+  await Promise.all(waited)
+  const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
+  state.failed = false
+  keepStops(play, decided)
+  play.asked.looks++
+  play.asked.subjects += decided.conclusions.length
+  for (const conclusion of decided.conclusions) keep(play, conclusion)
+  const changed = before.symmetricDifference(firingOf(state.memories, settings.rules))
+  if (changed.size === 0) return
+  state.restless = true
+  touchInhibited(play, [...changed])
+}
+
+/** Pauses end. */
+const endPauses = (play: Play): void => {
+  const { state } = play
+  const still = state.pauses.filter(({ until }) => until === undefined || until > state.now)
+  if (still.length === state.pauses.length) return
+  state.pauses = still
+  touchAll(play)
+}
+
+/** What people have approved is signed, what they let pass is over. */
+const signApproved = ({ state, approving }: Play): void => {
+  const changed = approving.advance(state)
+  if (changed.length > 0) state.restless = true
+  if (changed.some((paid) => paid.state === "denied")) state.failed = true
+}
+
+/** Rules that failed too often are locked, and people are told of conditions. */
+const keepStops = (play: Play, { locks, alerts }: Decided): void => {
+  const { state, alarms } = play
+  if (locks.length > 0) {
+    state.pauses = [...state.pauses, ...locks.map(({ scope, reason }) => ({ scope, reason }))]
+  }
+  for (const { memory } of alerts) state.memories.set(memoryKey(memory.rule, memory.subject), memory)
+  if (alerts.length > 0) alarms.looked(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
+  tell(
+    play,
+    [...locks, ...alerts].flatMap(({ notice }) => notice ?? []),
+  )
+}
+
+/** Rules that these forbid may say something else. */
+const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
+  if (by.length === 0) return
+  for (const entry of entries)
+    if (entry.subject.rule.inhibitedBy.some((name) => by.includes(name))) entry.touched = true
+}
+
+/** Remembers what was said, and does it. */
+const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
+  const { state, listener, byKey } = play
+  const { now } = state
+  const { rule, subject, reason, detail, episode, firingSince } = memory
+  const entry = byKey.get(memoryKey(rule, subject))!
+  if (before === undefined || reason !== before.reason) {
+    closeSpan(entry, before, now)
+    play.alarms.said(rule)
+    listener.said?.({ at: now, rule, subject, reason, detail })
+    state.restless = true
+  }
+  state.memories.set(entry.key, memory)
+  const { decision } = outcome.judgement
+  if (decision._tag === "Act") for (const payment of decision.payments) pay(play, entry, payment, detail, episode)
+  if (decision._tag === "Ask") state.restless = true
+  tell(play, notices)
+  if (before?.episode !== episode || before?.firingSince !== firingSince) state.restless = true
+  entry.outcome = outcome
+  entry.touched = false
+  entry.quiet = isQuiet(outcome)
+  entry.wakeAt = wakeOf(outcome, play.windows.nextFree, state.silentSince)
+}
+
+const pay = (
+  play: Play,
+  { subject }: Entry,
+  payment: Paid["intent"]["payment"],
+  detail: string,
+  episode: number,
+): void => {
+  const { state, ledger, windows, approving, settings } = play
+  const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
+  state.restless = true
+  if (paid.group !== undefined) {
+    approving.put(paid, paid.group, subject)
+    return
+  }
+  const { fromKey, toKey, assetId, amount } = payment
+  const isSlot = commandOf(subject) !== "withdraw"
+  const settlesAt = blockAfter(state.now, settings)
+  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
+}
+
+/** Rules are looked at once a second at most, counted from the beginning. */
+const tickMillis = 1_000
+
+/** The first look at or after a moment. */
+const tickAt = (start: number, moment: number): number => start + Math.ceil((moment - start) / tickMillis) * tickMillis

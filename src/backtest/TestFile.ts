@@ -1,0 +1,135 @@
+import { Schema } from "effect"
+import {
+  AmountText,
+  AssetIdText,
+  DecimalsText,
+  DurationText,
+  exactlyOne,
+  InstantText,
+  Name,
+  oneOf,
+  PercentText,
+  PeriodText,
+  text,
+  WholeText,
+} from "../config/schema/Fields.ts"
+import { holdReasons } from "../domain/Decision.ts"
+
+const optional = Schema.optional
+const Words = Schema.String.check(Schema.isNonEmpty({ expected: "a text" }))
+
+const Balances = Schema.Record(
+  Name,
+  Schema.Record(
+    Schema.String,
+    Schema.Union([AmountText, Schema.Struct({ free: optional(AmountText), total: optional(AmountText) })]),
+  ),
+)
+const Changes = Schema.Record(
+  Name,
+  Schema.Record(
+    Schema.String,
+    text(/^[+-]?[0-9][0-9_,.]*$/, 'an amount that is gained or lost, such as "-3_000" or "250"'),
+  ),
+)
+const Status = oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted")
+
+/** By name: the status of a pinned asset, or of any other, whose name is for the reader alone. */
+const Statuses = Schema.Record(
+  Schema.String,
+  Schema.Union([Status, Schema.Struct({ status: Status, id: AssetIdText, decimals: DecimalsText })]),
+)
+
+/** By party: the ids of its transfers that recur, or each with its asset. */
+
+/** What the network does to a payment, and how many it takes. */
+export const NetworkText = Schema.Struct({
+  fee: optional(PercentText),
+  settles: optional(DurationText),
+  transfersPerEpoch: optional(WholeText),
+  epoch: optional(PeriodText),
+})
+export type NetworkText = typeof NetworkText.Type
+
+export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
+
+/** What people may be told. */
+const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
+
+export const ExpectationText = Schema.Struct({
+  pays: optional(AmountText),
+  asks: optional(AmountText),
+  waits: optional(AmountText),
+  expires: optional(AmountText),
+  holds: optional(oneOf(...holdReasons)),
+  alert: optional(oneOf(...toldKinds)),
+  balance: optional(AmountText),
+  rule: optional(Name),
+  account: optional(Words),
+  asset: optional(Words),
+  from: optional(Name),
+  to: optional(Name),
+  because: optional(Words),
+  by: optional(Schema.Array(Name)),
+}).check(exactlyOne("the expectation", expectationKinds))
+export type ExpectationText = typeof ExpectationText.Type
+
+/** The payments that are meant: what is left out may be anything. */
+const meant = {
+  pays: optional(AmountText),
+  asset: optional(Words),
+  from: optional(Name),
+  to: optional(Name),
+  rule: optional(Name),
+}
+const ApproveText = Schema.Struct({
+  by: Schema.Array(Name).check(Schema.isMinLength(1, { expected: "a name" })),
+  ...meant,
+})
+const RejectText = Schema.Struct(meant)
+export type MeantText = typeof RejectText.Type
+
+const Step = Schema.Struct({
+  at: DurationText,
+  every: optional(PeriodText),
+  until: optional(DurationText),
+  set: optional(Balances),
+  change: optional(Changes),
+  assets: optional(Statuses),
+  gateway: optional(oneOf("silent", "answers")),
+  halt: optional(Words),
+  pause: optional(Schema.Struct({ scope: Words, reason: optional(Words), for: optional(PeriodText) })),
+  resume: optional(Words),
+  approve: optional(ApproveText),
+  reject: optional(RejectText),
+  expect: optional(Schema.Array(ExpectationText)),
+})
+export type StepText = typeof Step.Type
+
+const Test = Schema.Struct({
+  name: Words,
+  start: InstantText,
+  network: optional(NetworkText),
+  balances: optional(Balances),
+  assets: optional(Statuses),
+  approvedAfter: optional(DurationText),
+  steps: Schema.Array(Step),
+  payments: optional(oneOf("expected", "any")),
+  ends: optional(
+    Schema.Struct({
+      at: optional(DurationText),
+      payments: optional(WholeText),
+      alerts: optional(WholeText),
+      balances: optional(Balances),
+    }),
+  ),
+})
+export type TestText = typeof Test.Type
+
+/** Tests of rules as written. Every scalar is text; names and amounts are looked up by resolveTests. */
+export const TestFile = Schema.Struct({
+  treasury: optional(Schema.Unknown),
+  network: optional(NetworkText),
+  tests: Schema.Array(Test).check(Schema.isMinLength(1, { expected: "at least one test" })),
+})
+export type TestFile = typeof TestFile.Type

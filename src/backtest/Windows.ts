@@ -1,0 +1,131 @@
+import type { Policy, PolicyLine, WindowUse } from "../rules/policy/Policy.ts"
+import type { Quota } from "../rules/Snapshot.ts"
+
+const dayMillis = 86_400_000
+
+interface Spend {
+  /** When it executed. */
+  readonly at: number
+  readonly amount: bigint
+}
+
+/** How near a line of the policy came to its limits. */
+export interface NearLine {
+  readonly line: PolicyLine
+  readonly spent: bigint
+  readonly count: number
+  /** The most in any 24 hours. */
+  readonly amountMax: bigint
+  readonly countMax: number
+  readonly transferMax: bigint
+}
+
+interface Use {
+  readonly line: PolicyLine
+  spends: Array<Spend>
+  first: number
+  amount: bigint
+  near: NearLine
+}
+
+/** What was signed: the policy's windows of 24 hours, and the network's transfers of each epoch. */
+export interface Windows {
+  readonly sign: (payment: {
+    readonly from: string
+    readonly to: string
+    readonly assetId: string
+    readonly amount: bigint
+    readonly at: number
+    /** When its block comes: it is open until then, and counts for 24 hours more. */
+    readonly settlesAt: number
+    /** Whether it is one of the transfers that the network counts. */
+    readonly isSlot: boolean
+  }) => void
+  /** Under a line after a moment (Unix milliseconds), which must never go back. */
+  readonly used: (line: PolicyLine, since: number) => WindowUse
+  /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
+  readonly nextFree: (now: number) => number
+  readonly quota: (party: string, now: number) => Quota | undefined
+  readonly near: () => ReadonlyArray<NearLine>
+  /** The most transfers of one key in one epoch. */
+  readonly busiest: ReadonlyMap<string, number>
+}
+
+/** The 24 hours before a moment, of which nothing is later. */
+const lastDay = ({ spends, first, amount }: Use, until: number): WindowUse => {
+  let before = first
+  for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount
+  return { amount, count: spends.length - before }
+}
+
+export const makeWindows = (
+  policy: Policy,
+  quota: { readonly limit: number; readonly epochMillis: number } | undefined,
+  start: number,
+): Windows => {
+  const uses = new Map(
+    policy.lines.map((line): [PolicyLine, Use] => {
+      const near = { line, spent: 0n, count: 0, amountMax: 0n, countMax: 0, transferMax: 0n }
+      return [line, { line, spends: [], first: 0, amount: 0n, near }]
+    }),
+  )
+  const sent = new Map<string, { readonly epoch: number; readonly used: number }>()
+  const busiest = new Map<string, number>()
+  const epochOf = (at: number): number => (quota === undefined ? 0 : Math.floor((at - start) / quota.epochMillis))
+  const forget = (use: Use, since: number): void => {
+    while (use.first < use.spends.length && use.spends[use.first]!.at <= since)
+      use.amount -= use.spends[use.first++]!.amount
+    if (use.first < 1_000) return
+    use.spends = use.spends.slice(use.first)
+    use.first = 0
+  }
+  return {
+    busiest,
+    sign: ({ from, to, assetId, amount, at, settlesAt, isSlot }) => {
+      if (isSlot) {
+        const epoch = epochOf(at)
+        const before = sent.get(from)
+        const used = (before?.epoch === epoch ? before.used : 0) + 1
+        sent.set(from, { epoch, used })
+        busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
+      }
+      for (const use of uses.values()) {
+        const { line, near } = use
+        if (line.assetId !== assetId || !line.from.has(from) || !line.to.has(to)) continue
+        use.spends.push({ at: settlesAt, amount })
+        use.amount += amount
+        const day = lastDay(use, settlesAt)
+        use.near = {
+          line,
+          spent: near.spent + amount,
+          count: near.count + 1,
+          amountMax: day.amount > near.amountMax ? day.amount : near.amountMax,
+          countMax: Math.max(near.countMax, day.count),
+          transferMax: amount > near.transferMax ? amount : near.transferMax,
+        }
+      }
+    },
+    used: (line, since) => {
+      const use = uses.get(line)
+      if (use === undefined) return { amount: 0n, count: 0 }
+      forget(use, since)
+      return { amount: use.amount, count: use.spends.length - use.first }
+    },
+    nextFree: (now) => {
+      let next = Number.POSITIVE_INFINITY
+      for (const { spends, first } of uses.values()) {
+        const oldest = spends.find(({ at }, i) => i >= first && at + dayMillis > now)
+        if (oldest !== undefined) next = Math.min(next, oldest.at + dayMillis)
+      }
+      return next
+    },
+    quota: (party, now) => {
+      if (quota === undefined) return undefined
+      const epoch = epochOf(now)
+      const known = sent.get(party)
+      const endsAt = start + (epoch + 1) * quota.epochMillis
+      return { limit: quota.limit, used: known?.epoch === epoch ? known.used : 0, endsAt }
+    },
+    near: () => [...uses.values()].map(({ near }) => near),
+  }
+}

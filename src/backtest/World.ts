@@ -1,0 +1,143 @@
+import type { Place } from "../config/yaml/Placed.ts"
+import type { ApprovalGroup } from "../domain/Approval.ts"
+import type { AssetStatusWord } from "../domain/Asset.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import type { Intent } from "../domain/Intent.ts"
+import type { Policy } from "../rules/policy/Policy.ts"
+import type { Rule } from "../rules/Rule.ts"
+import type { TransferTerms } from "../rules/Snapshot.ts"
+
+/** Which payment is meant: what is undefined may be anything. */
+export interface Meant {
+  /** Base units. */
+  readonly amount?: bigint | undefined
+  /** Names, as all others. */
+  readonly asset?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly rule?: string | undefined
+  /** All of it, for people. */
+  readonly words: string
+}
+
+/** What happens from outside, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
+export type WorldEvent =
+  /** The account holds this much from now on; what is not given stays. `beside` is margin, bonds and orders. */
+  | {
+      readonly kind: "set"
+      readonly at: number
+      readonly account: string
+      readonly free?: bigint
+      readonly beside?: bigint
+    }
+  /** The account gains so much, or loses it where it is negative. */
+  | {
+      readonly kind: "move"
+      readonly at: number
+      readonly account: string
+      readonly free: bigint
+      readonly beside: bigint
+    }
+  /** Undefined: the network does not list the asset any more. Decimals are given of one that nobody pinned. */
+  | {
+      readonly kind: "asset"
+      readonly at: number
+      readonly id: string
+      readonly status: AssetStatusWord | undefined
+      readonly decimals?: number
+    }
+  | { readonly kind: "halt"; readonly at: number; readonly reason: string }
+  | {
+      readonly kind: "pause"
+      readonly at: number
+      readonly scope: string
+      readonly reason: string
+      readonly until?: number
+    }
+  /** Undefined: the halt and all pauses end. */
+  | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
+  /** Operators sign each payment that waits and is meant, or call it off where nobody is named. */
+  | {
+      readonly kind: "approve" | "reject"
+      readonly at: number
+      readonly by: ReadonlyArray<string>
+      readonly meant: Meant
+      readonly place: Place
+    }
+  /** While no gateway answers, nothing new is known. */
+  | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
+
+/** The treasury and the network that are played. */
+export interface WorldSettings {
+  readonly rules: ReadonlyArray<Rule>
+  readonly policy: Policy
+  readonly maxAgeMillis: number
+  /** Unix milliseconds of the first look. */
+  readonly start: number
+  /** Assets that the network lists when it begins, by id. */
+  readonly assets: ReadonlyMap<string, { readonly decimals: number; readonly quantum: bigint }>
+  /** Undefined: the network takes no fee and knows no least amount. */
+  readonly terms: TransferTerms | undefined
+  /** From the decision to the payment's block. */
+  readonly settlesMillis: number
+  /** Undefined: the network lets a key send as much as it likes. */
+  readonly quota: { readonly limit: number; readonly epochMillis: number } | undefined
+  /** From a decision to its approval, where it needs one. Undefined: nobody approves but by an event. */
+  readonly approvedAfterMillis?: number | undefined
+  /** Looks at every subject in every second, for whoever doubts that the rest is the same. */
+  readonly everySecond?: boolean
+}
+
+/** A payment that the rules decided. */
+export interface Paid {
+  readonly rule: string
+  readonly subject: string
+  /** Unix milliseconds of the decision. */
+  readonly at: number
+  /**
+   * failed: the payer did not have it any more when its block came; open: its block is after the end; waiting: for
+   * people or for its signature; rejected: by people, or not approved in time; denied: it could not be signed any more.
+   */
+  readonly state: "confirmed" | "failed" | "open" | "waiting" | "rejected" | "denied"
+  /** Unix milliseconds; undefined where it was not signed. */
+  readonly signedAt: number | undefined
+  /** The people whom it was put to; undefined where it needs nobody's approval. */
+  readonly group: ApprovalGroup | undefined
+  readonly intent: Intent
+  /** Position of the policy's line that permits it, from 1. */
+  readonly line: number
+}
+
+/** What people hear. */
+export interface Told {
+  readonly at: number
+  readonly severity: "page" | "ticket" | "info"
+  /** request, received, asset, firing, cleared, locked, approval or payout. */
+  readonly kind: string
+  readonly rule: string
+  /** What a request is for, the asset's id, or else the rule again. */
+  readonly subject: string
+  readonly detail: string
+  /** What people are asked for, or were. */
+  readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
+}
+
+/** Something that people said of payments, and that says nothing. */
+export interface Miss {
+  readonly at: number
+  readonly place: Place
+  readonly by: ReadonlyArray<string>
+  readonly meant: Meant
+  /** Why. */
+  readonly detail: string
+}
+
+/** What a rule says of a subject from some moment on. */
+export interface Said {
+  readonly at: number
+  readonly rule: string
+  readonly subject: string
+  /** Undefined where it acts. */
+  readonly reason: HoldReason | undefined
+  readonly detail: string
+}

@@ -1,0 +1,118 @@
+import { dirname, resolve } from "node:path"
+import { Effect } from "effect"
+import { withCode } from "../config/code/withCode.ts"
+import { type Treasury, treasuryOf } from "../config/Treasury.ts"
+import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
+import type { Entry, Placed } from "../config/yaml/Placed.ts"
+import { reporter } from "../config/yaml/Reporter.ts"
+import { readSources } from "../config/yaml/readSources.ts"
+import { decodeYaml, documentOf, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
+import type { Plan } from "./Course.ts"
+import { resolveTests } from "./resolveTests.ts"
+import { TestFile } from "./TestFile.ts"
+
+type PlacedMap = Extract<Placed, { kind: "map" }>
+
+/**
+ * Loads a treasury whose rules are only played: neither its keys nor its secrets need to be on this machine, but for
+ * those of its gateways where they are asked.
+ */
+export const loadPlayed = (
+  files: readonly [string, ...ReadonlyArray<string>],
+  asksGateways = false,
+): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document, asksGateways)))
+
+/** A treasury that is written inside another file. What its rules do not need may be left out. */
+const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
+  const { at } = tree
+  const text = (value: string): Placed => ({ kind: "text", at, text: value })
+  const map = (entries: Readonly<Record<string, Placed>>): Placed => ({
+    kind: "map",
+    at,
+    entries: new Map(Object.entries(entries).map(([name, value]) => [name, { name: at, value }])),
+  })
+  const entries = new Map(tree.entries)
+  const offer = (name: string, value: Placed) => entries.has(name) || entries.set(name, { name: at, value })
+  offer("version", text("1"))
+  offer("name", text("played"))
+  offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
+  const whole = withCode(documentOf({ ...document, tree: { ...tree, entries } }))
+  return Effect.flatMap(whole, (played) => treasuryOf(withoutSecrets(played)))
+}
+
+const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocument => {
+  const { tree } = document
+  if (tree.kind !== "map") return document
+  const entries = new Map(tree.entries)
+  entries.delete("alerts")
+  change(entries, "parties", (parties) => each(parties, withoutKey))
+  change(entries, "network", (network) => {
+    if (asksGateways) return network
+    const parts = new Map(network.entries)
+    change(parts, "gateways", (gateways) => each(gateways, (gateway) => without(gateway, "headers")))
+    return { ...network, entries: parts }
+  })
+  return documentOf({ ...document, tree: { ...tree, entries } })
+}
+
+const change = (entries: Map<string, Entry>, name: string, to: (map: PlacedMap) => Placed): void => {
+  const entry = entries.get(name)
+  if (entry?.value.kind === "map") entries.set(name, { ...entry, value: to(entry.value) })
+}
+
+const each = (map: PlacedMap, to: (map: PlacedMap, name: string) => Placed): Placed => ({
+  ...map,
+  entries: new Map(
+    [...map.entries].map(([name, entry]) => [
+      name,
+      entry.value.kind === "map" ? { ...entry, value: to(entry.value, name) } : entry,
+    ]),
+  ),
+})
+
+const without = (map: PlacedMap, name: string): Placed => {
+  const entries = new Map(map.entries)
+  entries.delete(name)
+  return { ...map, entries }
+}
+
+/** The party with a signer that needs no file. */
+const withoutKey = (party: PlacedMap, name: string): Placed => {
+  const entries = new Map(party.entries)
+  change(entries, "signer", (signer) => {
+    const file = signer.entries.get("file")
+    if (file === undefined) return signer
+    const sandbox: Entry = { name: file.name, value: { kind: "text", at: file.value.at, text: name } }
+    return { ...signer, entries: new Map([["sandbox", sandbox]]) }
+  })
+  return { ...party, entries }
+}
+
+type Files = readonly [string, ...ReadonlyArray<string>]
+
+/** Reads a file of tests. The treasury is the one that is given, else the one that the file names or holds. */
+export const readTests = Effect.fnUntraced(function* (file: string, treasuryFiles: ReadonlyArray<string>) {
+  const document = yield* readYaml(file)
+  const text = yield* decodeYaml(TestFile, document)
+  const treasury = yield* treasuryFor(document, treasuryFiles)
+  const problems: Array<Problem> = []
+  const plans = resolveTests(text, { treasury, report: reporter(document, problems) })
+  if (problems.length > 0) return yield* new ConfigError({ problems })
+  return plans satisfies ReadonlyArray<Plan>
+})
+
+const isFiles = (files: ReadonlyArray<string>): files is Files => files.length > 0
+
+const treasuryFor = (document: YamlDocument, given: ReadonlyArray<string>): Effect.Effect<Treasury, ConfigError> => {
+  if (isFiles(given)) return loadPlayed(given)
+  const { tree } = document
+  const written = tree.kind === "map" ? tree.entries.get("treasury")?.value : undefined
+  if (written?.kind === "map") return playedOf(document, written)
+  const named = written === undefined ? [] : written.kind === "list" ? written.items : [written]
+  const files = named.map((one) => resolve(dirname(document.file), one.kind === "text" ? one.text : ""))
+  if (isFiles(files) && named.every((one) => one.kind === "text" && one.text !== "")) return loadPlayed(files)
+  const remedy = 'name its file, such as "treasury: harbor.yaml", or use -c'
+  const problem = document.problem(["treasury"], "the file does not say which treasury it tests", remedy)
+  return Effect.fail(new ConfigError({ problems: [problem] }))
+}

@@ -1,0 +1,378 @@
+import { assetOf, type Path, partyOf } from "../config/resolve/resolveNames.ts"
+import { durationMillis } from "../config/schema/Fields.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { nameRemedy, nearest } from "../config/yaml/decodeAll.ts"
+import type { Place } from "../config/yaml/Placed.ts"
+import type { Reporter } from "../config/yaml/Reporter.ts"
+import type { AssetStatusWord } from "../domain/Asset.ts"
+import { alertSubject } from "../rules/kinds/alerting.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { isPaying, type Party, type PinnedAsset } from "../rules/Rule.ts"
+import { fraction } from "../rules/Snapshot.ts"
+import { subjectsOf } from "../rules/Subject.ts"
+import type { Expectation, Moment, Plan, PlannedExpectation } from "./Course.ts"
+import {
+  type ExpectationText,
+  expectationKinds,
+  type MeantText,
+  type NetworkText,
+  type StepText,
+  type TestFile,
+  type TestText,
+} from "./TestFile.ts"
+import type { Meant, WorldEvent, WorldSettings } from "./World.ts"
+
+/** What names mean in a file of tests, and where problems go. */
+interface Names {
+  readonly treasury: Treasury
+  readonly report: Reporter
+}
+
+/** More moments than this are no test of a rule. */
+const momentsMax = 200_000
+
+/** The tests of a file with every name and amount looked up; what is wrong is reported. */
+export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<Plan> =>
+  file.tests.map((test, i) => resolveTest(test, { ...file.network, ...test.network }, ["tests", i], names))
+
+const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): Plan => {
+  const { report } = names
+  const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
+  const start = Date.parse(test.start)
+  if (Number.isNaN(start)) report.add([...path, "start"], `"${test.start}" is no time`, "write a time of the calendar")
+  const initial = [
+    ...setEvents(test.balances, [...path, "balances"], start, names),
+    ...assetEvents(test.assets, [...path, "assets"], start, names),
+  ]
+  const steps = test.steps.flatMap((step, i) => momentsOf(step, [...path, "steps", i], start, names))
+  const { ends } = test
+  const last = Math.max(...steps.map(({ after }) => after), 0)
+  const endsAt = ends?.at === undefined ? last : durationMillis(ends.at)
+  if (endsAt < last) report.add([...path, "ends", "at"], "the test ends before its last step", "write a later time")
+  const balances = Object.entries(ends?.balances ?? {}).flatMap(([party, held]) =>
+    Object.entries(held).flatMap(([symbol, units]) =>
+      typeof units === "string"
+        ? [
+            {
+              text: { balance: units, account: `${party}/${symbol}` },
+              path: [...path, "ends", "balances", party, symbol],
+            },
+          ]
+        : [],
+    ),
+  )
+  const final: Moment = {
+    after: endsAt,
+    events: [],
+    expected: balances.flatMap((one) => resolveExpectation(one.text, one.path, names)),
+  }
+  const counted = (key: "payments" | "alerts") =>
+    ends?.[key] === undefined ? undefined : { at: place("ends", key), count: Number(ends[key]) }
+  return {
+    name: test.name,
+    at: place("name"),
+    settings: {
+      ...settingsOf(names.treasury, network, start),
+      approvedAfterMillis: test.approvedAfter === undefined ? undefined : durationMillis(test.approvedAfter),
+    },
+    moments: [{ after: 0, events: initial, expected: [] }, ...steps.toSorted((a, b) => a.after - b.after), final],
+    anyPayments: test.payments === "any",
+    payments: counted("payments"),
+    alerts: counted("alerts"),
+  }
+}
+
+/** How a rehearsal of this treasury begins, on a network as the file describes it. */
+const settingsOf = (treasury: Treasury, network: NetworkText, start: number): WorldSettings => {
+  const { rules, policy, assets } = treasury
+  const percent = fraction((network.fee ?? "0%").slice(0, -1))!
+  const none = { numerator: 0n, denominator: 1n }
+  return {
+    rules,
+    policy,
+    start,
+    maxAgeMillis: treasury.network.maxAgeMillis,
+    assets: new Map([...assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: 1n }])),
+    terms: {
+      feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
+      feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
+      minQuantum: none,
+    },
+    settlesMillis: durationMillis(network.settles ?? "2s"),
+    quota:
+      network.transfersPerEpoch === undefined
+        ? undefined
+        : { limit: Number(network.transfersPerEpoch), epochMillis: durationMillis(network.epoch ?? "24h") },
+  }
+}
+
+/** A step's moments: one, or as many as it is repeated. */
+const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<Moment> => {
+  const { report } = names
+  const first = durationMillis(step.at)
+  if (first % 1_000 !== 0) report.add([...path, "at"], "rules are looked at once a second", "write whole seconds")
+  const expected = (step.expect ?? []).flatMap((one, i) => resolveExpectation(one, [...path, "expect", i], names))
+  const events = eventsOf(step, path, start + first, names)
+  if (step.every === undefined) {
+    if (step.until !== undefined)
+      report.add([...path, "until"], "until stands without every", "add every, or remove it")
+    return [{ after: first, events, expected }]
+  }
+  if (step.until === undefined) {
+    report.add([...path, "every"], "every stands without until", "say until when it is repeated")
+    return []
+  }
+  const every = durationMillis(step.every)
+  const times = Math.floor((durationMillis(step.until) - first) / every) + 1
+  if (every % 1_000 !== 0) report.add([...path, "every"], "rules are looked at once a second", "write whole seconds")
+  if (times > momentsMax) {
+    report.add([...path, "every"], `it is repeated ${times} times`, `repeat it at most ${momentsMax} times`)
+    return []
+  }
+  return Array.from({ length: Math.max(0, times) }, (_, i) => ({
+    after: first + i * every,
+    events: events.map((event) => ({ ...event, at: event.at + i * every })),
+    expected,
+  }))
+}
+
+const eventsOf = (step: StepText, path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> => {
+  const events: Array<WorldEvent> = [
+    ...setEvents(step.set, [...path, "set"], at, names),
+    ...changeEvents(step.change, [...path, "change"], at, names),
+    ...assetEvents(step.assets, [...path, "assets"], at, names),
+  ]
+  events.push(...answerEvents(step, path, at, names))
+  if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
+  if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
+  if (step.resume !== undefined)
+    events.push({ kind: "resume", at, scope: step.resume === "all" ? undefined : step.resume })
+  if (step.pause !== undefined) {
+    const { scope, reason = "the test", for: length } = step.pause
+    checkScope(scope, [...path, "pause", "scope"], names)
+    events.push({
+      kind: "pause",
+      at,
+      scope,
+      reason,
+      ...(length === undefined ? {} : { until: at + durationMillis(length) }),
+    })
+  }
+  return events
+}
+
+const answerEvents = (
+  { approve, reject }: StepText,
+  path: Path,
+  at: number,
+  names: Names,
+): ReadonlyArray<WorldEvent> => {
+  const place = (key: string): Place => names.report.document.problem([...path, key], "", "")
+  const events: Array<WorldEvent> = []
+  if (approve !== undefined) {
+    const { by, ...text } = approve
+    checkOperators(by, [...path, "approve", "by"], names)
+    const meant = resolveMeant(text, [...path, "approve"], names)
+    events.push({ kind: "approve", at, by, meant, place: place("approve") })
+  }
+  if (reject !== undefined) {
+    const meant = resolveMeant(reject, [...path, "reject"], names)
+    events.push({ kind: "reject", at, by: [], meant, place: place("reject") })
+  }
+  return events
+}
+
+const checkScope = (scope: string, path: Path, { treasury, report }: Names): void => {
+  const known = [
+    "all",
+    ...treasury.rules.map(({ name }) => `rule:${name}`),
+    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
+    ...[...treasury.assets.keys()].map((symbol) => `asset:${symbol}`),
+  ]
+  if (!known.includes(scope)) report.add(path, `"${scope}" is no scope`, nameRemedy(scope, known, "write all"))
+}
+
+/** Party and asset of each entry of a map of maps. */
+const accountsIn = function* <A>(
+  map: Readonly<Record<string, Readonly<Record<string, A>>>> | undefined,
+  path: Path,
+  { treasury, report }: Names,
+): Iterable<{ readonly party: Party; readonly asset: PinnedAsset; readonly value: A; readonly path: Path }> {
+  for (const [name, held] of Object.entries(map ?? {})) {
+    const party = partyOf(name, [...path, name], treasury.parties, report)
+    for (const [symbol, value] of Object.entries(held)) {
+      const asset = assetOf(symbol, [...path, name, symbol], treasury.assets, report)
+      if (party !== undefined && asset !== undefined) yield { party, asset, value, path: [...path, name, symbol] }
+    }
+  }
+}
+
+const setEvents = (map: StepText["set"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
+    const account = accountKey(party.publicKey, asset.id)
+    const { report } = names
+    if (typeof value === "string") return { kind: "set", at, account, free: report.amount(place, value, asset) }
+    const free = value.free === undefined ? undefined : report.amount([...place, "free"], value.free, asset)
+    const total = value.total === undefined ? undefined : report.amount([...place, "total"], value.total, asset)
+    if (total !== undefined && (free === undefined || total < free)) {
+      report.add(place, "the total is less than what is free of it", "write both, the total at least as large as free")
+    }
+    return {
+      kind: "set",
+      at,
+      account,
+      ...(free === undefined ? {} : { free }),
+      ...(total === undefined ? {} : { beside: total - (free ?? 0n) }),
+    }
+  })
+
+const changeEvents = (map: StepText["change"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
+    const units = names.report.amount(place, value.replace(/^[+-]/, ""), asset)
+    const free = value.startsWith("-") ? -units : units
+    return { kind: "move", at, account: accountKey(party.publicKey, asset.id), free, beside: 0n }
+  })
+
+const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  Object.entries(map ?? {}).flatMap(([symbol, told]): ReadonlyArray<WorldEvent> => {
+    const statusOf = (word: AssetStatusWord | "unlisted") => (word === "unlisted" ? undefined : word)
+    if (typeof told !== "string") {
+      return [{ kind: "asset", at, id: told.id, status: statusOf(told.status), decimals: Number(told.decimals) }]
+    }
+    const asset = names.treasury.assets.get(symbol)
+    if (asset !== undefined) return [{ kind: "asset", at, id: asset.id, status: statusOf(told) }]
+    const newcomer = `write ${symbol}: { status: ${told}, id, decimals }`
+    const near = nearest(symbol, [...names.treasury.assets.keys()])
+    const remedy = near === undefined ? newcomer : `did you mean "${near}"? Otherwise ${newcomer}`
+    names.report.add([...path, symbol], `"${symbol}" is not pinned`, remedy)
+    return []
+  })
+
+/** Keys that say more of each kind of expectation. */
+const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<keyof ExpectationText>>> = {
+  pays: ["asset", "from", "to", "rule"],
+  asks: ["asset", "from", "to", "rule"],
+  waits: ["asset", "from", "to", "rule", "by"],
+  expires: ["asset", "from", "to", "rule"],
+  holds: ["rule", "account", "because"],
+  alert: ["rule", "account", "because"],
+  balance: ["account"],
+}
+
+/** The expectation with its names looked up; nothing where something is wrong with it, which is reported. */
+const resolveExpectation = (text: ExpectationText, path: Path, names: Names): ReadonlyArray<PlannedExpectation> => {
+  const { report } = names
+  const kind = expectationKinds.find((one) => text[one] !== undefined)
+  if (kind === undefined) return []
+  for (const key of Object.keys(text)) {
+    if (key === kind || more[kind].includes(key as keyof ExpectationText)) continue
+    report.add([...path, key], `"${key}" says nothing about ${kind}`, `beside ${kind} stand ${more[kind].join(", ")}`)
+  }
+  checkRule(text.rule, path, names)
+  const expectation = resolve(kind, text, path, names)
+  return expectation === undefined ? [] : [{ at: report.document.problem(path, "", ""), expectation }]
+}
+
+const checkRule = (rule: string | undefined, path: Path, { treasury, report }: Names): void => {
+  const known = treasury.rules.map(({ name }) => name)
+  if (rule === undefined || known.includes(rule)) return
+  report.add([...path, "rule"], `"${rule}" is no rule`, nameRemedy(rule, known, "the treasury has none"))
+}
+
+const resolve = (
+  kind: (typeof expectationKinds)[number],
+  text: ExpectationText,
+  path: Path,
+  names: Names,
+): Expectation | undefined => {
+  const { rule, because } = text
+  if (kind === "pays" || kind === "asks" || kind === "waits" || kind === "expires")
+    return resolvePayment(kind, text, path, names)
+  if (kind === "balance") return resolveBalance(text, path, names)
+  const subject = subjectIn(text, path, names)
+  if (kind === "alert")
+    return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }
+  if (rule !== undefined && subject !== undefined)
+    return { kind, rule, subject, reason: text.holds ?? "in_band", because }
+  if (rule === undefined) names.report.add(path, "it does not say which rule holds", "add rule: NAME")
+  return undefined
+}
+
+const resolvePayment = (
+  kind: Extract<Expectation, { amount: bigint }>["kind"],
+  text: ExpectationText,
+  path: Path,
+  names: Names,
+): Expectation | undefined => {
+  const { treasury, report } = names
+  const { asset: symbol, from, to, rule, by } = text
+  checkOperators(by ?? [], [...path, "by"], names)
+  if (symbol === undefined || from === undefined || to === undefined) {
+    report.add(path, `${kind} does not say which asset goes from whom to whom`, "add asset, from and to")
+    return undefined
+  }
+  const asset = assetOf(symbol, [...path, "asset"], treasury.assets, report)
+  partyOf(from, [...path, "from"], treasury.parties, report)
+  if (!treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
+  const amount = report.amount([...path, kind], text[kind] ?? "", asset)
+  return { kind, amount, asset: symbol, decimals: asset?.decimals ?? 0, from, to, rule, by }
+}
+
+const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }: Names): Expectation | undefined => {
+  const [name = "", symbol = "", rest] = (text.account ?? "").split("/")
+  if (symbol === "" || rest !== undefined) {
+    report.add([...path, "account"], "the balance is of no account", 'add account: PARTY/ASSET, such as "hot/USDT"')
+    return undefined
+  }
+  const party = partyOf(name, [...path, "account"], treasury.parties, report)
+  const asset = assetOf(symbol, [...path, "account"], treasury.assets, report)
+  if (party === undefined || asset === undefined) return undefined
+  const units = report.amount(text.balance === undefined ? path : [...path, "balance"], text.balance ?? "", asset)
+  const account = accountKey(party.publicKey, asset.id)
+  return { kind: "balance", account, name: `${name}/${symbol}`, balance: "free", units, decimals: asset.decimals }
+}
+
+/** The subject that is meant: the named one, or the rule's only one. */
+const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Names): string | undefined => {
+  const named = treasury.rules.find(({ name }) => name === text.rule)
+  if (named?.kind === "notify" && text.holds !== undefined)
+    report.add(path, `${named.name} tells of assets and never holds`, "expect an alert: asset")
+  if (named?.kind === "alert") return text.account ?? alertSubject
+  const rule = named !== undefined && isPaying(named) ? named : undefined
+  if (rule === undefined) return text.account
+  const known = subjectsOf(rule).map(({ name }) => name)
+  if (text.account === undefined) {
+    if (known.length === 1 || text.holds === undefined) return known[0]
+    report.add(path, `it does not say which account of ${rule.name} is meant`, `add account: ${known.join(" | ")}`)
+    return undefined
+  }
+  if (known.includes(text.account)) return text.account
+  const remedy = nameRemedy(text.account, known, "leave it out")
+  report.add([...path, "account"], `${rule.name} does not look at "${text.account}"`, remedy)
+  return undefined
+}
+
+/** Names that no group of approvals has. */
+const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, report }: Names): void => {
+  const known = [...new Set((treasury.policy.groups ?? []).flatMap(({ of }) => [...of.keys()]))]
+  for (const [i, name] of by.entries()) {
+    if (known.includes(name)) continue
+    report.add([...path, i], `"${name}" is no operator`, nameRemedy(name, known, "the treasury has no approvals"))
+  }
+}
+
+/** Which payments people speak of, with the names looked up. */
+const resolveMeant = (text: MeantText, path: Path, { treasury, report }: Names): Meant => {
+  const { pays, asset: symbol, from, to, rule } = text
+  const asset = symbol === undefined ? undefined : assetOf(symbol, [...path, "asset"], treasury.assets, report)
+  if (from !== undefined) partyOf(from, [...path, "from"], treasury.parties, report)
+  if (to !== undefined && !treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
+  const rules = treasury.rules.map(({ name }) => name)
+  if (rule !== undefined && !rules.includes(rule))
+    report.add([...path, "rule"], `"${rule}" is no rule`, nameRemedy(rule, rules, "the treasury has none"))
+  if (pays !== undefined && symbol === undefined) report.add(path, "pays says no asset", "add asset")
+  const amount = pays === undefined || asset === undefined ? undefined : report.amount([...path, "pays"], pays, asset)
+  const words = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]
+  const said = words.filter((word) => word !== undefined).join(" ")
+  return { amount, asset: symbol, from, to, rule, words: said === "" ? "what waits" : `what waits (${said})` }
+}

@@ -1,0 +1,257 @@
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { instantText, timeText } from "../rules/Look.ts"
+import type { Waiting } from "./Approving.ts"
+import {
+  type Course,
+  type Expectation,
+  explain,
+  type Fault,
+  type Judged,
+  type Plan,
+  paidText,
+  silence,
+  since,
+  type TestResult,
+  whenText,
+  within,
+} from "./Course.ts"
+import { makeRehearsal } from "./Rehearsal.ts"
+import type { Miss, Paid, Told } from "./World.ts"
+
+/** Plays a test and compares what happened with what it expects. */
+export const runPlan = async (plan: Plan): Promise<TestResult> => {
+  const { start } = plan.settings
+  const rehearsal = makeRehearsal(plan.settings)
+  const course: Course = { plan, rehearsal, paid: new Set(), told: new Set(), faults: [], since: -1 }
+  for (const { after, events, expected } of plan.moments) {
+    const missed = rehearsal.misses.length
+    await rehearsal.advance(events, start + after)
+    for (const miss of rehearsal.misses.slice(missed)) course.faults.push(missFault(course, miss))
+    for (const { at, expectation } of expected) {
+      const fault = judge(course, expectation, after)
+      if (fault !== undefined) course.faults.push({ at, when: whenText(after), ...fault })
+    }
+    if (expected.length > 0) course.since = after
+  }
+  const { paid } = rehearsal.ledger
+  judgeEnd(course, plan.moments.at(-1)?.after ?? 0)
+  return { plan, faults: course.faults, paid, told: rehearsal.told }
+}
+
+const judge = (course: Course, expectation: Expectation, after: number): Judged => {
+  switch (expectation.kind) {
+    case "pays":
+      return judgePays(course, expectation, after)
+    case "waits":
+      return judgeWaits(course, expectation)
+    case "expires":
+      return judgeExpires(course, expectation, after)
+    case "asks":
+    case "alert":
+      return judgeTold(course, expectation, after)
+    case "holds":
+      return judgeHolds(course, expectation)
+    case "balance":
+      return judgeBalance(course, expectation)
+  }
+}
+
+/** A payment that was signed, and when (Unix milliseconds). */
+type Signed = Paid & { readonly signedAt: number }
+const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
+
+/** What was signed since the expectations before, and was named by none. */
+const freshOf = (course: Course): ReadonlyArray<Signed> =>
+  course.rehearsal.ledger.paid
+    .filter(isSigned)
+    .filter(({ signedAt, intent }) => within(course, signedAt) && !course.paid.has(intent.id))
+
+const gotText = (course: Course, fresh: ReadonlyArray<Signed>, after: number): string => {
+  const { start } = course.plan.settings
+  const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
+  return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
+}
+
+const judgePays = (course: Course, wanted: Extract<Expectation, { amount: bigint }>, after: number): Judged => {
+  const { from, to, rule } = wanted
+  const fresh = freshOf(course)
+  const found = fresh.find((paid) => isWanted(paid, wanted))
+  if (found !== undefined) {
+    course.paid.add(found.intent.id)
+    return undefined
+  }
+  return {
+    expected: `a payment of ${wantedText(wanted)}`,
+    got: gotText(course, fresh, after),
+    why: silence(course, rule, (names) => names.includes(from) || names.includes(to)),
+  }
+}
+
+type ToldExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
+
+const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judged => {
+  const fresh = course.rehearsal.told.filter((told) => within(course, told.at) && !course.told.has(told))
+  const found = fresh.find((told) => meets(told, wanted))
+  if (found !== undefined) {
+    course.told.add(found)
+    return undefined
+  }
+  const expected =
+    wanted.kind === "alert"
+      ? `an alert: ${[wanted.alert, wanted.rule, wanted.subject, wanted.because].filter((word) => word !== undefined).join(" ")}`
+      : `people asked for ${formatLevel(wanted.amount, wanted.decimals)} ${wanted.asset} ${wanted.from} -> ${wanted.to}`
+  const got = fresh.map(({ kind, rule, subject, detail }) => `${kind} ${rule} ${subject}: ${detail}`).join("; ")
+  return {
+    expected,
+    got: got === "" ? `nobody was told anything ${since(course, after)}` : got,
+    why: wanted.rule === undefined ? [] : [...silence(course, wanted.rule, () => true), ...saying(course, wanted.rule)],
+  }
+}
+
+const meets = (told: Told, wanted: ToldExpectation): boolean => {
+  if (wanted.rule !== undefined && told.rule !== wanted.rule) return false
+  if (wanted.kind === "alert") {
+    const { alert, subject, because = "" } = wanted
+    return told.kind === alert && (subject === undefined || told.subject === subject) && told.detail.includes(because)
+  }
+  const { asked } = told
+  return (
+    told.kind === "request" &&
+    asked?.amount === wanted.amount &&
+    asked.asset === wanted.asset &&
+    asked.from === wanted.from &&
+    asked.to === wanted.to
+  )
+}
+
+/** What a rule says that tells people of a condition. */
+const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
+  const alerted = rehearsal.alerted(rule)
+  if (alerted === undefined) return []
+  const { reason, detail } = alerted
+  return [`${rule} ${reason === undefined ? "fires" : `is silent: ${reason.replaceAll("_", " ")}`}, ${detail}`]
+}
+
+const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds" }>): Judged => {
+  const { rule, subject, reason, because = "" } = wanted
+  const expected = `${rule} ${subject} holds: ${reason}${because === "" ? "" : ` because "${because}"`}`
+  const alerted = course.rehearsal.alerted(rule)
+  if (alerted !== undefined) {
+    if (alerted.reason === reason && alerted.detail.includes(because)) return undefined
+    return { expected, got: saying(course, rule).join(), why: [] }
+  }
+  const outcome = course.rehearsal.outcome(rule, subject)
+  if (outcome === undefined) return { expected, got: "it was never looked at", why: [] }
+  const { decision } = outcome.judgement
+  const isReason = decision._tag === "Hold" && decision.reason === reason
+  if (isReason && decision.detail.includes(because)) return undefined
+  return { expected, got: explain(outcome), why: [] }
+}
+
+const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind: "balance" }>): Judged => {
+  const { account, name, units, decimals } = wanted
+  const holding = rehearsal.ledger.holdings.get(account)
+  if (holding?.known === true && holding.free === units) return undefined
+  return {
+    expected: `${name} holds ${formatLevel(units, decimals)}`,
+    got: holding?.known === true ? formatAmount(holding.free, decimals) : "its balance was never told",
+    why: [],
+  }
+}
+
+const judgeEnd = (course: Course, after: number): void => {
+  const { plan, rehearsal, faults } = course
+  const { start } = plan.settings
+  const paid = rehearsal.ledger.paid.filter(isSigned)
+  const when = whenText(after)
+  const others = paid.filter(({ intent }) => !course.paid.has(intent.id))
+  for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
+    const at = whenText(one.signedAt - start)
+    const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
+    faults.push({ at: plan.at, when: at, expected: "no payment that no expectation names", got, why: [] })
+  }
+  const count = (wanted: Plan["payments"], what: string, all: ReadonlyArray<string>) => {
+    if (wanted === undefined || wanted.count === all.length) return
+    const got = all.length === 0 ? `no ${what}` : `${all.length}: ${all.slice(0, 5).join("; ")}`
+    faults.push({ at: wanted.at, when, expected: `${wanted.count} ${what}`, got, why: [] })
+  }
+  count(
+    plan.payments,
+    "payments in all",
+    paid.map((one) => `${paidText(one)} at ${whenText(one.signedAt - start)}`),
+  )
+  count(
+    plan.alerts,
+    "alerts in all",
+    rehearsal.told.map(({ kind, rule, at }) => `${kind} of ${rule} at ${timeText(at - start)}`),
+  )
+}
+
+type Wanted = Extract<Expectation, { amount: bigint }>
+
+/** Whether it is the payment that is expected. */
+const isWanted = ({ rule: payer, intent: { payment } }: Paid, wanted: Wanted): boolean =>
+  payment.amount === wanted.amount &&
+  payment.asset === wanted.asset &&
+  payment.from === wanted.from &&
+  payment.to === wanted.to &&
+  (wanted.rule === undefined || payer === wanted.rule)
+
+/** "16,000 USDT reserve -> hot by keep-hot-funded" */
+const wantedText = ({ amount, asset, decimals, from, to, rule }: Wanted): string =>
+  `${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${rule === undefined ? "" : ` by ${rule}`}`
+
+const between = ({ from, to }: Wanted) => {
+  return (names: ReadonlyArray<string>) => names.includes(from) || names.includes(to)
+}
+
+const signedText = (by: ReadonlyArray<string>): string =>
+  by.length === 0 ? "nobody has signed" : `signed by ${by.join(" and ")}`
+
+const waitingText = ({ paid, by, expires }: Waiting): string =>
+  `${paidText(paid)} by ${paid.rule}, ${signedText(by)}, until ${instantText(expires)}`
+
+/** Whether the payment waits for approval at this moment. */
+const judgeWaits = (course: Course, wanted: Wanted): Judged => {
+  const all = course.rehearsal.waiting()
+  const isSigned = (by: ReadonlyArray<string>) =>
+    wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
+  if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSigned(by))) return undefined
+  const signed = wanted.by === undefined ? "" : `, ${signedText(wanted.by)}`
+  return {
+    expected: `${wantedText(wanted)} waits for approval${signed}`,
+    got: all.length === 0 ? "nothing waits for approval" : all.map(waitingText).join("; "),
+    why: silence(course, wanted.rule, between(wanted)),
+  }
+}
+
+const hasLapsed = ({ group, at, intent }: Paid): boolean =>
+  group !== undefined && intent.updatedAt >= at + group.withinMillis
+
+/** Whether nobody approved the payment in time, since the expectations before. */
+const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => {
+  const fresh = course.rehearsal.ledger.paid.filter(
+    ({ state, intent }) => state === "rejected" && within(course, intent.updatedAt) && !course.paid.has(intent.id),
+  )
+  const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
+  if (found !== undefined) {
+    course.paid.add(found.intent.id)
+    return undefined
+  }
+  const { start } = course.plan.settings
+  const others = fresh.map(
+    (paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.intent.updatedAt - start)}: ${paid.intent.detail}`,
+  )
+  return {
+    expected: `the approval of ${wantedText(wanted)} lapses`,
+    got: others.length === 0 ? `no approval lapsed ${since(course, after)}` : others.join("; "),
+    why: silence(course, wanted.rule, between(wanted)),
+  }
+}
+
+/** What people said of payments in vain. */
+const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): Fault => {
+  const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
+  const after = at - settings.start
+  return { at: place, when: whenText(after), expected: `${meant.words} ${verb}`, got: detail, why: [] }
+}

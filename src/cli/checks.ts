@@ -1,0 +1,180 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { formatDuration } from "../config/schema/Fields.ts"
+import { isEmbedded, type Treasury } from "../config/Treasury.ts"
+import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
+import { nameRemedy } from "../config/yaml/decodeAll.ts"
+import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
+import { isPaying, type Party, type PayingRule } from "../rules/Rule.ts"
+import { publicKeyOf } from "../sandbox/Keys.ts"
+import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
+import { openKeyFile } from "../signer/KeyFile.ts"
+import type { Setup } from "./common/setup.ts"
+import { sandboxDir } from "./sandbox.ts"
+
+/** What is wrong with keys: `warnings` keep nothing from running. */
+interface Findings {
+  readonly errors: Array<Problem>
+  readonly warnings: Array<Problem>
+}
+
+/** A key file is opened once and let go of: a wrong one is found before anything runs, with its line. */
+const checkFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: Findings) {
+  const path = ["parties", party.name, "signer", ...Object.keys(party.signer ?? {})]
+  yield* openKeyFile(file, party.publicKey).pipe(
+    Effect.catchTag("ConfigError", (error) =>
+      Effect.sync(() => {
+        for (const { message, remedy } of error.problems) {
+          found.errors.push(treasury.document.problem(path, `${file}: ${message}`, remedy))
+        }
+      }),
+    ),
+  )
+})
+
+/** The embedded network makes its keys from its seed, so the right ones are known before it runs. */
+const checkMade = (treasury: Treasury, { seed, parties }: Scenario, party: Party, found: Findings): void => {
+  const { name, publicKey, signer } = party
+  const isPayer = signer !== undefined && "sandbox" in signer
+  const key = isPayer ? signer.sandbox : name
+  if (!parties.includes(key)) {
+    if (!isPayer) return
+    const remedy = nameRemedy(key, parties, "add it under sandbox.parties")
+    const path = ["parties", name, "signer", "sandbox"]
+    found.errors.push(treasury.document.problem(path, `the sandbox has no party "${key}"`, remedy))
+    return
+  }
+  const right = publicKeyOf(seed, key)
+  if (right === publicKey) return
+  const message = `parties.${name}.publicKey is not the key that the sandbox makes for ${key}`
+  const problem = treasury.document.problem(["parties", name, "publicKey"], message, `write publicKey: "${right}"`)
+  if (isPayer) found.errors.push(problem)
+  else if (signer === undefined) found.warnings.push(problem)
+}
+
+/**
+ * Looks at every key, and fails with all that is wrong. Returns what is merely missing: where nothing is signed, or
+ * where the keys are not to be opened now.
+ */
+export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, opens: boolean) {
+  const found: Findings = { errors: [], warnings: [] }
+  const parties = [...treasury.parties.values()]
+  const isMade = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
+  const scenario =
+    isMade && isEmbedded(treasury) ? yield* decodeScenario(treasury.document, treasury.network.chainId) : undefined
+  for (const party of parties) {
+    const { name, signer } = party
+    if (scenario !== undefined) checkMade(treasury, scenario, party, found)
+    if (signer === undefined || (scenario !== undefined && "sandbox" in signer)) continue
+    const file = "file" in signer ? signer.file : join(dataDir, sandboxDir, "keys", signer.sandbox)
+    if (existsSync(file)) {
+      yield* checkFile(treasury, party, file, found)
+      continue
+    }
+    const remedy =
+      "file" in signer
+        ? `make it: cofferer keys new ${file}, and write the public key that it prints`
+        : "add sandbox: { seed, parties, assets }, or name signer: { file }"
+    const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
+    const missing = opens && mode === "live" ? found.errors : found.warnings
+    missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
+  }
+  if (found.errors.length > 0) return yield* new ConfigError({ problems: found.errors })
+  return found.warnings
+})
+
+/** What the file says of its network that cannot be so, as an error, or that would pay nothing, as warnings. */
+export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
+  const { document, network } = treasury
+  const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
+  const own = new Map(scenario?.assets.map((asset) => [asset.id, asset]))
+  const where = "under sandbox.assets: nothing of it would be paid"
+  const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
+  if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
+  return [
+    ...tooOld(treasury),
+    ...feeSource(treasury, scenario),
+    ...allKept(treasury, scenario?.transfersPerEpoch ?? networkTransfersPerDay),
+  ]
+})
+
+/** Pins that differ from what stands there, by id: amounts would be a power of ten too large or too small. */
+export const wrongDecimals = (
+  { assets, document }: Treasury,
+  there: ReadonlyMap<string, { readonly decimals: number }>,
+  where: string,
+  otherwise: string,
+): ReadonlyArray<Problem> =>
+  [...assets.values()].flatMap(({ symbol, id, decimals }) => {
+    const right = there.get(id)?.decimals
+    if (right === undefined || right === decimals) return []
+    const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
+    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${otherwise}`)]
+  })
+
+/** Limits for the age of knowledge that it passes before it is read anew. */
+const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {
+  const { maxAgeMillis, pollIdleMillis } = network
+  const idle = formatDuration(pollIdleMillis)
+  const problem = (path: ReadonlyArray<PropertyKey>, millis: number) =>
+    document.problem(
+      path,
+      `maxAge ${formatDuration(millis)} is shorter than the ${idle} between two readings (network.poll.idle): most of the time all is too old to pay on`,
+      "raise maxAge, or lower network.poll.idle",
+    )
+  return [
+    ...(maxAgeMillis < pollIdleMillis ? [problem(["network", "maxAge"], maxAgeMillis)] : []),
+    ...rules.flatMap((rule, i) =>
+      isPaying(rule) && rule.maxAgeMillis !== undefined && rule.maxAgeMillis < pollIdleMillis
+        ? [problem(["rules", i, "maxAge"], rule.maxAgeMillis)]
+        : [],
+    ),
+  ]
+}
+
+/** From where the fee is known by which each transfer is judged when it is signed. */
+const feeSource = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
+  const { network, policy, rules, document } = treasury
+  const { fee } = network
+  if (fee === undefined) {
+    if (scenario?.profile !== "specification" || !rules.some(isPaying)) return []
+    const message = "the embedded network has no parameters: its fee is not known, and no transfer would be signed"
+    return [document.problem(["network"], message, 'write fee: { factor: "0.001", maxQuantum: "1" }')]
+  }
+  const { maxFee } = policy
+  const isAbove = fee.factor.numerator * maxFee.denominator > maxFee.numerator * fee.factor.denominator
+  const above = isAbove
+    ? "; it is above policy.maxFee, so that only transfers under its maxQuantum would be signed"
+    : ""
+  const message = `where no gateway tells the network's fee, transfers are signed by this configured one${above}`
+  const remedy = "leave it out where the gateways tell transfer.fee.factor, and look after it where they do not"
+  return [document.problem(["network", "fee"], message, remedy)]
+}
+
+/** Parties whose rules never get a transfer, since all of them are kept for people. */
+const allKept = ({ parties, rules, document }: Treasury, limit: number): ReadonlyArray<Problem> =>
+  [...parties.values()].flatMap(({ name, transfersKept }) => {
+    if (transfersKept < limit || !rules.some((rule) => isPaying(rule) && payersOf(rule).includes(name))) return []
+    const message = `transfersKept ${transfersKept} of the ${limit} that the network permits in an epoch: no rule could ever pay from ${name}`
+    return [document.problem(["parties", name, "transfersKept"], message, `write less than ${limit}`)]
+  })
+
+/** Who sends the transfers of a rule; a withdrawal is none, and what people are asked for is not ours. */
+const payersOf = (rule: PayingRule): ReadonlyArray<string> => {
+  switch (rule.kind) {
+    case "topUp":
+    case "payout":
+    case "code":
+      return [rule.from.name]
+    case "sweep":
+      return rule.levels.map(({ party }) => party.name)
+    case "split":
+      return [rule.level.party.name]
+    case "rebalance":
+      return rule.weights.map(({ party }) => party.name)
+    case "withdraw":
+    case "request":
+      return []
+  }
+}

@@ -1,0 +1,187 @@
+import { existsSync, realpathSync, statSync } from "node:fs"
+import { type RequestOptions, request } from "node:http"
+import { join } from "node:path"
+import { Effect, Layer, Logger, Option, Predicate, Schema } from "effect"
+import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
+import { socketFile } from "../../http/ControlServer.ts"
+import type { Problem } from "../../http/stories.ts"
+import { storeLayer } from "../../layers.ts"
+import { databaseFile } from "../../store/database/Database.ts"
+import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
+import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.ts"
+
+/** No answer: nobody listens there, nobody answers in time, or the connection failed. */
+class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
+  kind: Schema.Literals(["absent", "late", "failed"]),
+  detail: Schema.String,
+}) {}
+
+interface Exchanged {
+  readonly status: number
+  readonly text: string
+}
+
+const absent: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED"])
+
+/** One request of the command line to a process on this machine, and its whole answer. */
+export const exchange = (options: RequestOptions & { readonly timeout: number }, body?: unknown) =>
+  Effect.callback<Exchanged, NoAnswer>((resume) => {
+    const fail = (kind: NoAnswer["kind"], detail = "") => resume(Effect.fail(new NoAnswer({ kind, detail })))
+    // A connection that is kept for the next request may be closed by then.
+    const call = request({ ...options, agent: false }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () =>
+        resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
+      )
+    })
+    call.on("timeout", () => {
+      fail("late")
+      call.destroy()
+    })
+    call.on("error", (error: NodeJS.ErrnoException) =>
+      fail(absent.has(error.code) ? "absent" : "failed", error.message),
+    )
+    call.end(body === undefined ? undefined : JSON.stringify(body))
+    return Effect.sync(() => call.destroy())
+  })
+
+/**
+ * The socket of a data directory's daemon, or why nothing is said to whoever listens there: the directory must be this
+ * user's, or root asks, and nobody else may enter it. A missing socket is no problem: no daemon runs.
+ */
+export const socketOf = (dataDir: string): { readonly socketPath: string } | { readonly problem: string } => {
+  const socketPath = join(dataDir, socketFile)
+  try {
+    const link = foreignLink(dataDir)
+    if (link !== undefined) return { problem: `${dataDir} ${link}` }
+    const real = realpathSync(dataDir)
+    const { uid, mode } = statSync(real)
+    if (!existsSync(join(real, socketFile))) return { socketPath }
+    const own = thisUser().uid
+    if (uid !== own && own !== 0) return { problem: `${dataDir} belongs to user ${uid}` }
+    if ((mode & 0o077) === 0) return { socketPath: join(real, socketFile) }
+    return { problem: `${dataDir} has mode ${(mode & 0o777).toString(8).padStart(4, "0")}, not 0700` }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ENOENT" || code === "ENOTDIR") return { socketPath }
+    return { problem: `${dataDir} cannot be looked at (${code})` }
+  }
+}
+
+export interface ControlAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+const timeoutMillisUsual = 10_000
+
+const notOurs = (why: string) =>
+  failWith(
+    "failure",
+    `${why}: nothing was said to who listens there; run this as the daemon's user, and shut the directory with chmod 700`,
+  )
+
+/** One request to the daemon of a data directory; undefined where none runs. */
+export const control = Effect.fnUntraced(function* (
+  dataDir: string,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+  timeoutMillis = timeoutMillisUsual,
+): Effect.fn.Return<ControlAnswer | undefined, ReturnType<typeof failWith>> {
+  const found = socketOf(dataDir)
+  if ("problem" in found) return yield* notOurs(found.problem)
+  const { socketPath } = found
+  const headers = { "content-type": "application/json", host: "localhost" }
+  const answer = yield* exchange({ socketPath, method, path, headers, timeout: timeoutMillis }, body).pipe(
+    Effect.catchTag("NoAnswer", ({ kind, detail }) => {
+      if (kind === "absent") return Effect.undefined
+      return kind === "late"
+        ? failWith("timeOut", "the daemon does not answer")
+        : failWith("failure", `the daemon cannot be reached: ${detail}`)
+    }),
+  )
+  if (answer === undefined) return undefined
+  const { status, text } = answer
+  return yield* Effect.try({
+    try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
+    catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),
+  })
+})
+
+/** The kind of failure that a status of HTTP stands for. */
+const codeOf = (status: number): keyof typeof exitCodes => {
+  if (status === 404) return "notFound"
+  if (status === 422) return "configuration"
+  if (status === 403 || status === 409) return "refused"
+  if (status === 504) return "timeOut"
+  return status >= 500 ? "failure" : "usage"
+}
+
+const Refusal = Schema.Struct({ error: Schema.String, remedy: Schema.optional(Schema.String) })
+
+/** The body of a good answer; a refusal becomes a failure with the daemon's own words. */
+export const bodyOf = (answer: ControlAnswer): Effect.Effect<unknown, ReturnType<typeof failWith>> => {
+  if (answer.status < 300) return Effect.succeed(answer.body)
+  return Schema.decodeUnknownEffect(Refusal)(answer.body).pipe(
+    Effect.mapError(() => failWith("failure", `the daemon refused with status ${answer.status}`)),
+    Effect.flatMap(({ error, remedy }) => {
+      return Effect.fail(failWith(codeOf(answer.status), remedy === undefined ? error : `${error}; ${remedy}`))
+    }),
+  )
+}
+
+type Stored = Layer.Success<ReturnType<typeof storeLayer>>
+
+/** A request to the daemon, and the same on the database of a data directory in which none runs. */
+interface Call<A, E> {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+  readonly timeoutMillis?: number
+  readonly stored: (found: Setup) => Effect.Effect<A, E, Stored>
+  /** Whether it may begin a database. Default false: without one there is nothing to ask. */
+  readonly mayBegin?: boolean
+}
+
+/** The setup of a data directory whose daemon does not run. */
+export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, mayBegin = false) {
+  if (!mayBegin && !existsSync(join(dataDir, databaseFile))) {
+    return yield* notRunning(chosen, dataDir, ", and no database lies there")
+  }
+  yield* secureDataDir(dataDir)
+  return yield* setup({ ...chosen, data: Option.some(dataDir) })
+})
+
+/** As it comes out of JSON. */
+type Plain<A> = A extends bigint
+  ? string
+  : A extends string | number | boolean
+    ? A
+    : A extends object
+      ? { readonly [K in keyof A]: Plain<A[K]> }
+      : A
+
+const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem") && "remedy" in done
+
+/**
+ * Asks the daemon; where none runs, does the same on its database. The daemon is of the same version as this command
+ * line: its answer is taken as it comes, both ways as JSON, large integers as text.
+ */
+export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonly message: string }>(
+  chosen: Chosen,
+  call: Call<A, E>,
+) {
+  const dataDir = yield* dataDirOf(chosen)
+  const answer = yield* control(dataDir, call.method, call.path, call.body, call.timeoutMillis)
+  if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, Problem>> }
+  const found = yield* storedSetup(chosen, dataDir, call.mayBegin)
+  const done = yield* call.stored(found).pipe(
+    // The answer is the result; what is logged beside it would stand between its lines.
+    Effect.provide(Layer.merge(storeLayer(found), Logger.layer([]))),
+    Effect.mapError(failureOf),
+  )
+  if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+  return { running: false, body: JSON.parse(toJson(done)) as Plain<Exclude<A, Problem>> }
+})

@@ -1,0 +1,95 @@
+import { Console, Effect, Predicate, Runtime, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { ProcessContext } from "../../config/Environment.ts"
+import { visible, visibleJson, visibleLines } from "../../domain/text.ts"
+import type { GatewayError } from "../../gateway/GatewayError.ts"
+
+/** Exit codes of every command. */
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  configuration: 3,
+  notFound: 4,
+  timeOut: 5,
+  refused: 6,
+  needsApproval: 7,
+  unhealthy: 8,
+  wouldFire: 9,
+} as const
+
+/** A command did not do what was asked: one line on standard error, and the exit code. */
+export class CliFailure extends Schema.TaggedError<CliFailure>()("CliFailure", {
+  message: Schema.String,
+  exitCode: Schema.Int,
+}) {
+  override readonly [Runtime.errorExitCode] = this.exitCode
+}
+
+export const failWith = (code: keyof typeof exitCodes, message: string): CliFailure =>
+  new CliFailure({ message, exitCode: exitCodes[code] })
+
+/** The failure with the exit code of its kind. */
+export const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
+  if (error instanceof CliFailure) return error
+  const isLate = Predicate.isTagged(error, "GatewayError") && (error as GatewayError).reason._tag === "Timeout"
+  return failWith(isLate ? "timeOut" : "failure", error.message)
+}
+
+/** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
+export const outputFlag = Flag.Literals("output", ["text", "json"]).pipe(
+  Flag.withAlias("o"),
+  Flag.withDescription("text for people, json for programs"),
+  Flag.withDefault("text" as const),
+)
+export type Output = "text" | "json"
+
+const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
+
+/** JSON with 64-bit and larger integers as strings. */
+export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, plain, 2))
+
+/** Prints a result in the form that was asked for. */
+export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
+  Console.log(output === "json" ? toJson(value) : text())
+
+/** Text as it is, once the reader has taken what came before. A reader that has seen enough ends the command. */
+export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
+  Effect.flatMap(ProcessContext, ({ output }) =>
+    Effect.callback((resume) => {
+      const failed = (error: NodeJS.ErrnoException) =>
+        resume(error.code === "EPIPE" ? Effect.interrupt : Effect.fail(failWith("failure", error.message)))
+      output.once("error", failed)
+      output.write(text, (error) => {
+        if (error !== null && error !== undefined) return
+        output.off("error", failed)
+        resume(Effect.void)
+      })
+    }),
+  )
+
+/** Columns padded to the widest cell; two spaces between. A line break inside a cell begins no row. */
+export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const rows = cells.map((row) => row.map(visible))
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n")
+}
+
+const written = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  values.map((value) => (typeof value === "string" ? visibleLines(value) : value))
+
+/** A console that writes nothing unseen: texts of gateways, files and people reach a terminal by it. */
+export const visibleConsole = (console: Console.Console): Console.Console => ({
+  ...console,
+  log: (...values) => console.log(...written(values)),
+  error: (...values) => console.error(...written(values)),
+  warn: (...values) => console.warn(...written(values)),
+  info: (...values) => console.info(...written(values)),
+})

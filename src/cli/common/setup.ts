@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs"
+import { userInfo } from "node:os"
+import { resolve } from "node:path"
+import { Cause, Console, Effect, Exit, Option } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
+import { parseListen } from "../../config/schema/Fields.ts"
+import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts"
+import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
+import { readUtf8 } from "../../config/yaml/readBytes.ts"
+import { storeDirIn } from "../../config/yaml/readSources.ts"
+import { failWith, outputFlag } from "./output.ts"
+
+/** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
+export const fileArgument = Argument.String("file").pipe(
+  Argument.withDescription("Treasury file or folder; default treasury.yaml"),
+  Argument.optional,
+)
+export const configFlag = Flag.String("config").pipe(
+  Flag.withAlias("c"),
+  Flag.withDescription(
+    "Treasury file or folder; default treasury.yaml. Each further one is an overlay on those before",
+  ),
+  Flag.atLeast(0),
+)
+export const dataFlag = Flag.String("data").pipe(
+  Flag.withAlias("d"),
+  Flag.withDescription("Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says"),
+  Flag.optional,
+)
+
+/** Flags of nearly every command. */
+export const commonFlags = { config: configFlag, data: dataFlag, output: outputFlag }
+
+export interface Chosen {
+  readonly file?: Option.Option<string>
+  readonly config: ReadonlyArray<string>
+  readonly data: Option.Option<string>
+}
+
+/** What a command works on. */
+export interface Setup {
+  readonly treasury: Treasury
+  readonly environment: Environment
+  readonly mode: Mode
+  readonly dataDir: string
+  readonly listen: { readonly host: string; readonly port: number }
+}
+
+/** The treasury's file or folder, and what lies over it. */
+export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<string>] => {
+  const named = [...Option.toArray(chosen.file ?? Option.none()), ...chosen.config]
+  return [named[0] ?? "treasury.yaml", ...named.slice(1)]
+}
+
+export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
+
+/** The files as one types them behind a command. */
+export const typedFiles = (files: ReadonlyArray<string>): string =>
+  files.length === 1 ? files.join() : files.map((file) => `-c ${file}`).join(" ")
+
+export const defaultDataDir = ".cofferer"
+
+/** Loads the file and settles what the environment and the flags may settle. */
+export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
+  const environment = yield* readEnvironment((yield* ProcessContext).env)
+  const treasury = yield* loadTreasury(...filesOf(chosen))
+  const written = Option.getOrUndefined(chosen.data) ?? environment.dataDir ?? treasury.storeDir ?? defaultDataDir
+  return {
+    treasury,
+    environment,
+    mode: lowerMode(treasury.mode, environment.mode),
+    dataDir: resolve(written),
+    listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
+  } satisfies Setup
+})
+
+const treasuryBytesMax = 4_000_000
+
+/** Whether one of the files brings its own network, as far as they can be read. */
+const hasSandbox = (files: ReadonlyArray<string>): boolean =>
+  files.some((file) => {
+    const text = readUtf8(file, treasuryBytesMax)
+    return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
+  })
+
+/** No daemon answers from the data directory, and what starts one. */
+export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
+  const files = filesOf(chosen)
+  const named = `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
+  const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
+  return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
+}
+
+/** Of what is wrong in a file, only so much is told where something else was asked. */
+const toldMax = 3
+
+const wrongs = (cause: Cause.Cause<unknown>): ReadonlyArray<string> => {
+  const error = Cause.squash(cause)
+  const all = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)]
+  const left = all.length - toldMax
+  return left > 0 ? [...all.slice(0, toldMax), `and ${left} more: cofferer check`] : all
+}
+
+const warn = (lines: ReadonlyArray<string>, dataDir: string) =>
+  Console.error(
+    [...lines, `goes on with the data directory ${dataDir}; --data DIR names another`]
+      .map((line) => `warn ${line}`)
+      .join("\n"),
+  )
+
+/**
+ * The data directory alone, for commands that speak to a daemon. A running daemon does not depend on its file: where
+ * the file or the environment is not in order that is told as a warning, and the directory is what can still be read of
+ * them. What stops payments goes on even where the named file is not there.
+ */
+export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop" = "ask") {
+  if (Option.isSome(chosen.data)) return resolve(chosen.data.value)
+  const { env } = yield* ProcessContext
+  const environment = yield* Effect.exit(readEnvironment(env))
+  const named = Exit.isSuccess(environment) ? environment.value.dataDir : env["COFFERER_DATA_DIR"]
+  const lines = Exit.isSuccess(environment) ? [] : wrongs(environment.cause)
+  const found = named === undefined ? yield* ofFiles(chosen, purpose) : { dir: named, lines: [] }
+  const dataDir = resolve(found.dir ?? defaultDataDir)
+  const told = [...lines, ...found.lines]
+  if (told.length > 0) yield* warn(told, dataDir)
+  return dataDir
+})
+
+const ofFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop") {
+  const file = fileOf(chosen)
+  if (!existsSync(file)) {
+    if (chosen.config.length === 0) return { dir: undefined, lines: [] }
+    const missing = `no such file: ${file}`
+    if (purpose === "ask") return yield* failWith("notFound", `${missing}; --data DIR works without it`)
+    return { dir: undefined, lines: [missing] }
+  }
+  const loaded = yield* Effect.exit(loadTreasury(...filesOf(chosen)))
+  if (Exit.isSuccess(loaded)) return { dir: loaded.value.storeDir, lines: [] }
+  return { dir: storeDirIn(filesOf(chosen)), lines: wrongs(loaded.cause) }
+})
+
+/** The name of who runs this. A user of a container may have none, which is an error, and is known by the number. */
+export const userName = (named: () => string = () => userInfo().username): string => {
+  try {
+    return named()
+  } catch {
+    return `uid${process.getuid?.() ?? ""}`
+  }
+}

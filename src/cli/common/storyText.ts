@@ -1,0 +1,185 @@
+import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import type { ApprovalView } from "../../http/approvals.ts"
+import type { IntentView } from "../../http/View.ts"
+import { readPaymentTerms } from "../../tx/Approval.ts"
+import { table } from "./output.ts"
+
+const hours = (millis: number): string => {
+  const minutes = Math.floor(millis / 60_000)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** How far an approval has come, for people. */
+export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
+  `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
+  ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}`),
+  ...(view.again.length === 0
+    ? []
+    : [`must sign again: ${view.again.join(", ")}; what they signed was another text, and counts no longer`]),
+  ...(view.missing > 0 && view.state === "awaiting_approval"
+    ? [`missing: ${view.missing} of ${view.others.join(", ")}; ${hours(view.millisLeft)} left`]
+    : []),
+]
+
+/** The daemon's answer, of the same version as this command line. */
+export interface Story extends IntentView {
+  readonly feeMax: string
+  readonly fee: string | null
+  readonly decimals: number
+  /** What it needs of people; null or absent where it needs nobody. */
+  readonly approval?: ApprovalView | null
+  readonly journal: ReadonlyArray<{
+    readonly seq: number
+    readonly at: number
+    readonly kind: string
+    readonly body: string
+  }>
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+const said = (value: unknown): string => (value === undefined || value === null ? "" : String(value))
+const short = (hash: unknown): string => `${said(hash).slice(0, 12)}..`
+const behind = (word: string, value: unknown): string => (said(value) === "" ? "" : `${word}${said(value)}`)
+
+/** Digits of the journal in units of the asset. */
+const units = (value: unknown, decimals: number, format: (units: bigint, decimals: number) => string): string =>
+  /^[0-9]{1,78}$/.test(said(value)) ? format(BigInt(said(value)), decimals) : "?"
+
+const permitOf = (body: Body, decimals: number): string => {
+  if (body["line"] === undefined) return `policy ${said(body["policy"])} has no line that permits it`
+  const level = (name: string) => units(body[name], decimals, formatLevel)
+  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${said(body["transfersPer24h"])} transfers in 24 h`
+  return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
+}
+
+/** How a send ended, in words that tell what was wrong. */
+const outcomeOf = ({ outcome }: Body): Body[string] => (outcome === "framing" ? "in the wrong wire form" : outcome)
+
+const ofAttempt = (body: Body): string => {
+  const name = `attempt ${said(body["k"])}`
+  switch (body["state"]) {
+    case "signed": {
+      const end = BigInt(said(body["anchorHeight"])) + BigInt(said(body["windowBlocks"]))
+      return `${name} on block ${said(body["anchorHeight"])}, void after block ${end}; transfer ${short(body["transferId"])}`
+    }
+    case "sending": {
+      const where = `${said(body["gateway"])} in the ${said(body["framing"])} wire form`
+      return `${name}: send ${said(body["n"])} begins to ${where}, tx ${short(body["txHash"])}`
+    }
+    default:
+      return `${name}${behind(": ", body["detail"] ?? outcomeOf(body))}`
+  }
+}
+
+/** What one entry tells, in a word and a sentence. */
+const tell = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
+  const { decimals } = story
+  const k = `attempt ${said(body["k"])}`
+  switch (kind) {
+    case "intent": {
+      const fee = body["fee"] === undefined ? "" : `; fee ${units(body["fee"], decimals, formatAmount)}`
+      const by = body["author"] === undefined ? "" : ` (${said(body["verb"])} by ${said(body["author"])})`
+      return [said(body["state"]), `${said(body["detail"])}${fee}${by}`]
+    }
+    case "decision":
+      return [
+        "decision",
+        `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}${codeIn(body["code"])}`,
+      ]
+    case "permit":
+      return ["permitted", `${k} by policy ${said(body["policy"])} line ${said(body["line"])}`]
+    case "signature":
+      return [
+        "signature",
+        `${k} by policy ${said(body["policy"])} line ${said(body["line"])}; digest ${short(body["digest"])}`,
+      ]
+    case "config": {
+      const names = `${said(body["symbol"])} (${said(body["decimals"])} decimals) ${said(body["fromName"])}`
+      return ["named", `by the configuration in force: ${names} -> ${said(body["toName"])}`]
+    }
+    case "attempt":
+      return [said(body["state"]), ofAttempt(body)]
+    case "work":
+      return ["work", `${k}: nonce ${said(body["nonce"])}, tid ${short(body["tid"])}`]
+    case "send": {
+      const answer = `${said(outcomeOf(body))}${behind(" code ", body["code"])}${behind(": ", body["data"])}`
+      return ["answer", `${k}: send ${said(body["n"])} ${answer}`]
+    }
+    case "evidence":
+      return [
+        "evidence",
+        `${k}: ${said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
+      ]
+    case "approval":
+      return [
+        "approval",
+        `${said(body["operator"])}${behind(" of ", readPaymentTerms(said(body["text"]))?.group)}; key ${short(body["key"])}`,
+      ]
+    case "refusal":
+      return ["refusal", `the signer refused ${k} (${said(body["refusal"])}): ${said(body["detail"])}`]
+    default:
+      return [kind, said(body["detail"]) || JSON.stringify(body)]
+  }
+}
+
+/** "; by code 1a2b3c4d": the beginning of the hash that `reload` and approvals name. */
+const codeIn = (code: unknown): string => {
+  const hash = typeof code === "object" && code !== null && "hash" in code ? code.hash : undefined
+  return typeof hash === "string" ? `; by code ${hash.slice(0, 8)}` : ""
+}
+
+const bodyOf = (text: string): Body => {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    return { detail: `cannot be read: ${text.slice(0, 60)}` }
+  }
+}
+
+/** Why the payment was decided, and the policy line that permits it; a person's own word where no rule did. */
+export const decisionText = (story: Story): string => {
+  const entry = story.journal.find(({ kind }) => kind === "decision")
+  return entry === undefined ? `${story.rule}: ${story.detail}` : tell("decision", bodyOf(entry.body), story)[1]
+}
+
+const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
+
+const waitLines = ({ waitsFor, called, endedBy }: NonNullable<Story["wait"]>): ReadonlyArray<string> => [
+  `  waits for ${waitsFor}`,
+  `  people are called: ${called}`,
+  `  ended by: ${endedBy}`,
+]
+
+/** One payment on one screen: how it stands, its attempts, and all that the journal tells of it. */
+export const storyText = (story: Story): string => {
+  const amount = (text: string) => units(text, story.decimals, formatAmount)
+  const attempts = story.attempts.map((a) => [
+    `  ${a.k}`,
+    a.state,
+    `${a.sends} sends`,
+    `window ends at block ${a.deadline}`,
+    `transfer ${a.transferId}`,
+    a.txHash === null ? "" : `tx ${a.txHash}`,
+  ])
+  const journal = story.journal.map(({ seq, at, kind, body }) => [
+    `  ${seq}`,
+    time(at),
+    ...tell(kind, bodyOf(body), story),
+  ])
+  const fee = story.fee === null ? "not known" : amount(story.fee)
+  return [
+    `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
+    `  ${story.detail}`,
+    ...(story.note === null ? [] : [`  ${story.note}`]),
+    ...(story.setAside === null ? [] : [`  ${story.setAside}`]),
+    ...story.held.map((hold) => `  ${hold}`),
+    ...(story.wait ? waitLines(story.wait) : []),
+    `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
+    ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
+    "attempts",
+    attempts.length === 0 ? "  none signed" : table(attempts),
+    "journal",
+    journal.length === 0 ? "  nothing" : table(journal),
+  ].join("\n")
+}

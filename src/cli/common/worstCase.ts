@@ -1,0 +1,115 @@
+import type { Treasury } from "../../config/Treasury.ts"
+import { formatLevel } from "../../domain/Amount.ts"
+import { groupText } from "../../domain/Approval.ts"
+import { plural } from "../../domain/text.ts"
+import type { PolicyLine } from "../../rules/policy/Policy.ts"
+import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
+import type { Share } from "../../rules/Rule.ts"
+
+const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
+  [...treasury.parties.values()]
+    .filter((party) => keys.has(party.publicKey))
+    .map((party) => party.name)
+    .join(", ")
+
+/** Whom a line may pay. What goes to an address leaves the network, and nothing here brings it back. */
+const receivers = (treasury: Treasury, line: PolicyLine): string => {
+  const outside = [...treasury.addresses.values()].filter(({ address }) => line.to.has(address))
+  const parties = names(treasury, line.to)
+  return [
+    ...(parties === "" ? [] : [parties]),
+    ...outside.map(({ name, address }) => `${name} (${address}, outside the network)`),
+  ].join(", ")
+}
+
+const percent = ({ numerator, denominator }: Share): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
+/** ", each with 2 of ana, ben, chloe" */
+const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, say: (units: bigint) => string): string =>
+  `, each${above > 0n ? ` above ${say(above)}` : ""} with ${groupText(group)}`
+
+const describe = (treasury: Treasury, line: PolicyLine) => {
+  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+  const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
+  return {
+    from: names(treasury, line.from),
+    to: receivers(treasury, line),
+    asset: asset?.symbol ?? line.assetId,
+    perTransfer: say(line.perTransfer),
+    per24h: say(line.per24h),
+    transfersPer24h: line.transfersPer24h,
+    people: line.approval === undefined ? "" : peopleOf(line.approval, say),
+  }
+}
+
+/** The policy as one sentence a line: "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h". */
+export const mayPay = (treasury: Treasury): ReadonlyArray<string> =>
+  treasury.policy.lines.map((line) => {
+    const { from, to, asset, perTransfer, per24h, transfersPer24h, people } = describe(treasury, line)
+    const limits = `${perTransfer} each, ${per24h} per 24 h, ${plural(transfersPer24h, "transfer")} per 24 h`
+    return `${from} -> ${to}, ${asset}: ${limits}${people}`
+  })
+
+const namedMax = 4
+
+/** "a, b, c and 9 more" */
+const some = (all: ReadonlyArray<string>): string =>
+  all.length <= namedMax
+    ? all.join(", ")
+    : `${all.slice(0, namedMax - 1).join(", ")} and ${all.length - namedMax + 1} more`
+
+const lineText = (line: WorstLine): string => {
+  const { amount, decimals, asset, perTransfer, transfers, approval, leavesNetworkTo } = line
+  const say = (units: bigint) => formatLevel(units, decimals)
+  const people = approval === undefined ? "" : peopleOf(approval, say)
+  const outside = leavesNetworkTo.length === 0 ? "" : `; to ${some(leavesNetworkTo)} it is withdrawn from the network`
+  return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
+}
+
+/** Whether money of the line leaves without anybody being asked. */
+const leavesUnasked = ({ leavesTo, approval }: WorstLine): boolean =>
+  leavesTo.length > 0 && (approval === undefined || approval.above > 0n)
+
+const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
+  const unasked = lines.filter(leavesUnasked)
+  const said = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
+  const width = Math.max(0, ...said.map(([, what]) => what.length))
+  return lines.map((line, i): readonly [string, string] => {
+    const [who, what] = said[i]!
+    if (!unasked.includes(line)) return [who, what]
+    const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
+    const words =
+      unasked.length === 1 ? "the only money that leaves the treasury unasked" : "leaves the treasury unasked"
+    return [who, `${what.padEnd(width)}   <- ${words}${part}`]
+  })
+}
+
+/** Parties with the same numbers are told of together. */
+const quotaText = ({ quotas }: WorstCase): string => {
+  const alike = Map.groupBy(quotas, ({ permitted, limit, kept }) => `${permitted}/${limit}/${kept}`)
+  const texts = [...alike.values()].map((group) => {
+    const { permitted, limit, kept, free } = group[0]!
+    const who = `${some(group.map(({ party }) => party))}${group.length > 1 ? " each" : ""}`
+    const people = kept === 0 ? "" : `${kept} kept for people, `
+    return permitted + kept <= limit
+      ? `${who} ${permitted} of ${limit} transfers (${people}${free} free)`
+      : `${who} ${permitted} by the policy, ${limit} by the network (${people}0 free)`
+  })
+  return texts.join("; ")
+}
+
+/** What the policy permits at worst in any 24 hours: the sentences that a treasurer signs. */
+export const worstText = (worst: WorstCase): ReadonlyArray<string> => {
+  if (worst.lines.length === 0) return ["nothing: no policy line allows a payment"]
+  const floors = worst.floors.map(
+    ({ party, asset, decimals, floor }) => `${party} never below ${formatLevel(floor, decimals)} ${asset}`,
+  )
+  const rows = [
+    ...lineRows(worst),
+    ["fees", [`at most ${percent(worst.maxFee)} of each`, ...floors].join("; ")] as const,
+    ["network quota", quotaText(worst)] as const,
+  ]
+  const width = Math.max(...rows.map(([who]) => who.length))
+  return rows.map(([who, what]) => `${who.padEnd(width)}   ${what}`)
+}

@@ -1,0 +1,218 @@
+import { Clock, Effect, Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { plural } from "../domain/text.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import { askBackfill, type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../http/ledgerVerbs.ts"
+import { gatewayLayer, type storeLayer } from "../layers.ts"
+import { pollBalances } from "../poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
+import { Reconciliation } from "../poller/Reconciliation.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { type Asked, agreementFlags, signAgreement } from "./approve.ts"
+import { throughDaemon } from "./common/client.ts"
+import { failWith, type Output, printResult, table } from "./common/output.ts"
+import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
+import { MomentText, momentOf } from "./explain.ts"
+import { reasonFlag } from "./pause.ts"
+import { layerMetrics, loggingLayer } from "./run/logging.ts"
+
+type Done = Effect.Success<ReturnType<typeof perform>>
+type Adopted = Extract<Done, { readonly adopted: unknown }>
+type Recovered = Extract<Done, { readonly imported: unknown }>
+type Listed = Recovered["imported"]
+type Reach = Recovered["reach"]
+
+const rowsMax = 20
+
+const listText = (listed: Listed): ReadonlyArray<string> => [
+  ...(listed.length === 0
+    ? []
+    : [
+        table(
+          listed
+            .slice(0, rowsMax)
+            .map(({ id, to, toName, asset, amount, sum, status }) => [
+              `  ${id.slice(0, 12)}`,
+              sum ?? `${amount} base units of ${asset.slice(0, 8)}`,
+              `-> ${toName ?? (to === "" ? "unknown" : to.slice(0, 8))}`,
+              status,
+            ]),
+        ),
+      ]),
+  ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
+]
+
+/** What of a lost store's payments is recognized from now on, and when signing begins. */
+const afterText = (reach: Reach): ReadonlyArray<string> => [
+  "nothing is signed until what else was sent is over: one window of the network, and 10 blocks",
+  "a payment of a lost store is recognized, and not made again, where the ledger lists it:",
+  ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "nothing is listed" : `from ${since} on`}`),
+  "withdrawals bear no tag: compare those listed above; a renamed treasury or rule, or another key, is another payment",
+]
+
+const adoptedText = ({ adopted, reach }: Adopted): string =>
+  [
+    `adopted ${plural(adopted.length, "payment")} made elsewhere`,
+    ...listText(adopted),
+    ...(adopted.length === 0 ? [] : afterText(reach)),
+  ].join("\n")
+
+const recoveredText = ({ lastOnLedger, lastInJournal, imported, reach }: Recovered): string =>
+  [
+    lastOnLedger === null
+      ? "the ledger shows no payment of this installation"
+      : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
+    `the journal ends at entry ${lastInJournal}; imported ${plural(imported.length, "payment")} that it missed`,
+    ...listText(imported),
+    "what the store had under way is handed to people, payment by payment, unless the ledger lists it as done",
+    ...afterText(reach),
+  ].join("\n")
+
+const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
+  performAgreed(chosen, { kind: verb, path: verb, says: { reason: chosen.reason } }, (found, asked) =>
+    ledgerVerb(verb, found, asked),
+  )
+
+/** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
+export const performAgreed = <A>(
+  chosen: ChosenVerb,
+  what: Pick<Asked, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
+  verb: (
+    found: Setup,
+    asked: Parameters<typeof ledgerVerb>[2],
+  ) => Effect.Effect<
+    A,
+    GatewayError | StoreError,
+    Layer.Success<ReturnType<typeof storeLayer>> | Layer.Success<ReturnType<typeof gatewaysOf>>
+  >,
+) =>
+  signAgreement(
+    chosen,
+    what,
+    Effect.fnUntraced(function* (more) {
+      const asked = { reason: chosen.reason, author: userName(), ...more }
+      const done = yield* throughDaemon(chosen, {
+        method: "POST",
+        path: `/api/v1/${what.path}`,
+        body: { ...what.says, ...asked },
+        mayBegin: true,
+        // It is as weighty as in a daemon, and logged as there.
+        stored: Effect.fnUntraced(function* (found) {
+          const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
+          return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
+        }),
+      })
+      return done.body
+    }),
+  )
+
+interface ChosenVerb extends Chosen {
+  readonly reason: string
+  readonly key: Option.Option<string>
+  readonly signature: Option.Option<string>
+  readonly output: Output
+}
+
+/** The gateways, for a command that does the work of the daemon where none runs. */
+const gatewaysOf = ({ treasury, mode }: Setup) =>
+  gatewayLayer({ treasury }).pipe(Layer.provideMerge(layerMetrics(treasury, mode)))
+
+const flags = { reason: reasonFlag, ...agreementFlags, ...commonFlags }
+
+export const adopt = Command.make(
+  "adopt",
+  flags,
+  Effect.fn(function* (chosen) {
+    const done = yield* perform(chosen, "adopt")
+    yield* printResult(chosen.output, done, () => adoptedText(done as Adopted))
+  }),
+).pipe(Command.withDescription("Take the payments that our keys made elsewhere for known, with a reason"))
+
+export const recover = Command.make(
+  "recover",
+  flags,
+  Effect.fn(function* (chosen) {
+    const done = yield* perform(chosen, "recover")
+    yield* printResult(chosen.output, done, () => recoveredText(done as Recovered))
+  }),
+).pipe(Command.withDescription("Import what a store that was put back misses, and let it sign again, with a reason"))
+
+/** A comparison waits for blocks, and a long history has many pages. */
+const timeoutMillis = 120_000
+const pollMillis = 250
+
+/** Compares now, and tells what differs. */
+export const reconcile = Command.make(
+  "reconcile",
+  { ...commonFlags },
+  Effect.fn(function* (chosen) {
+    const { body: found } = yield* throughDaemon(chosen, {
+      method: "POST",
+      path: "/api/v1/reconcile",
+      body: {},
+      timeoutMillis,
+      mayBegin: true,
+      stored,
+    })
+    yield* printResult(chosen.output, found, () => textOf(found))
+    const count = found.differences.length
+    if (count > 0) return yield* failWith("unhealthy", `${count} ${count === 1 ? "difference" : "differences"}`)
+    if (found.accounts === null) return yield* failWith("timeOut", "the balances could not be compared in time")
+  }),
+).pipe(Command.withDescription("Compare balances and payments with what the gateway says; 8 where they differ"))
+
+const stored = (found: Setup) => {
+  const poll = pollBalances(pollerOptionsOf(found.treasury))
+  const advance = Effect.flatMap(poll, (more) => (more ? Effect.void : Effect.sleep(pollMillis)))
+  return Effect.andThen(advance, reconcileNow(found, advance)).pipe(
+    Effect.provide(Layer.merge(Reconciliation.layer, gatewaysOf(found))),
+  )
+}
+
+const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
+  const rows = differences.map(({ kind, subject, id, ours, ledger }) => [
+    kind.replaceAll("_", " "),
+    subject,
+    id.slice(0, 16),
+    ours,
+    ledger,
+  ])
+  const compared = [
+    accounts === null ? "balances not compared" : `${accounts} accounts compared`,
+    transfers === null ? "no payments to compare in this mode" : `${transfers} transfers compared`,
+  ]
+  return [
+    ...(rows.length === 0 ? [] : [table([["difference", "of", "id", "ours", "the gateway's"], ...rows])]),
+    compared.join(", "),
+  ].join("\n")
+}
+
+const backfillFlags = {
+  since: Flag.String("since").pipe(
+    Flag.withSchema(MomentText),
+    Flag.withDescription("From when on: a duration back from now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
+  ),
+  ...commonFlags,
+}
+
+/** Has the daemon read the past behind its back; where none runs, the next one does. */
+export const backfill = Command.make(
+  "backfill",
+  backfillFlags,
+  Effect.fn(function* (chosen) {
+    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const since = BigInt(momentOf(chosen.since, now)) * 1_000_000n
+    const { running, body: asked } = yield* throughDaemon(chosen, {
+      method: "POST",
+      path: "/api/v1/backfill",
+      body: { since: String(since) },
+      stored: ({ treasury }) => askBackfill(since, treasury.keepMillis),
+    })
+    const who = running ? "the daemon reads" : "the next daemon reads"
+    yield* printResult(chosen.output, { running, ...asked }, () =>
+      asked.until === null
+        ? `balance changes since ${asked.since} are stored already, or being read`
+        : `${who} the balance changes from ${asked.since} to ${asked.until}; "status" tells how far it is`,
+    )
+  }),
+).pipe(Command.withDescription("Read balance changes of the past"))

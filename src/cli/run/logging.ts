@@ -1,0 +1,47 @@
+import { Effect, Layer, type LogLevel, Option } from "effect"
+import { Flag } from "effect/cli"
+import { ProcessContext } from "../../config/Environment.ts"
+import { version } from "../../config/files.ts"
+import type { Mode, Treasury } from "../../config/Treasury.ts"
+import * as Logging from "../../telemetry/Logging.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
+import type { Setup } from "../common/setup.ts"
+
+/** Form of the daemon's lines: text on a terminal, JSON elsewhere, or what is asked for. */
+export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
+  Flag.withAlias("o"),
+  Flag.withDescription("Form of the lines; default text on a terminal, json elsewhere"),
+  Flag.optional,
+)
+
+const levels: Record<string, LogLevel.LogLevel> = { debug: "Debug", info: "Info", warning: "Warn", error: "Error" }
+
+export const loggingLayer = (
+  setup: Pick<Setup, "treasury" | "environment">,
+  output: Option.Option<"text" | "json">,
+  startedAt: number,
+  /** 1: standard output; 2: standard error, for commands whose result is on the other. */
+  descriptor: 1 | 2 = 1,
+) =>
+  Layer.unwrap(
+    Effect.map(ProcessContext, (context) =>
+      Logging.layer({
+        level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
+        format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
+        startedAt,
+        ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
+      }),
+    ),
+  )
+
+/** Metrics for the time of one command: nobody reads them. */
+export const layerMetrics = ({ name, network }: Treasury, mode: Mode = "observe") =>
+  Metrics.layer({
+    treasury: name,
+    mode,
+    gateways: network.gateways.map((gateway) => gateway.name),
+    rules: [],
+    receivers: [],
+    version,
+    revision: "",
+  })

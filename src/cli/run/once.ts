@@ -1,0 +1,89 @@
+import { Clock, Effect } from "effect"
+import { deliverOnce } from "../../alerts/AlertLoop.ts"
+import type { Intent } from "../../domain/Intent.ts"
+import { decideOnce } from "../../engine/Engine.ts"
+import { notifyAssets } from "../../engine/notifyAssets.ts"
+import { settleTerms } from "../../http/termsApproval.ts"
+import type { DaemonOptions } from "../../layers.ts"
+import { pollAssets } from "../../poller/AssetPoller.ts"
+import { pollBalances } from "../../poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../../poller/BalancePollerOptions.ts"
+import { payersOf, pollRules, readParameters } from "../../poller/pollRules.ts"
+import { reconcileBalances } from "../../poller/Reconciliation.ts"
+import { Drifts } from "../../store/balances/Drifts.ts"
+import { holdsOf } from "../../store/controls/Brake.ts"
+import { Outbox } from "../../store/payments/Outbox.ts"
+import { reconcileOnce } from "../../submitter/audit/Reconcile.ts"
+import { confirmOnce } from "../../submitter/Confirm.ts"
+import { submitOnce } from "../../submitter/Submitter.ts"
+import { failWith } from "../common/output.ts"
+
+/** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
+const timeOutMillis = 600_000
+
+/** Reads the balances once. */
+export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
+
+/** Reads the asset listing once, where there is one: nothing is signed of a pin that was never held against it. */
+export const assetsOf = ({ treasury }: DaemonOptions) =>
+  pollAssets([...treasury.assets.values()]).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.void))
+
+/** A block or two, and one that stands still is not waited for: its rules hold. */
+const compareMillis = 30_000
+
+/** Compares the balances with the gateway's own, as a daemon does at its start. */
+const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
+  const { network, parties, assets } = options.treasury
+  const drifts = yield* Drifts
+  const deadline = (yield* Clock.currentTimeMillis) + compareMillis
+  for (;;) {
+    yield* reconcileBalances({ ...network, parties, assets })
+    if ((yield* drifts.isChecked) || (yield* Clock.currentTimeMillis) > deadline) return
+    yield* Effect.sleep(network.pollBusyMillis)
+    yield* pollOf(options)
+  }
+})
+
+/** Brings every open payment to its end; one that waits for a person is left to people. */
+export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOptions) {
+  const outbox = yield* Outbox
+  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
+  yield* pollOf(options)
+  // What a halt or a pause holds before it was ever sent waits for people, however long this waits for it.
+  const isLeft = Effect.fnUntraced(function* (intent: Intent) {
+    const { state } = intent
+    if (state === "manual" || state === "awaiting_approval") return true
+    return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
+  })
+  const isWaitedFor = Effect.map(
+    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, isLeft)),
+    (left) => left.some((one) => !one),
+  )
+  // What people approved since the last time is under way again after this.
+  if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
+  while (yield* isWaitedFor) {
+    if ((yield* Clock.currentTimeMillis) > deadline) {
+      return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
+    }
+    yield* reconcileOnce()
+    yield* readParameters
+    yield* submitOnce()
+    yield* confirmOnce()
+    yield* pollOf(options)
+    yield* Effect.sleep(options.treasury.network.pollBusyMillis)
+  }
+  yield* deliverOnce(options.treasury.name)
+  return undefined
+})
+
+/** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
+export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
+  yield* pollRules(payersOf(options.treasury.parties.values()), readParameters)
+  yield* assetsOf(options)
+  while (yield* pollOf(options)) yield* Effect.yieldNow
+  yield* compareOnce(options)
+  yield* notifyAssets()
+  yield* settleTerms()
+  yield* decideOnce()
+  return yield* openToEnd(options)
+})

@@ -1,0 +1,262 @@
+import { join, relative } from "node:path"
+import { Cause, Clock, Effect, Exit, Fiber, Layer, Option, Queue } from "effect"
+import { Command, Flag } from "effect/cli"
+import { ConfigInForce } from "../../config/ConfigInForce.ts"
+import { needCertificates, ProcessContext } from "../../config/Environment.ts"
+import { version } from "../../config/files.ts"
+import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
+import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
+import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
+import { drain, prepare, runLoops } from "../../daemon.ts"
+import { ChainContext } from "../../gateway/ChainContext.ts"
+import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
+import { layerControl } from "../../http/ControlServer.ts"
+import { reloadConfig } from "../../http/reload.ts"
+import { StatusServer } from "../../http/StatusServer.ts"
+import { StatusView } from "../../http/StatusView.ts"
+import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
+import { Sandbox } from "../../sandbox/Sandbox.ts"
+import { decodeScenario } from "../../sandbox/Scenario.ts"
+import { Observations } from "../../store/balances/Observations.ts"
+import { say } from "../../telemetry/Logging.ts"
+import { checkKeys, checkNetwork } from "../checks.ts"
+import { failWith } from "../common/output.ts"
+import {
+  type Chosen,
+  configFlag,
+  dataFlag,
+  fileArgument,
+  filesOf,
+  type Setup,
+  setup,
+  typedFiles,
+} from "../common/setup.ts"
+import { mayPay } from "../common/worstCase.ts"
+import { needSandbox, sandboxDir } from "../sandbox.ts"
+import { linesFlag, loggingLayer } from "./logging.ts"
+import { sayReady, sayStopped, summaries } from "./narrate.ts"
+import { runOnce } from "./once.ts"
+import { type Address, outlastOutages } from "./storeOutage.ts"
+
+/**
+ * SIGHUP lets the daemon read its files again; nothing weaker is taken by it. On a terminal the signal means that the
+ * terminal is gone, and ends the daemon as it ends any program.
+ */
+export const reloadOnHangup = Effect.gen(function* () {
+  if (process.stdout.isTTY) return
+  const hangups = yield* Queue.sliding<true>(1)
+  const on = () => Queue.offerUnsafe(hangups, true)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => process.on("SIGHUP", on)),
+    () => Effect.sync(() => process.off("SIGHUP", on)),
+  )
+  for (;;) {
+    yield* Queue.take(hangups)
+    // Whatever it dies of: without somebody who listens, the next signal would end the daemon.
+    const done = yield* Effect.exit(reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }))
+    if (Exit.isSuccess(done)) continue
+    if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
+    const error = Cause.findErrorOption(done.cause)
+    const words = "a new configuration could not be put in force"
+    if (Option.isSome(error)) yield* Effect.logWarning(words, { reason: error.value.message })
+    else yield* Effect.logError(words, done.cause)
+  }
+}).pipe(Effect.scoped)
+
+/** Keeps the process alive at a SIGHUP that nobody reads files for, as while its store takes no writes. */
+export const outliveHangups = Effect.suspend(() => {
+  if (process.stdout.isTTY) return Effect.void
+  const ignore = () => {}
+  return Effect.acquireRelease(
+    Effect.sync(() => void process.on("SIGHUP", ignore)),
+    () => Effect.sync(() => process.off("SIGHUP", ignore)),
+  )
+})
+
+/** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
+const drainMillis = 5_000
+
+const flags = {
+  file: fileArgument,
+  config: configFlag,
+  data: dataFlag,
+  sandbox: Flag.Boolean("sandbox").pipe(
+    Flag.withDescription("Run the network of the file's sandbox section beside it: play money"),
+    Flag.withDefault(false),
+  ),
+  once: Flag.Boolean("once").pipe(
+    Flag.withDescription("Look, decide, pay what is decided and end"),
+    Flag.withDefault(false),
+  ),
+  output: linesFlag,
+}
+
+/** What the files say, with what is doubtful of its network and its keys. */
+const sound = Effect.fnUntraced(function* (chosen: Chosen) {
+  const found = yield* setup(chosen)
+  yield* needCertificates((yield* ProcessContext).env, found.mode)
+  return { found, warnings: [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))] }
+})
+
+export const run = Command.make(
+  "run",
+  flags,
+  Effect.fn(function* (chosen) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const { found: written, warnings } = yield* sound(chosen)
+    const lacking = chosen.sandbox
+      ? undefined
+      : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
+    if (lacking !== undefined) return yield* lacking
+    const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
+    yield* refuseSharedFolder(written.treasury.watermarkFile)
+    const found = { ...written, dataDir }
+    const work = chosen.sandbox
+      ? withSandbox(found, chosen.once)
+      : daemon(optionsOf(found), found, chosen.once, undefined)
+    const lines = [...warnings.map(formatProblem), ...mended]
+    const warned = Effect.forEach(lines, (line) => Effect.logWarning(line))
+    return yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
+  }),
+).pipe(Command.withDescription("Run the daemon"))
+
+const optionsOf = ({ treasury, mode, dataDir }: Setup) => ({ treasury, mode, dataDir })
+
+/** The embedded network listens first, so that the daemon finds it wherever its port turned out to be. */
+const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
+  const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
+  const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, sandboxDir), portBusy: "free", clock: "real" })
+  yield* Effect.gen(function* () {
+    const sandbox = yield* Sandbox
+    const { port } = scenario.listen
+    if (port !== 0 && sandbox.port !== port) {
+      const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
+      yield* Effect.logWarning(`${elsewhere}; what asks the file's gateways beside the daemon does not find it`)
+    }
+    yield* Effect.raceFirst(
+      daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
+      sandbox.join,
+    )
+  }).pipe(
+    Effect.provide(layer),
+    Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))),
+  )
+})
+
+const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    if (once) yield* payOnce(options, sandbox)
+    else yield* lives(options, found, sandbox)
+  }).pipe(
+    Effect.catchTags({
+      LoopGaveUp: (error) => failWith("failure", error.message),
+      ListenError: (error) => failWith("failure", error.message),
+      StoreError: (error) => failWith("failure", storeText(error.message, options.dataDir)),
+    }),
+  )
+
+const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    yield* introduce(options, sandbox)
+    yield* prepare(options)
+    yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once: true })
+    return yield* runOnce(options)
+  }).pipe(Effect.provide(daemonLayer(options)))
+
+/** The daemon, which begins anew where its store took no writes for a while: at the same address. */
+const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) => {
+  const isDemo = sandbox !== undefined
+  let isFirst = true
+  const life = (current: DaemonOptions, address: Address, sayPage: (url: string) => Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      if (isFirst) yield* introduce(current, sandbox)
+      isFirst = false
+      yield* prepare(current)
+      yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
+      const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current)).pipe(
+        Layer.provide(StatusView.layer({ ...current, version })),
+      )
+      return yield* Effect.provide(serve(current, found, sandbox, sayPage), surfaces)
+    })
+  const address = { ...found.listen, portBusy: isDemo ? "free" : "error" } as const
+  return outlastOutages(options, address, life).pipe(Effect.scoped, Effect.provide(realMachine(options).metrics))
+}
+
+const serve = (
+  options: DaemonOptions,
+  found: Setup,
+  sandbox: Sandbox["Service"] | undefined,
+  sayPage: (url: string) => Effect.Effect<void>,
+) =>
+  Effect.gen(function* () {
+    yield* sayPage((yield* StatusServer).url)
+    const loops = yield* Effect.forkScoped(runLoops(options))
+    yield* Effect.forkScoped(reloadOnHangup)
+    yield* Effect.forkScoped(sayReady(options.treasury))
+    yield* Effect.forkScoped(summaries(found, sandbox))
+    return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
+  }).pipe(
+    Effect.scoped,
+    Effect.annotateLogs(found.treasury.name === "sandbox" ? {} : { treasury: found.treasury.name }),
+  )
+
+const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
+  const startedAt = yield* Clock.currentTimeMillis
+  yield* drain(drainMillis)
+  yield* Fiber.interrupt(loops)
+  yield* sayStopped(startedAt).pipe(Effect.ignore)
+})
+
+const storeText = (message: string, dataDir: string): string =>
+  /database is locked/.test(message)
+    ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
+    : /disk is full/.test(message)
+      ? `${message}; free space under ${dataDir}`
+      : message
+
+/**
+ * A gateway on another chain is a mistake of the file, told at once; where the store has read this chain before, it is
+ * the gateway that changed, which halts. One that does not answer is a state.
+ */
+const checkChain = Effect.fnUntraced(function* (
+  treasury: Treasury,
+  { isBeside, once }: { readonly isBeside: boolean; readonly once: boolean },
+) {
+  const { gateways } = treasury.network
+  const remedy: Readonly<Record<string, string>> =
+    isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
+  const unanswered = (error: GatewayError) => warnOf("the gateway does not answer yet", error, remedy)
+  yield* (yield* ChainContext).head.pipe(
+    Effect.asVoid,
+    Effect.catchReason("GatewayError", "OtherChain", ({ chainId }, error) =>
+      Effect.gen(function* () {
+        if (!once && (yield* (yield* Observations).watermark) !== undefined) return yield* unanswered(error)
+        const who = gateways.length === 1 ? `gateway ${gateways[0].name} is` : "the gateways are"
+        const message = `network.chainId: ${who} on chain "${chainId}", the file says "${treasury.network.chainId}"`
+        const right = "name the chain that you mean, or another gateway"
+        return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, right)] })
+      }),
+    ),
+    Effect.catchTag("GatewayError", unanswered),
+  )
+})
+
+const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
+  const { dataDir } = options
+  const { treasury, mode } = (yield* ConfigInForce).now()
+  const kind = sandbox === undefined ? "" : " (embedded, play money)"
+  const data = relative(process.cwd(), dataDir) || "."
+  const network = `network ${treasury.network.chainId}${kind}`
+  yield* say("cofferer", {
+    detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}`,
+    data: dataDir,
+  })
+  const { gateways, quorum } = treasury.network
+  const urls = options.gatewayUrl ?? gateways.map(({ url }) => url).join(" ")
+  const agree = gateways.length === 1 ? "" : `    ${quorum} of ${gateways.length} must agree`
+  yield* say("gateway", { detail: `${urls}${agree}    data ${data.startsWith("..") ? dataDir : data}/`, url: urls })
+  if (mode !== "live") return yield* say("may pay", { detail: `nothing: in mode ${mode} nothing is signed` })
+  for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
+  const rest = mayPay(treasury).length > 0 ? "Nothing else can be signed." : "nothing: no policy line allows a payment"
+  return yield* say("may pay", { detail: rest })
+})

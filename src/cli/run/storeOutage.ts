@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Clock, Effect, Layer, Result, Schedule } from "effect"
+import { ConfigInForce } from "../../config/ConfigInForce.ts"
+import { markUnknown } from "../../http/exposeMetrics.ts"
+import { outageServer, type StatusServerOptions } from "../../http/StatusServer.ts"
+import { type DaemonOptions, daemonLayer, type Machine, realMachine } from "../../layers.ts"
+import { Notifier } from "../../notify/Notifier.ts"
+import { databaseFile } from "../../store/database/Database.ts"
+import { isBusy, isDoubtful, isUnwritten } from "../../store/database/guarded.ts"
+import type { StoreError } from "../../store/database/StoreError.ts"
+import { tryStore } from "../../store/database/tryStore.ts"
+import { say } from "../../telemetry/Logging.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
+import { outliveHangups } from "./run.ts"
+
+/** Where the page, or what stands in for it, is served. */
+export type Address = Pick<StatusServerOptions, "host" | "port" | "portBusy">
+
+const retryMillis = 1_000
+/** People hear of it at most so often. */
+const tellMillis = 3_600_000
+
+/**
+ * Runs the daemon, and again whenever its store takes no writes: all that stands on the store ends as in a crash, so
+ * nothing is decided, signed, sent or believed meanwhile. It begins anew, by the configuration that was in force, once
+ * the store was opened, checked where it is in doubt, and written.
+ */
+export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
+  given: DaemonOptions,
+  listen: Address,
+  run: (
+    options: DaemonOptions,
+    address: Address,
+    sayPage: (url: string) => Effect.Effect<void>,
+  ) => Effect.Effect<A, E, R>,
+) {
+  const metrics = yield* Metrics
+  metrics.storeWritable.set(1)
+  yield* outliveHangups
+  let options = given
+  let address = listen
+  const sayPage = (url: string) =>
+    Effect.suspend(() => {
+      address = { ...address, port: Number(new URL(url).port) }
+      return say("page", { detail: url, url })
+    })
+  let isMade = existsSync(join(given.dataDir, databaseFile))
+  let isLater = false
+  let toldAt = Number.NEGATIVE_INFINITY
+  const keepConfig = Effect.map(ConfigInForce, ({ now }) => {
+    const { treasury, mode, alerts } = now()
+    options = { ...options, treasury: { ...treasury, ...alerts }, mode }
+  })
+  const running = Effect.suspend(() => {
+    isMade = true
+    return Effect.ensuring(run(options, address, sayPage), keepConfig)
+  })
+  const life = Effect.suspend(() => Effect.provide(running, daemonLayer(options, machineOf(options, metrics))))
+  const scope = yield* Effect.scope
+  const tellHourly = Effect.fnUntraced(function* (error: StoreError) {
+    for (;;) {
+      const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - toldAt)
+      if (sinceMillis < tellMillis) yield* Effect.sleep(tellMillis - sinceMillis)
+      toldAt = yield* Clock.currentTimeMillis
+      const told = Effect.provide(tellPeople(options, error, toldAt), realMachine(options).notifier)
+      yield* Effect.forkIn(
+        Effect.catchTag(told, "ConfigError", ({ message }) => Effect.logError(message)),
+        scope,
+      )
+    }
+  })
+  const outage = Effect.fnUntraced(function* (error: StoreError) {
+    isLater = true
+    metrics.storeWritable.set(0)
+    markUnknown(metrics, options.treasury)
+    yield* Effect.logError("the store takes no writes", { reason: error.message, remedy: remedyOf(options) })
+    const probes = outageServer({ ...options, ...address }, error.message).pipe(
+      Effect.flatMap(({ url }) => sayPage(url)),
+      Effect.catchTag("ListenError", ({ message }) => Effect.logWarning(message)),
+    )
+    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error))
+    yield* Effect.scoped(Effect.andThen(probes, waiting))
+    metrics.storeWritable.set(1)
+    yield* say("store", { detail: "it takes writes again" })
+  })
+  for (;;) {
+    const failure = yield* life.pipe(
+      Effect.as(undefined),
+      Effect.catchIf(
+        // Later than at the first start a command may have opened the file meanwhile.
+        (error) => isUnwritten(error) || (isLater && isBusy(error)),
+        (error) => Effect.succeed(error as StoreError),
+      ),
+    )
+    if (failure === undefined) return
+    yield* outage(failure)
+  }
+})
+
+const machineOf = (options: DaemonOptions, metrics: Metrics["Service"]): Machine => ({
+  ...realMachine(options),
+  metrics: Layer.succeed(Metrics, metrics),
+})
+
+const remedyOf = ({ dataDir }: DaemonOptions): string =>
+  `free space under ${dataDir}, or let it be written there; the daemon goes on by itself`
+
+/** One line to those who are paged, past the store; each receiver until it has taken it. */
+const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: StoreError, at: number) {
+  const { name, routes } = options.treasury
+  const detail = `nothing is decided, signed or sent: ${error.message}; ${remedyOf(options)}`
+  const page = { severity: "page", kind: "store", subject: "unwritable", detail, fields: {}, at } as const
+  const receivers = new Set(
+    routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),
+  )
+  const { send } = yield* Notifier
+  yield* Effect.forEach(
+    receivers,
+    (receiver) =>
+      send(receiver, { ...page, id: `${name}/unwritable/${at.toString(36)}`, treasury: name }).pipe(
+        Effect.tapError(({ detail: reason }) => Effect.logWarning("an alert was not delivered", { receiver, reason })),
+        Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
+        Effect.ignore,
+      ),
+    { concurrency: "unbounded", discard: true },
+  )
+})
+
+/** What leaves the file in doubt at any try stays so until a check says otherwise. */
+const untilWritable = Effect.fnUntraced(function* ({ dataDir }: DaemonOptions, mustExist: boolean, first: StoreError) {
+  let isDoubted = isDoubtful(first)
+  for (;;) {
+    yield* Effect.sleep(retryMillis)
+    const tried = yield* Effect.result(tryStore({ filename: join(dataDir, databaseFile), mustExist, isDoubted }))
+    if (Result.isSuccess(tried)) return
+    isDoubted ||= isDoubtful(tried.failure)
+  }
+})

@@ -1,0 +1,278 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { secureDataDir } from "../config/ownFiles.ts"
+import { DurationText, durationMillis } from "../config/schema/Fields.ts"
+import { isEmbedded } from "../config/Treasury.ts"
+import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
+import { readUtf8 } from "../config/yaml/readBytes.ts"
+import { faultKinds, operations } from "../sandbox/Faults.ts"
+import { kinds, problemOfFault } from "../sandbox/faults/kinds.ts"
+import { Sandbox, urlFile } from "../sandbox/Sandbox.ts"
+import { decodeScenario } from "../sandbox/Scenario.ts"
+import { say } from "../telemetry/Logging.ts"
+import { exchange } from "./common/client.ts"
+import { failWith, printResult, table } from "./common/output.ts"
+import {
+  type Chosen,
+  commonFlags,
+  configFlag,
+  dataDirOf,
+  dataFlag,
+  fileArgument,
+  type Setup,
+  setup,
+} from "./common/setup.ts"
+import { linesFlag, loggingLayer } from "./run/logging.ts"
+
+/** Folder of a data directory in which the play-money network keeps its files. */
+export const sandboxDir = "sandbox"
+
+const urlFlag = Flag.String("url").pipe(
+  Flag.withDescription("Address of the network; default that of the one that runs in the data directory"),
+  Flag.optional,
+)
+
+const timeoutMillis = 5_000
+
+const urlBytesMax = 1_000
+
+/** Where the network listens: as told, or as the one in the data directory says. */
+const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
+  if (Option.isSome(chosen.url)) {
+    if (/^http:\/\/./.test(chosen.url.value) && URL.canParse(chosen.url.value)) return chosen.url.value
+    return yield* failWith("usage", `--url ${chosen.url.value} is no address; write one such as http://127.0.0.1:3008`)
+  }
+  const dir = join(yield* dataDirOf(chosen), sandboxDir)
+  const file = join(dir, urlFile)
+  if (!existsSync(file)) {
+    return yield* failWith("notFound", `no play-money network runs in ${dir}; name one with --url or --data`)
+  }
+  const text = readUtf8(file, urlBytesMax)
+  return typeof text === "string" ? text.trim() : yield* failWith("notFound", `${file} ${text.problem}`)
+})
+
+const Refused = Schema.Struct({ error: Schema.String })
+
+const isRefused = Schema.is(Refused)
+
+interface Asked {
+  readonly method: "GET" | "POST" | "DELETE"
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** A request to the network's own paths. A refused one is a usage failure in the network's words, 404 not found. */
+const askSandbox = Effect.fnUntraced(function* (
+  chosen: Chosen & { readonly url: Option.Option<string> },
+  asked: Asked,
+) {
+  const url = yield* urlOf(chosen)
+  const { hostname, port } = new URL(url)
+  const target = { host: hostname.replace(/^\[|\]$/g, ""), port, method: asked.method, path: asked.path }
+  const answer = yield* exchange({ ...target, timeout: timeoutMillis }, asked.body).pipe(
+    Effect.mapError(({ kind }) =>
+      kind === "late"
+        ? failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)
+        : failWith("notFound", `no play-money network answers at ${url}`),
+    ),
+  )
+  const body = yield* Effect.try({
+    try: (): unknown => JSON.parse(answer.text),
+    catch: () => failWith("failure", `${url} answered with no JSON: is it a play-money network?`),
+  })
+  if (answer.status < 300) return body
+  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${asked.path}: is it a play-money network?`)
+  return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
+})
+
+/** Keys that the file's own network makes when it runs, and has not made yet: undefined where nothing lacks them. */
+export const needSandbox = ({ treasury, mode, dataDir }: Setup, command: string): ConfigError | undefined => {
+  if (mode !== "live" || !isEmbedded(treasury)) return undefined
+  const problems = [...treasury.parties.values()].flatMap(({ name, signer }): ReadonlyArray<Problem> => {
+    if (signer === undefined || !("sandbox" in signer)) return []
+    if (existsSync(join(dataDir, sandboxDir, "keys", signer.sandbox))) return []
+    const message = `the key ${signer.sandbox} is made by the file's own network, which does not run here`
+    return [treasury.document.problem(["parties", name, "signer", "sandbox"], message, `add --sandbox: ${command}`)]
+  })
+  return problems.length === 0 ? undefined : new ConfigError({ problems })
+}
+
+/** An armed fault as the network tells of it. */
+const Armed = Schema.Struct({
+  id: Schema.Int,
+  operation: Schema.String,
+  kind: Schema.String,
+  hits: Schema.Int,
+  detail: Schema.String,
+})
+
+const shared = { url: urlFlag, ...commonFlags }
+
+const path = "/sandbox/faults"
+
+/** What a kind does to an answer that it hits, in a few words. */
+const describeKind = (kind: (typeof faultKinds)[number]): string =>
+  `the answer ${kinds[kind].says({ kind, operation: "any", rate: 1, ...samples })}`
+
+/** Stand for what a kind needs to be told. */
+const samples = { status: 503, delayMillis: 2_000, skewMillis: -90_000, chainId: "other-1" } as const
+
+/** The flag of each key that a kind may need. */
+const flagOf = {
+  status: "--status",
+  delayMillis: "--delay",
+  skewMillis: "--skew",
+  chainId: "--chain-id",
+} as const
+
+const list = Command.make(
+  "list",
+  shared,
+  Effect.fn(function* (chosen) {
+    const body = yield* askSandbox(chosen, { method: "GET", path })
+    const { faults: armed } = yield* Schema.decodeUnknownEffect(Schema.Struct({ faults: Schema.Array(Armed) }))(body)
+    const known = faultKinds.map((kind) => {
+      const { hits, needs } = kinds[kind]
+      return { kind, hits, needs: needs === undefined ? null : flagOf[needs], detail: describeKind(kind) }
+    })
+    const text = () =>
+      [
+        armed.length === 0 ? "no fault is armed" : "armed",
+        ...(armed.length === 0 ? [] : [table(armed.map((f) => [`  ${f.id}`, f.kind, f.detail, `hit ${f.hits}`]))]),
+        "",
+        'kinds, each for "sandbox fault arm", with the paths that they can hit and the flag that they need',
+        table(known.map(({ kind, hits, needs, detail }) => [`  ${kind}`, hits, needs ?? "-", detail])),
+      ].join("\n")
+    return yield* printResult(chosen.output, { armed, kinds: known }, text)
+  }),
+).pipe(Command.withDescription("Faults that are armed, and all that can be"))
+
+const duration = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withSchema(DurationText), Flag.withDescription(description), Flag.optional)
+const whole = (name: string, description: string) =>
+  Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
+
+const armFlags = {
+  operation: Flag.Literals("operation", [...operations, "any"]).pipe(
+    Flag.withDescription("Path that it hits; default any: all that the kind can hit"),
+    Flag.withDefault("any" as const),
+  ),
+  rate: Flag.Finite("rate").pipe(
+    Flag.withDescription("Probability that a request is hit, above 0 to 1; default 1"),
+    Flag.optional,
+  ),
+  count: whole("count", "Ends after so many hits"),
+  for: duration("for", "Ends after this long, such as 30s"),
+  status: whole("status", "Of http_status: 403, 429, 500, 502, 503 or 504"),
+  effect: Flag.Boolean("effect").pipe(
+    Flag.withDescription("Of http_status: the request has its effect all the same"),
+    Flag.withDefault(false),
+  ),
+  delay: duration("delay", "Of delay, such as 2s"),
+  blocks: whole("blocks", "Of old reads and late_broadcast: how many; default 3"),
+  skew: Flag.String("skew").pipe(
+    Flag.withDescription("Of clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
+    Flag.optional,
+  ),
+  code: whole("code", "Of lying_failure and late_broadcast: the code that is told; default 70"),
+  chainId: Flag.String("chain-id").pipe(Flag.withDescription("Of chain_id_change"), Flag.optional),
+}
+
+const given = (key: string, value: Option.Option<unknown>): Readonly<Record<string, unknown>> =>
+  Option.isSome(value) ? { [key]: value.value } : {}
+
+const millis = Option.map(durationMillis)
+
+const skewMillis = (text: string) =>
+  Schema.decodeEffect(DurationText)(text.replace(/^-/, "")).pipe(
+    Effect.map((size) => durationMillis(size) * (text.startsWith("-") ? -1 : 1)),
+    Effect.mapError(() => failWith("usage", `--skew ${text} is no duration; write one such as --skew=-90s`)),
+  )
+
+const arm = Command.make(
+  "arm",
+  { kind: Argument.Literals("kind", faultKinds), ...armFlags, ...shared },
+  Effect.fn(function* (chosen) {
+    const { kind, operation } = chosen
+    const body = {
+      kind,
+      operation,
+      ...given("rate", chosen.rate),
+      ...given("count", chosen.count),
+      ...given("durationMillis", millis(chosen.for)),
+      ...given("status", chosen.status),
+      ...(chosen.effect ? { effect: true } : {}),
+      ...given("delayMillis", millis(chosen.delay)),
+      ...given("blocks", chosen.blocks),
+      ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewMillis(chosen.skew.value) } : {}),
+      ...given("code", chosen.code),
+      ...given("chainId", chosen.chainId),
+    }
+    const problem = problemOfFault(body)
+    if (problem !== undefined) return yield* failWith("usage", `${problem.message}: ${flagsOf(problem.remedy)}`)
+    const answer = yield* askSandbox(chosen, { method: "POST", path, body })
+    const { fault } = yield* Schema.decodeUnknownEffect(Schema.Struct({ fault: Armed }))(answer)
+    return yield* printResult(chosen.output, answer, () => `armed ${fault.id}: ${fault.detail}`)
+  }),
+).pipe(Command.withDescription("Let something go wrong from now on"))
+
+/** "write delay: 2s, or delayMillis in JSON" in the words of the command line. */
+const flagsOf = (remedy: string): string =>
+  remedy
+    .replace(/, or \w+ in JSON$/, "")
+    .replace(/write (\w+): one of/, "write --$1 with one of")
+    .replace(/write (\w+): /, (_, key: string) => `write --${key === "chainId" ? "chain-id" : key}=`)
+
+const clear = Command.make(
+  "clear",
+  {
+    id: Argument.Int("id").pipe(Argument.withDescription("Number of an armed fault; default all"), Argument.optional),
+    ...shared,
+  },
+  Effect.fn(function* (chosen) {
+    const one = Option.map(chosen.id, (id) => `${path}/${id}`)
+    const answer = yield* askSandbox(chosen, { method: "DELETE", path: Option.getOrElse(one, () => path) })
+    const { gone } = yield* Schema.decodeUnknownEffect(Schema.Struct({ gone: Schema.Int }))(answer)
+    return yield* printResult(chosen.output, { gone }, () => `${gone === 0 ? "no fault was armed" : `cleared ${gone}`}`)
+  }),
+).pipe(Command.withDescription("Take one fault away, or all"))
+
+/** Hurts a running play-money network. */
+const sandboxFault = Command.make("fault").pipe(
+  Command.withDescription("Let the play-money network misbehave"),
+  Command.withSubcommands([list, arm, clear]),
+)
+
+const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
+
+/** The network alone, as its own process: what a daemon can be pointed at, hurt and killed beside. */
+export const sandboxCommand = Command.make(
+  "sandbox",
+  flags,
+  Effect.fn(function* (chosen) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const found = yield* setup(chosen)
+    const { chainId } = found.treasury.network
+    const scenario = yield* decodeScenario(found.treasury.document, chainId)
+    yield* secureDataDir(found.dataDir)
+    return yield* Effect.gen(function* () {
+      const sandbox = yield* Sandbox
+      yield* say("sandbox", { detail: `network ${chainId} at ${sandbox.url}`, url: sandbox.url })
+      return yield* sandbox.join
+    }).pipe(
+      Effect.provide(
+        Sandbox.layer({
+          scenario,
+          dir: join(found.dataDir, sandboxDir),
+          portBusy: "error",
+          clock: "real",
+        }).pipe(Layer.provideMerge(loggingLayer(found, chosen.output, startedAt))),
+      ),
+    )
+  }),
+).pipe(
+  Command.withDescription("Run the play-money network of a file's sandbox section"),
+  Command.withSubcommands([sandboxFault]),
+)

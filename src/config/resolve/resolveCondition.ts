@@ -1,0 +1,122 @@
+import type { Condition, Step } from "../../rules/Condition.ts"
+import type { Account } from "../../rules/Rule.ts"
+import { durationMillis } from "../schema/Fields.ts"
+import type { ConditionText } from "../schema/RuleText.ts"
+import { nameRemedy } from "../yaml/decodeAll.ts"
+import type { Known } from "./resolveKind.ts"
+import { assetOf, type Path, partyOf } from "./resolveNames.ts"
+import { shareOf } from "./resolvePolicy.ts"
+
+/** Over what a rate is measured where the file does not say. */
+const rateOver = "1h"
+/** Rows are looked up so far back with every look. */
+const overMillisMax = 31 * 86_400_000
+
+/** The condition that is written; undefined where a name in it is not known. */
+export const resolveCondition = (raw: ConditionText, path: Path, known: Known): Condition | undefined => {
+  const { balance, change, rate, asset, stale, held, all, any, not } = raw
+  if (all !== undefined) return severalOf("All", all, [...path, "all"], known)
+  if (any !== undefined) return severalOf("Any", any, [...path, "any"], known)
+  if (not !== undefined) {
+    const of = resolveCondition(not, [...path, "not"], known)
+    return of === undefined ? undefined : { _tag: "Not", of }
+  }
+  if (balance !== undefined) return balanceOf(balance, [...path, "balance"], known)
+  if (change !== undefined) return changeOf(change, [...path, "change"], known)
+  if (rate !== undefined) return rateOf(rate, [...path, "rate"], known)
+  if (asset !== undefined) return assetCondition(asset, [...path, "asset"], known)
+  if (stale !== undefined) return staleOf(stale, [...path, "stale"], known)
+  return held === undefined ? undefined : heldOf(held, [...path, "held"], known)
+}
+
+type Raw<K extends keyof ConditionText> = NonNullable<ConditionText[K]>
+
+const severalOf = (
+  _tag: "All" | "Any",
+  raw: ReadonlyArray<ConditionText>,
+  path: Path,
+  known: Known,
+): Condition | undefined => {
+  const of = raw.map((one, i) => resolveCondition(one, [...path, i], known))
+  const sound = of.filter((one) => one !== undefined)
+  return sound.length < of.length ? undefined : { _tag, of: sound }
+}
+
+const accountOf = (
+  raw: { readonly party: string; readonly asset: string; readonly balance?: "free" | "total" | undefined },
+  path: Path,
+  { parties, assets, report }: Known,
+): Account | undefined => {
+  const party = partyOf(raw.party, [...path, "party"], parties, report)
+  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
+  return party === undefined || asset === undefined ? undefined : { party, asset, balance: raw.balance ?? "free" }
+}
+
+/** The number that is written, and on which side of it. */
+const boundOf = (raw: { readonly below?: string | undefined; readonly above?: string | undefined }) =>
+  raw.below === undefined
+    ? ({ side: "above", text: raw.above ?? "0" } as const)
+    : ({ side: "below", text: raw.below } as const)
+
+const signed = (text: string, path: Path, account: Account | undefined, { report }: Known): bigint => {
+  const units = report.amount(path, text.replace(/^-/, ""), account?.asset)
+  return text.startsWith("-") ? -units : units
+}
+
+const overOf = (text: string, path: Path, { report }: Known): number => {
+  const millis = durationMillis(text)
+  if (millis > overMillisMax)
+    report.add([...path, "over"], `${text} is too far back`, "compare with at most 31d before")
+  return millis
+}
+
+const balanceOf = (raw: Raw<"balance">, path: Path, known: Known): Condition | undefined => {
+  const account = accountOf(raw, path, known)
+  const { side, text } = boundOf(raw)
+  const units = known.report.amount([...path, side], text, account?.asset)
+  return account === undefined ? undefined : { _tag: "Balance", account, side, units }
+}
+
+const stepOf = (text: string, path: Path, account: Account | undefined, known: Known): Step => {
+  if (!text.endsWith("%")) return { _tag: "Units", units: signed(text, path, account, known) }
+  const { numerator, denominator } = shareOf(text.replace(/^-/, ""))
+  return { _tag: "Share", numerator: text.startsWith("-") ? -numerator : numerator, denominator }
+}
+
+const changeOf = (raw: Raw<"change">, path: Path, known: Known): Condition | undefined => {
+  const account = accountOf(raw, path, known)
+  const { side, text } = boundOf(raw)
+  const by = stepOf(text, [...path, side], account, known)
+  const overMillis = overOf(raw.over, path, known)
+  return account === undefined ? undefined : { _tag: "Change", account, overMillis, side, by }
+}
+
+const rateOf = (raw: Raw<"rate">, path: Path, known: Known): Condition | undefined => {
+  const account = accountOf(raw, path, known)
+  const { side, text } = boundOf(raw)
+  const units = signed(text, [...path, side], account, known)
+  const overMillis = overOf(raw.over ?? rateOver, path, known)
+  return account === undefined ? undefined : { _tag: "Rate", account, overMillis, side, units }
+}
+
+const assetCondition = (raw: Raw<"asset">, path: Path, { assets, report }: Known): Condition | undefined => {
+  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
+  const is = new Set(typeof raw.is === "string" ? [raw.is] : raw.is)
+  return asset === undefined ? undefined : { _tag: "Asset", asset, is }
+}
+
+const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: Known): Condition | undefined => {
+  const party = raw.party === undefined ? undefined : partyOf(raw.party, [...path, "party"], parties, report)
+  const asset = raw.asset === undefined ? undefined : assetOf(raw.asset, [...path, "asset"], assets, report)
+  const isSound =
+    (raw.party === undefined) === (party === undefined) && (raw.asset === undefined) === (asset === undefined)
+  return isSound ? { _tag: "Stale", party, asset, longerThanMillis: durationMillis(raw.longerThan) } : undefined
+}
+
+const heldOf = (raw: Raw<"held">, path: Path, { rules, report }: Known): Condition | undefined => {
+  if (!rules.includes(raw.rule)) {
+    report.add([...path, "rule"], `"${raw.rule}" is no rule`, nameRemedy(raw.rule, rules, "name a rule of this file"))
+    return undefined
+  }
+  return { _tag: "Held", rule: raw.rule, reason: raw.reason, longerThanMillis: durationMillis(raw.longerThan) }
+}

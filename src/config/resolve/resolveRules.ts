@@ -1,0 +1,184 @@
+import { formatLevel } from "../../domain/Amount.ts"
+import { submittedRule } from "../../domain/Intent.ts"
+import type { Condition } from "../../rules/Condition.ts"
+import type { Rule, RuleBase } from "../../rules/Rule.ts"
+import { asArray, durationMillis } from "../schema/Fields.ts"
+import type { RuleText } from "../schema/RuleText.ts"
+import type { TreasuryFile } from "../schema/TreasuryFile.ts"
+import { nameRemedy } from "../yaml/decodeAll.ts"
+import type { Reporter } from "../yaml/Reporter.ts"
+import { resolveCondition } from "./resolveCondition.ts"
+import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
+import { type Known, resolveKind } from "./resolveKind.ts"
+import { type Assets, addressesOf, amountsByAsset, assetOf, type Parties, type Path } from "./resolveNames.ts"
+
+/** The rules of the file; each name, amount and time in them is checked. */
+export const resolveRules = (
+  raw: TreasuryFile,
+  parties: Parties,
+  assets: Assets,
+  report: Reporter,
+): ReadonlyArray<Rule> => {
+  const known = {
+    parties,
+    addresses: addressesOf(raw),
+    assets,
+    report,
+    hours: resolveHours(raw, report),
+    maintenance: resolveMaintenance(raw, report),
+    rules: (raw.rules ?? []).map(({ name }) => name),
+  }
+  const names = new Set<string>()
+  return (raw.rules ?? []).flatMap((rule, i) => {
+    if (names.has(rule.name)) {
+      report.add(["rules", i, "name"], `a second rule "${rule.name}"`, "give each rule its own name")
+    }
+    if (rule.name === submittedRule) {
+      report.add(["rules", i, "name"], `"${rule.name}" stands for payments of people`, "give the rule another name")
+    }
+    names.add(rule.name)
+    const resolved = resolveRule(rule, ["rules", i], known)
+    return resolved === undefined ? [] : [resolved]
+  })
+}
+
+/** Modifiers that say something about money only. */
+const ofMoney = [
+  "for",
+  "clear",
+  "cooldown",
+  "settle",
+  "maxAge",
+  "min",
+  "floor",
+  "priority",
+  "onShort",
+  "onNoData",
+  "during",
+  "maintenance",
+  "inhibitedBy",
+  "mode",
+  "schedule",
+] as const
+
+/** Modifiers that a kind has no use for. */
+const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>> = {
+  notify: ofMoney,
+  topUp: ["schedule", "clear"],
+  sweep: ["schedule", "clear", "onShort"],
+  rebalance: ["schedule", "clear"],
+  split: ["schedule", "clear"],
+  payout: ["onShort", "onNoData", "min", "cooldown", "clear"],
+  request: ["schedule", "clear", "onShort", "floor"],
+  withdraw: ["schedule", "clear", "onShort"],
+  code: ["schedule", "clear"],
+}
+
+/** Those that say when people hear of a condition. */
+const ofAlerts: ReadonlySet<string> = new Set(["for", "clear", "cooldown", "during"])
+
+const resolveRule = (raw: RuleText, path: Path, known: Known): Rule | undefined => {
+  const { report } = known
+  const kind = Object.keys(useless).find((key) => raw[key as keyof RuleText] !== undefined) ?? ""
+  const isAlert = raw.notify?.when !== undefined
+  for (const key of useless[kind] ?? []) {
+    if (isAlert && ofAlerts.has(key)) continue
+    if (raw[key] !== undefined) report.add([...path, key], `${key} means nothing for ${kind}`, `remove ${key}`)
+  }
+  if (raw.notify !== undefined) return resolveNotify(raw, raw.notify, path, known)
+  return resolveKind(raw, resolveBase(raw, path, known), path, known)
+}
+
+const resolveBase = (raw: RuleText, path: Path, known: Known): RuleBase => {
+  const { assets, maintenance, rules, report } = known
+  const during = duringOf(raw, path, known)
+  const inhibitedBy = asArray(raw.inhibitedBy ?? [])
+  for (const name of inhibitedBy) {
+    if (rules.includes(name) && name !== raw.name) continue
+    const others = rules.filter((other) => other !== raw.name)
+    const remedy = nameRemedy(name, others, "remove it: there is no other rule")
+    report.add([...path, "inhibitedBy"], `"${name}" is no other rule`, remedy)
+  }
+  return {
+    name: raw.name,
+    forMillis: durationMillis(raw.for ?? "0s"),
+    cooldownMillis: durationMillis(raw.cooldown ?? "0s"),
+    settleMillis: durationMillis(raw.settle ?? "0s"),
+    maxAgeMillis: raw.maxAge === undefined ? undefined : durationMillis(raw.maxAge),
+    min: amountsByAsset(raw.min, [...path, "min"], assets, report),
+    floor: amountsByAsset(raw.floor, [...path, "floor"], assets, report),
+    priority: Number(raw.priority ?? "100"),
+    onShort: raw.onShort ?? "hold",
+    onNoData: raw.onNoData ?? "hold",
+    during,
+    maintenance: raw.maintenance === "ignore" ? [] : maintenance,
+    inhibitedBy,
+    trial: raw.mode === "shadow",
+  }
+}
+
+/** A rule that tells people of assets, or of a condition. */
+const resolveNotify = (
+  rule: RuleText,
+  raw: NonNullable<RuleText["notify"]>,
+  path: Path,
+  known: Known,
+): Rule | undefined => {
+  const { assets, report } = known
+  const at = [...path, "notify"]
+  const { name } = rule
+  if (raw.when !== undefined) {
+    if (raw.asset !== undefined) {
+      report.add([...at, "asset"], "asset means nothing beside when", "name it in the condition")
+    }
+    const when = resolveCondition(raw.when, [...at, "when"], known)
+    const clear = clearOf(rule.clear, when, [...path, "clear"], known)
+    const during = duringOf(rule, path, known)
+    if (when === undefined || clear === "wrong") return undefined
+    return {
+      kind: "alert",
+      name,
+      when,
+      clear,
+      severity: raw.severity ?? "ticket",
+      forMillis: durationMillis(rule.for ?? "0s"),
+      cooldownMillis: durationMillis(rule.cooldown ?? "0s"),
+      during,
+    }
+  }
+  if (raw.severity !== undefined) {
+    report.add([...at, "severity"], "news of assets are always info", "remove severity, or write a condition with when")
+  }
+  if (raw.asset === undefined) {
+    report.add([...at, "asset"], "notify.asset is missing", 'name a pinned asset, or "any"')
+    return undefined
+  }
+  const asset = raw.asset === "any" ? "any" : assetOf(raw.asset, [...at, "asset"], assets, report)
+  return { kind: "notify", name, asset: asset ?? "any", becomes: raw.becomes ?? [] }
+}
+
+/** What must hold before the alert is over: a condition, or beside a balance alone another level of it. */
+const clearOf = (
+  raw: RuleText["clear"],
+  when: Condition | undefined,
+  path: Path,
+  known: Known,
+): Condition | undefined | "wrong" => {
+  const { report } = known
+  if (raw === undefined) return undefined
+  if (typeof raw !== "string") return resolveCondition(raw, path, known) ?? "wrong"
+  if (when === undefined) return "wrong"
+  if (when._tag !== "Balance") {
+    report.add(path, "a level clears a condition on one balance alone", "write a condition")
+    return "wrong"
+  }
+  const units = report.amount(path, raw, when.account.asset)
+  const isBelow = when.side === "below"
+  if (isBelow ? units < when.units : units > when.units) {
+    const level = formatLevel(when.units, when.account.asset.decimals)
+    const remedy = `set clear ${isBelow ? "over" : "under"} ${level}, or take it away: it is over at ${level} then`
+    report.add(path, `clear ${raw} is on the wrong side of ${when.side} ${level}`, remedy)
+  }
+  // Back at the level itself is back.
+  return { _tag: "Not", of: { ...when, units } }
+}

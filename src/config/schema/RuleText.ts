@@ -1,0 +1,194 @@
+import { Schema } from "effect"
+import { holdReasons } from "../../domain/Decision.ts"
+import {
+  Amounts,
+  AmountText,
+  DurationText,
+  exactlyOne,
+  InstantText,
+  Name,
+  oneOf,
+  oneOrMany,
+  PercentText,
+  PeriodText,
+  text,
+  WholeText,
+} from "./Fields.ts"
+
+const optional = Schema.optional
+const balance = optional(oneOf("free", "total"))
+const Symbol = Schema.String.check(Schema.isNonEmpty({ expected: "the symbol of an asset" }))
+const SignedText = text(/^-?[0-9][0-9_,.]*$/, 'an amount in units of the asset, such as "500" or "-10_000"')
+const StepText = text(
+  /^-?([0-9][0-9_,.]*|[0-9]{1,3}(\.[0-9]{1,6})?%)$/,
+  'an amount such as "-10_000", or a part of the earlier balance such as "-20%"',
+)
+const account = { party: Name, asset: Symbol, balance: optional(oneOf("free", "total")) }
+const sides = (what: string) => exactlyOne(what, ["below", "above"])
+
+const status = oneOf("proposed", "rejected", "pendingListing", "enabled")
+
+const leaves = {
+  balance: Schema.Struct({ ...account, below: optional(AmountText), above: optional(AmountText) }).check(
+    sides("balance"),
+  ),
+  change: Schema.Struct({
+    ...account,
+    over: PeriodText,
+    below: optional(StepText),
+    above: optional(StepText),
+  }).check(sides("change")),
+  rate: Schema.Struct({
+    ...account,
+    over: optional(PeriodText),
+    below: optional(SignedText),
+    above: optional(SignedText),
+  }).check(sides("rate")),
+  asset: Schema.Struct({
+    asset: Symbol,
+    is: Schema.Union([status, Schema.Array(status)]),
+  }),
+  stale: Schema.Struct({ party: optional(Name), asset: optional(Symbol), longerThan: DurationText }),
+  held: Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText }),
+}
+
+/** A condition as written: exactly one kind, or others that are combined. */
+export interface ConditionText {
+  readonly balance?: typeof leaves.balance.Type | undefined
+  readonly change?: typeof leaves.change.Type | undefined
+  readonly rate?: typeof leaves.rate.Type | undefined
+  readonly asset?: typeof leaves.asset.Type | undefined
+  readonly stale?: typeof leaves.stale.Type | undefined
+  readonly held?: typeof leaves.held.Type | undefined
+  readonly all?: ReadonlyArray<ConditionText> | undefined
+  readonly any?: ReadonlyArray<ConditionText> | undefined
+  readonly not?: ConditionText | undefined
+}
+
+const inner = Schema.suspend((): Schema.ConstraintDecoder<ConditionText> => ConditionText)
+const several = Schema.Array(inner).check(Schema.isMinLength(1, { expected: "at least one condition" }))
+
+export const ConditionText: Schema.ConstraintDecoder<ConditionText> = Schema.Struct({
+  balance: optional(leaves.balance),
+  change: optional(leaves.change),
+  rate: optional(leaves.rate),
+  asset: optional(leaves.asset),
+  stale: optional(leaves.stale),
+  held: optional(leaves.held),
+  all: optional(several),
+  any: optional(several),
+  not: optional(inner),
+})
+  .check(exactlyOne("the condition", [...Object.keys(leaves), "all", "any", "not"]))
+  .annotate({ identifier: "Condition" })
+
+const parts = Schema.Record(Name, WholeText)
+
+/** Weekly opening hours as written. */
+export const HoursText = Schema.Struct({
+  weekdays: oneOrMany(Schema.String),
+  times: oneOrMany(Schema.String),
+  location: Schema.String,
+})
+
+/** A planned stretch without payments. */
+export const WindowText = Schema.Struct({
+  name: Name,
+  from: InstantText,
+  until: InstantText,
+  hold: optional(oneOf("payments")),
+})
+
+const kinds = {
+  topUp: Schema.Struct({
+    from: Name,
+    levels: Schema.Array(
+      Schema.Struct({ party: Name, asset: Symbol, balance, below: AmountText, target: AmountText }),
+    ).check(Schema.isMinLength(1, { expected: "at least one level" })),
+  }),
+  sweep: Schema.Struct({
+    from: oneOrMany(Name),
+    to: Name,
+    asset: Symbol,
+    balance,
+    above: AmountText,
+    target: AmountText,
+  }),
+  rebalance: Schema.Struct({ asset: Symbol, balance, weights: parts, tolerance: PercentText }),
+  split: Schema.Struct({ from: Name, asset: Symbol, above: AmountText, target: optional(AmountText), to: parts }),
+  payout: Schema.Struct({ from: Name, to: Name, asset: Symbol, amount: AmountText }),
+  request: Schema.Struct({
+    from: Name,
+    to: Name,
+    asset: Symbol,
+    balance,
+    below: AmountText,
+    target: AmountText,
+  }),
+  withdraw: Schema.Struct({ from: Name, asset: Symbol, balance, above: AmountText, target: AmountText, to: Name }),
+  notify: Schema.Struct({
+    asset: optional(Symbol),
+    becomes: optional(
+      Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
+        Schema.isMinLength(1, { expected: "at least one status" }),
+      ),
+    ),
+    when: optional(ConditionText),
+    severity: optional(oneOf("page", "ticket", "info")),
+  }).check(exactlyOne("notify", ["becomes", "when"])),
+}
+
+/** A function with what it may see and whom it may pay: only a file of rules in TypeScript can hold one. */
+const CodeText = Schema.Struct({
+  accounts: Schema.Array(Schema.Struct({ party: Name, asset: Symbol, balance })).check(
+    Schema.isMinLength(1, { expected: "at least one account" }),
+  ),
+  from: Name,
+  to: oneOrMany(Name),
+  asset: Symbol,
+  /** What stands for the function. */
+  need: Schema.String,
+})
+
+const Cron = Schema.Struct({
+  cron: Schema.String,
+  location: optional(Schema.String),
+  missed: optional(oneOf("once", "skip")),
+  late: optional(PeriodText),
+})
+
+const fields = {
+  name: Name,
+  topUp: optional(kinds.topUp),
+  sweep: optional(kinds.sweep),
+  rebalance: optional(kinds.rebalance),
+  split: optional(kinds.split),
+  payout: optional(kinds.payout),
+  request: optional(kinds.request),
+  withdraw: optional(kinds.withdraw),
+  notify: optional(kinds.notify),
+  schedule: optional(Cron),
+  for: optional(DurationText),
+  clear: optional(Schema.Union([AmountText, ConditionText])),
+  cooldown: optional(DurationText),
+  settle: optional(DurationText),
+  maxAge: optional(DurationText),
+  min: optional(Amounts),
+  floor: optional(Amounts),
+  priority: optional(WholeText),
+  onShort: optional(oneOf("partial", "hold")),
+  onNoData: optional(oneOf("hold", "zero")),
+  during: optional(Schema.String),
+  maintenance: optional(oneOf("hold", "ignore")),
+  inhibitedBy: optional(oneOrMany(Name)),
+  mode: optional(oneOf("shadow", "live")),
+}
+
+/** One rule as written in YAML: exactly one kind, and what modifies it. */
+export const YamlRuleText = Schema.Struct(fields).check(exactlyOne("the rule", Object.keys(kinds)))
+
+/** The same with the kind that is code. */
+export const RuleText = Schema.Struct({ ...fields, code: optional(CodeText) }).check(
+  exactlyOne("the rule", [...Object.keys(kinds), "code"]),
+)
+export type RuleText = typeof RuleText.Type

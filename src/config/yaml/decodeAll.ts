@@ -1,0 +1,190 @@
+import { Exit, Schema, SchemaIssue } from "effect"
+import { closest, distance } from "fastest-levenshtein"
+
+/** The known name that was most likely meant; undefined where none is near. */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  if (known.length === 0 || name === "") return undefined
+  const near = closest(
+    name.toLowerCase(),
+    known.map((each) => each.toLowerCase()),
+  )
+  const found = known.find((each) => each.toLowerCase() === near)
+  return distance(name.toLowerCase(), near) <= Math.max(2, name.length / 2) ? found : undefined
+}
+
+const listedMax = 20
+
+/** A remedy for a name that nothing has: the nearest one, or all there are. */
+export const nameRemedy = (name: string, known: ReadonlyArray<string>, none: string): string => {
+  if (known.length === 0) return none
+  const near = nearest(name, known)
+  if (near !== undefined) return `did you mean "${near}"?`
+  const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ""
+  return `known here: ${known.slice(0, listedMax).join(", ")}${more}`
+}
+
+/** Keys that a file may still hold, by the map that held them, and what takes their place. */
+const removed: Readonly<Record<string, string>> = {
+  "network.head": "remove it: a head may be 10 blocks ahead of the last one, and 20 for each second since",
+  "network.streams": "remove it: the gateways are asked each second while money moves or is about to",
+  "network.submitType": "remove it: networks always wait for the check of the mempool, and nothing else is asked for",
+  "network.work": "remove it: legal are windows of 5 to 500 blocks and what this machine solves in them",
+  "policy.cancel": "remove it: nothing is cancelled; whoever holds the key ends a recurring transfer",
+  "rules.cancel": "remove the rule: whoever holds the key ends a recurring transfer",
+  "sandbox.trading": "remove it: there are no markets to trade on",
+  "sandbox.faults.difficulty": "write powChanges: [{ block: 5, difficulty: 18 }] instead",
+}
+
+/** What replaces a key that is no more; undefined of any other. `path` is that of its map. */
+const replacementOf = (path: ReadonlyArray<PropertyKey>, key: string): string | undefined => {
+  const way = path
+    .filter((step) => typeof step === "string")
+    .concat(key)
+    .join(".")
+  return Object.hasOwn(removed, way) ? removed[way] : undefined
+}
+
+type Path = ReadonlyArray<PropertyKey>
+
+/** One thing that a schema refuses, before its place is looked up. */
+interface Complaint {
+  readonly path: Path
+  /** Whether the name itself is wrong, not the value behind it. */
+  readonly at: "name" | "value"
+  readonly message: string
+  readonly remedy: string
+}
+
+/** What of a schema's tree is looked at here. */
+interface Ast {
+  readonly _tag?: string
+  readonly types?: ReadonlyArray<Ast>
+  readonly literal?: unknown
+  readonly propertySignatures?: ReadonlyArray<{ readonly name: PropertyKey }>
+  readonly indexSignatures?: ReadonlyArray<{ readonly parameter: Ast }>
+  readonly checks?: ReadonlyArray<{ readonly annotations?: { readonly expected?: unknown } }>
+}
+
+/** Decodes strictly: an unknown name is a complaint as well. All paths begin with `under`, where the value stands. */
+export const decodeAll = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  value: unknown,
+  under: Path = [],
+): { readonly value: A } | { readonly complaints: ReadonlyArray<Complaint> } => {
+  const exit = Schema.decodeUnknownExit(schema)(value, { errors: "all", onExcessProperty: "error" })
+  if (Exit.isSuccess(exit)) return { value: exit.value }
+  const complaints = exit.cause.reasons.flatMap((reason) => {
+    if (reason._tag !== "Fail") throw new Error("a schema of the configuration needs no service and has no defect")
+    return collect(reason.error.issue, under, { around: {}, value, under })
+  })
+  return { complaints }
+}
+
+interface Context {
+  /** The innermost map on the way. */
+  readonly around: Ast
+  /** The whole value that was decoded, and where it stands. */
+  readonly value: unknown
+  readonly under: Path
+}
+
+/** Of one map or list. */
+const complaintsMax = 200
+
+const format = SchemaIssue.makeFormatterDefault()
+
+const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): ReadonlyArray<Complaint> => {
+  switch (issue._tag) {
+    case "Pointer":
+      return collect(issue.issue, [...path, ...issue.path], context)
+    case "Composite": {
+      const inside = { ...context, around: issue.ast as Ast }
+      return issue.issues.slice(0, complaintsMax).flatMap((inner) => collect(inner, path, inside))
+    }
+    case "Encoding":
+      return collect(issue.issue, path, context)
+    case "UnexpectedKey":
+      return [unexpected(path, context.around)]
+    case "MissingKey":
+      return [{ path, at: "value", message: `${pathText(path)} is missing`, remedy: "add it" }]
+    case "AnyOf":
+      if (issue.issues.length > 0) return collect(bestOf(issue.issues), path, context)
+      break
+    case "Filter":
+      if (issue.issue._tag === "Pointer" || issue.issue._tag === "Composite") return collect(issue.issue, path, context)
+  }
+  return [{ path, at: "value", ...worded(issue, path, valueAt(context, path)) }]
+}
+
+/** "rules #1 topUp.levels #2 below", items counted from 1. */
+export const pathText = (path: Path): string =>
+  path.reduce<string>((text, step, i) => {
+    if (typeof step === "number") return `${text} #${step + 1}`
+    return i === 0 ? String(step) : `${text}${typeof path[i - 1] === "number" ? " " : "."}${String(step)}`
+  }, "")
+
+const knownKeys = ({ propertySignatures = [] }: Ast): ReadonlyArray<string> =>
+  propertySignatures.map(({ name }) => String(name))
+
+const unexpected = (path: Path, around: Ast): Complaint => {
+  const key = String(path.at(-1))
+  const nameForm = around.indexSignatures?.[0]?.parameter.checks?.[0]?.annotations?.expected
+  if (typeof nameForm === "string") {
+    return { path, at: "name", message: `"${key}" cannot be a name here`, remedy: `write ${nameForm}` }
+  }
+  const replacement = replacementOf(path.slice(0, -1), key)
+  if (replacement !== undefined) {
+    return { path, at: "name", message: `there is no "${key}" any more`, remedy: replacement }
+  }
+  return { path, at: "name", message: `unknown key "${key}"`, remedy: nameRemedy(key, knownKeys(around), "remove it") }
+}
+
+/** Of several forms that a value may have, the one that it comes nearest to: the one that looked inside it. */
+const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
+  issues.find(({ _tag }) => _tag === "Composite") ?? issues.find(({ _tag }) => _tag === "Filter") ?? issues[0]!
+
+const valueAt = ({ value, under }: Context, path: Path): unknown =>
+  path
+    .slice(under.length)
+    .reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
+
+const shownMax = 40
+
+const shown = (value: unknown): string => {
+  if (Array.isArray(value)) return "a list"
+  if (typeof value !== "string") return "a map"
+  return value === "" ? "empty" : `"${value.length > shownMax ? `${value.slice(0, shownMax)}…` : value}"`
+}
+
+/** A message may carry its remedy behind a semicolon; else what was expected is the remedy. */
+const worded = (
+  issue: SchemaIssue.Issue,
+  path: Path,
+  value: unknown,
+): { readonly message: string; readonly remedy: string } => {
+  const name = pathText(path) || "the file"
+  const text = format(issue)
+  const [before, after] = issue._tag === "Filter" ? text.split(/; (.*)/s) : []
+  if (after !== undefined) return { message: `${name}: ${before}`, remedy: after }
+  const message = `${name} is not valid: it is ${shown(value)}`
+  const ast = "ast" in issue ? (issue.ast as Ast) : {}
+  const literals = literalsOf(ast).filter((each) => each !== "")
+  const near = typeof value === "string" && literals.length > 1 ? nearest(value, literals) : undefined
+  if (near !== undefined) return { message, remedy: `did you mean "${near}"?` }
+  const expected = text.replace(/^Expected /, "").replace(/, got .*$/s, "")
+  const form = issue._tag === "Filter" ? undefined : formOf(ast)
+  return { message, remedy: `write ${literals.length > 0 ? literals.join(" or ") : (form ?? expected)}` }
+}
+
+/** The literals that a union or a literal takes. */
+const literalsOf = ({ types, literal }: Ast): ReadonlyArray<string> =>
+  literal === undefined ? (types?.flatMap(literalsOf) ?? []) : [String(literal)]
+
+const formOf = (ast: Ast): string | undefined => {
+  if (ast.types !== undefined) return ast.types.map(formOf).find((form) => form !== undefined)
+  if (ast._tag === "String") return "one text"
+  if (ast._tag === "Arrays") return 'a list: begin each item with "- ", or write [ a, b ]'
+  if (ast._tag !== "Objects") return undefined
+  const keys = knownKeys(ast)
+  return keys.length === 0 ? "a map of names and values, such as { name: … }" : `a map with ${keys.join(", ")}`
+}

@@ -1,0 +1,36 @@
+/**
+ * Characters that could end a log line, colour a terminal, turn the writing direction or hide: controls, format
+ * characters, line and paragraph separators, lone surrogates, and all that Unicode draws as nothing (UAX 44,
+ * Default_Ignorable_Code_Point; U+2800 is a Braille pattern without dots).
+ */
+const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu
+/** The same, but for the end of a line. */
+const unsafeInLine = new RegExp(`(?!\n)${unsafe.source}`, "gu")
+
+const inBraces = (char: string): string => `\\u{${char.codePointAt(0)!.toString(16)}}`
+
+const asUnits = (char: string): string =>
+  Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`).join("")
+
+/** A text in which such characters are written as \u{…}: what people see of it is all that it holds. */
+export const visible = (text: string): string => text.replace(unsafe, inBraces)
+
+/** The same for a text of several lines. */
+export const visibleLines = (text: string): string => text.replace(unsafeInLine, inBraces)
+
+/** JSON that says the same in characters that are seen: the others as \uXXXX. It may be laid out in lines. */
+export const visibleJson = (json: string): string => json.replace(unsafeInLine, asUnits)
+
+/** Age of a block by our clock, for people; null: the clock is not to be relied on. */
+export const ageText = (seconds: number | null): string => {
+  if (seconds === null) return "of unknown age"
+  // Clocks differ by a little, and a block is no older than it is.
+  return seconds < -1 ? `${(-seconds).toFixed(1)} s ahead of this clock` : `${Math.max(0, seconds).toFixed(1)} s old`
+}
+
+/** A word as a shell reads it: quoted where anything in it would mean more than itself. */
+export const shellWord = (word: string): string =>
+  /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** "1 rule", "2 rules": a count with its word. */
+export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`

@@ -1,0 +1,280 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { hasElapsed } from "../domain/Time.ts"
+import { plural } from "../domain/text.ts"
+import { isUnknownPayer } from "../rules/checks/funds.ts"
+import { isUnseen } from "../rules/checks/knowledge.ts"
+import type { Answers } from "../rules/kinds/code.ts"
+import type { Notice } from "../rules/Need.ts"
+import type { Rehearsal } from "../rules/overlay.ts"
+import { isPaying, isRehearsed, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import type { Snapshot } from "../rules/Snapshot.ts"
+import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { Database } from "../store/database/Database.ts"
+import { lastly, Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Rehearsals } from "../store/rules/Rehearsals.ts"
+import { say } from "../telemetry/Logging.ts"
+import { EngineOptions } from "./EngineOptions.ts"
+
+/** How long code may fail, be late or be asked what changes before it answers; and answer, before it is sound again. */
+const codePatienceMillis = 60_000
+
+/** Tells people that a rule's own code gives nothing that can be relied on, and that it does again. */
+export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
+  const { rules } = yield* EngineOptions
+  const settings = yield* Settings
+  for (const { name, kind } of rules.filter(isPaying)) {
+    if (kind !== "code") continue
+    const failing = makeTrouble(settings, `code/${name}`, codePatienceMillis)
+    const sound = makeTrouble(settings, `code/${name}/sound`, codePatienceMillis)
+    const held = [...memories.values()].find(({ rule, reason }) => rule === name && reason === "code")
+    if (held !== undefined) {
+      yield* sound.end
+      // Code that was ended is asked again after a minute, just when people are told: a look without an answer keeps
+      // the reason of those before it.
+      const before = answers.has(name) ? undefined : (yield* failing.now)?.detail
+      const noted = yield* failing.note(before ?? held.detail)
+      if (noted?.isTold === true) yield* tell(name, noted.since, `pays nothing: ${noted.detail}`.slice(0, 500), false)
+    } else if (answers.get(name)?.answer._tag === "Pays" && (yield* failing.now) !== undefined) {
+      if ((yield* sound.note(""))?.isTold !== true) continue
+      yield* sound.end
+      const ended = yield* failing.end
+      if (ended?.isTold === true) yield* tell(name, ended.since, "its code answers again", true)
+    }
+  }
+})
+
+const tell = Effect.fnUntraced(function* (rule: string, since: number, detail: string, isOver: boolean) {
+  const dedup = `code/${rule}/${since}`
+  yield* (yield* AlertQueue).raise({
+    dedup: isOver ? `${dedup}/over` : dedup,
+    severity: isOver ? "info" : "ticket",
+    kind: "rule",
+    subject: rule,
+    detail,
+    fields: { rule, over: isOver },
+    ...(isOver ? { resolves: [dedup] } : {}),
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** What one evaluation changed, to be told once it is durable. */
+export interface Change {
+  readonly memory: RuleMemory
+  readonly before: RuleMemory | undefined
+  readonly intents: ReadonlyArray<Intent>
+  readonly notices: ReadonlyArray<Notice>
+  /** Whether the rule's own code gave no answer that can be relied on. */
+  readonly isBroken: boolean
+}
+
+/** What holds subjects of one rule from now on, in the same words. */
+interface Held {
+  readonly rule: string
+  readonly word: "pending" | "hold"
+  readonly sentence: string
+  readonly subjects: Array<string>
+}
+
+/** Reasons that are told where they end something else alone: they come and go with each payment. */
+const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
+const namesMax = 3
+
+/**
+ * One line for each payment, each request, and each sentence by which a rule is silent from now on, however many of
+ * its subjects it is true of. `subjects` is how many a rule has.
+ */
+export const tellDecisions = Effect.fnUntraced(function* (
+  changes: ReadonlyArray<Change>,
+  subjects: (rule: string) => number,
+) {
+  const held = new Map<string, Held>()
+  for (const change of changes) {
+    yield* tellPayments(change)
+    const found = yield* heldOf(change)
+    if (found === undefined) continue
+    const key = JSON.stringify([found.rule, found.word, found.sentence])
+    const known = held.get(key)
+    if (known === undefined) held.set(key, found)
+    else known.subjects.push(...found.subjects)
+  }
+  for (const one of held.values()) {
+    yield* say(one.word, { subject: one.rule, detail: `${whose(one, subjects(one.rule))}${one.sentence}` })
+  }
+})
+
+const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: Change) {
+  for (const intent of intents) {
+    const { payment } = intent
+    const amount = sumText(payment, intent.decimals)
+    const word = intent.state === "rehearsed" ? "rehearsed" : "proposed"
+    const detail = `${memory.rule}: ${amount} ${payment.from} -> ${payment.to}; ${memory.detail}`
+    yield* say(word, { subject: shortId(intent.id).slice(0, 4), detail, intent: intent.id })
+  }
+  for (const { topic, asked } of notices) {
+    if (asked === undefined) continue
+    const amount = `${formatAmount(asked.amount, asked.decimals)} ${asked.asset}`
+    const verb = topic === "request" ? "people are asked for" : "the account is back in its band, asked for were"
+    yield* say(topic === "request" ? "asked" : "received", {
+      subject: memory.rule,
+      detail: `${verb} ${amount} ${asked.from} -> ${asked.to}; ${memory.detail}`,
+    })
+  }
+})
+
+const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: Change) {
+  const { rule, subject, reason, detail } = memory
+  if (intents.length > 0 || reason === undefined || reason === before?.reason) return undefined
+  const held = (word: Held["word"], sentence: string): Held => ({ rule, word, sentence, subjects: [subject] })
+  if (reason === "pending") return held("pending", detail)
+  const first = before === undefined || quiet.has(reason)
+  const calm = reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))
+  if (!first && !calm) return held("hold", `${reason.replaceAll("_", " ")}: ${detail}`)
+  yield* Effect.logDebug("hold", { rule, subject, reason, detail })
+  return undefined
+})
+
+/** Which of the rule's subjects it is, where it is not all of them. */
+const whose = ({ subjects }: Held, all: number): string => {
+  if (subjects.length >= all) return ""
+  const rest = subjects.length - namesMax
+  const names = rest > 0 ? `${subjects.slice(0, namesMax).join(", ")} and ${rest} more` : subjects.join(", ")
+  return `${names}: `
+}
+
+/** A first deposit, or a first reading, may take so long. */
+const patienceMillis = 300_000
+
+/** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
+const key = "unknownBalances"
+const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite))
+const decode = Schema.decodeUnknownOption(Stored)
+const read = lastly((text) => Option.getOrUndefined(decode(text)))
+
+/**
+ * Tells people that a rule cannot pay since nothing tells a balance that it needs: of an account that never had money,
+ * or one whose history a gateway withheld when it was read. Other shortages are plain on the page; of this nothing is.
+ * Its time runs until the balance is known or the rule is gone, across restarts: other reasons to be silent, such as a
+ * single look at old knowledge, do not begin it anew.
+ */
+export const tellUnknown = Effect.fnUntraced(function* (
+  memories: Memories,
+  snapshot: Pick<Snapshot, "now" | "balance">,
+) {
+  const { now } = snapshot
+  const settings = yield* Settings
+  const before = read(yield* settings.get(key)) ?? {}
+  const silent = [...memories].filter(([, memory]) => isUnknown(memory))
+  if (silent.length === 0 && Object.keys(before).length === 0) return
+  const inForce = yield* subjectsInForce
+  // A beginning later than now is of a clock that was wrong: it begins now.
+  const lasting = Object.entries(before).flatMap(([name, since]) => {
+    const subject = inForce.get(name)
+    return subject !== undefined && isMissing(subject, snapshot) ? [[name, Math.min(since, now)] as const] : []
+  })
+  const begun = silent
+    .filter(([name]) => inForce.has(name))
+    .map(([name, { reasonSince }]) => [name, reasonSince] as const)
+  const after: Readonly<Record<string, number>> = Object.fromEntries([...begun, ...lasting])
+  if (!isSame(before, after)) yield* settings.set(key, JSON.stringify(after))
+  for (const [name, since] of Object.entries(before)) {
+    const memory = after[name] === undefined ? memories.get(name) : undefined
+    if (memory === undefined) continue
+    const { rule, subject } = memory
+    const isNew = yield* (yield* AlertQueue).allClear(`unknown/${rule}/${subject}/${since}`, {
+      kind: "rule",
+      subject: rule,
+      detail: `${subject}: its balances are known; it held since ${new Date(since).toISOString()}`,
+      fields: { rule, account: subject },
+    })
+    if (isNew) yield* (yield* Signals).wake("alerts")
+  }
+  for (const [name, { rule, subject, detail }] of silent) {
+    const since = after[name]
+    if (since === undefined || now - since < patienceMillis) continue
+    const isNew = yield* (yield* AlertQueue).raise({
+      dedup: `unknown/${rule}/${subject}/${since}`,
+      severity: "ticket",
+      kind: "rule",
+      subject: rule,
+      detail:
+        `pays nothing for ${subject} since ${new Date(since).toISOString()}: ${detail}; where that account has ` +
+        "money, compare it with another gateway; otherwise make its first payment by hand",
+      fields: { rule, account: subject },
+    })
+    if (isNew) yield* (yield* Signals).wake("alerts")
+  }
+})
+
+const subjectsInForce = Effect.map(EngineOptions, ({ rules, mode }) => {
+  const { paying } = subjectsIn(rules, mode)
+  return new Map(paying.map((one): [string, Subject] => [memoryKey(one.rule.name, one.name), one]))
+})
+
+const isUnknown = ({ reason, detail }: RuleMemory): boolean =>
+  (reason === "no_data" && isUnseen(detail)) || (reason === "short" && isUnknownPayer(detail))
+
+/** Whether a balance that the subject looks at, or would pay from, was never seen. */
+const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snapshot, "balance">): boolean =>
+  accounts.some((one) => balance(one.party.publicKey, one.asset.id, one.balance) === undefined) ||
+  payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
+
+const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, since]) => b[name] === since)
+
+const weekMillis = 7 * 86_400_000
+const toldKey = "trialsToldAt"
+
+/** Tells once a week what rules that only rehearse would have done since they began. */
+export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
+  const { rules, mode, pins } = yield* EngineOptions
+  const rehearsing = rules.filter(isPaying).filter((rule) => isRehearsed(mode, rule))
+  if (rehearsing.length === 0) return
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const told = yield* settings.get(toldKey)
+  if (told !== undefined && !hasElapsed(Number(told), now, weekMillis)) return
+  const rehearsals = yield* (yield* Rehearsals).of(rehearsing.map(({ name }) => name))
+  const alerts = yield* AlertQueue
+  const report = Effect.gen(function* () {
+    yield* settings.set(toldKey, String(now))
+    // The first week begins now: there is nothing to tell of yet.
+    if (told === undefined) return
+    for (const [i, rule] of rehearsing.entries()) {
+      const rehearsal = rehearsals[i]
+      if (rehearsal === undefined) continue
+      yield* alerts.raise({
+        dedup: `trial/${rule.name}/${now}`,
+        severity: "info",
+        kind: "trial",
+        subject: rule.name,
+        detail: trialText(rule, rehearsal, pins),
+        fields: { rule: rule.name, since: new Date(rehearsal.since).toISOString(), payments: rehearsal.payments },
+      })
+    }
+  })
+  yield* (yield* Database).atomically(report)
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */
+const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {
+  const since = new Date(rehearsal.since).toISOString().slice(0, 10)
+  if (rehearsal.payments === 0) return `would have paid nothing since ${since}`
+  const parties = subjectsOf(rule).flatMap((subject) => subject.parties)
+  const moved = [...rehearsal.moved].map(([account, units]) => {
+    const [party = "", assetId = ""] = account.split("|")
+    const asset = pins.find(({ id }) => id === assetId)
+    const name = parties.find(({ publicKey }) => publicKey === party)?.name ?? party
+    return `${name} ${units > 0n ? "+" : ""}${formatAmount(units, asset?.decimals ?? 0)} ${asset?.symbol ?? assetId}`
+  })
+  return `would have made ${plural(rehearsal.payments, "payment")} since ${since}: ${moved.join(", ")}`
+}

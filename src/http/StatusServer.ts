@@ -1,0 +1,266 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
+import { join } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Layer, Schema } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { inForceOr } from "../config/ConfigInForce.ts"
+import { isLoopback } from "../config/schema/Fields.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { readUtf8 } from "../config/yaml/readBytes.ts"
+import { boundedServer } from "../listen/boundedServer.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { exposeMetrics } from "./exposeMetrics.ts"
+import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
+import { StatusView } from "./StatusView.ts"
+
+/** One file of the page, ready to send. */
+interface PageFile {
+  readonly type: string
+  readonly body: string
+}
+
+/** The browser knows no package names: they become paths of this server. */
+const toPaths = (source: string): string =>
+  source
+    .replace(/from\s*"preact"/g, 'from "/page/preact.js"')
+    .replace(/from\s*"htm\/preact"/g, 'from "/page/html.js"')
+    .replace(/from\s*"htm"/g, 'from "/page/htm.js"')
+    .replace(/from\s*"[./]+\/domain\/text.ts"/g, 'from "/page/text.js"')
+
+const own = (name: string): string => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8")
+const packaged = (specifier: string): string => readFileSync(new URL(import.meta.resolve(specifier)), "utf8")
+
+/** Every file that the page consists of, by its path; read once, at start. */
+const pageFiles = (): ReadonlyMap<string, PageFile> => {
+  const script = (body: string): PageFile => ({ type: "text/javascript; charset=utf-8", body })
+  return new Map([
+    ["/", { type: "text/html; charset=utf-8", body: own("index.html") }],
+    ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
+    ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
+    ["/page/text.js", script(stripTypeScriptTypes(own("../../domain/text.ts")))],
+    ["/page/preact.js", script(packaged("preact"))],
+    ["/page/htm.js", script(packaged("htm"))],
+    ["/page/html.js", script(toPaths(packaged("htm/preact")))],
+  ])
+}
+
+/** Nothing but what this server serves may run, load or be asked; nobody may frame the page. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
+
+/**
+ * What stands against readiness, by part; empty: ready. Only what makes this process useless to its callers counts:
+ * halted, stale and an unreachable gateway are states that the page must show, so they never take it away.
+ */
+const unreadyReasons = Effect.gen(function* () {
+  const settings = yield* Settings
+  const store = yield* settings.set("readyz", "1").pipe(
+    Effect.as(undefined),
+    Effect.catchTag("StoreError", (error) => Effect.succeed(error.message)),
+  )
+  return store === undefined ? {} : { store }
+})
+
+export interface StatusServerOptions {
+  readonly treasury: Treasury
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** free: where the port is taken, another one serves. */
+  readonly portBusy: "error" | "free"
+  /** Holds the read token of a listener that is not on loopback. */
+  readonly dataDir: string
+}
+
+/**
+ * Connections that the page holds at once, and the socket of the command line as many: with what gateways and files
+ * need, a process stays below 256 descriptors, and below 512 with an embedded network.
+ */
+export const connectionsMax = 64
+
+/** The page could not be served. */
+export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  address: Schema.String,
+  busy: Schema.Boolean,
+  cause: Schema.Defect(),
+}) {
+  override get message() {
+    const why = this.busy
+      ? "is taken by another process; stop it or set daemon.listen"
+      : `cannot be opened: ${this.cause}`
+    return `the page's address ${this.address} ${why}`
+  }
+}
+
+/** Page, metrics and probes over HTTP: reading only. */
+export class StatusServer extends Context.Service<StatusServer, { readonly url: string }>()(
+  "cofferer/status/StatusServer",
+) {
+  static readonly layer = (options: StatusServerOptions) => Layer.effect(StatusServer, make(options))
+}
+
+const make = (options: StatusServerOptions) => listen(options, routes(options))
+
+/** Serves the routes at the page's address. */
+const listen = Effect.fnUntraced(function* <E, R>(options: StatusServerOptions, served: Layer.Layer<never, E, R>) {
+  const { host, port, portBusy } = options
+  const bound = open(host, port)
+  const server = yield* portBusy === "error"
+    ? bound
+    : bound.pipe(
+        Effect.catchIf(
+          (error) => error.busy,
+          () => open(host, 0),
+        ),
+      )
+  const app = yield* HttpRouter.toHttpEffect(served)
+  yield* server.serve(app)
+  const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
+  return StatusServer.of({ url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}` })
+})
+
+const open = (host: string, port: number) =>
+  NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
+    Effect.mapError(({ cause }) => {
+      const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+      return new ListenError({ address: `${host}:${port}`, busy, cause })
+    }),
+  )
+
+const routes = (options: StatusServerOptions) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const guard = guardOf(options)
+      const view = yield* StatusView
+      const context = yield* Effect.context<ContextOf<typeof answer>>()
+      const files = pageFiles()
+      yield* router.add(
+        "*",
+        "/*",
+        Effect.fnUntraced(function* (request) {
+          const refused = yield* guard(request)
+          if (refused !== undefined) return refused
+          const file = files.get(pathOf(request))
+          if (file !== undefined) return pageResponse(file)
+          return yield* answer(options, view, request).pipe(Effect.provideContext(context))
+        }),
+      )
+    }),
+  )
+
+type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
+
+const answer = Effect.fn("Status.answer")(function* (
+  { treasury }: StatusServerOptions,
+  view: StatusView["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  switch (pathOf(request)) {
+    case "/livez":
+      return HttpServerResponse.text("ok\n")
+    case "/readyz": {
+      const reasons = yield* unreadyReasons
+      return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
+    }
+    case "/metrics":
+      return HttpServerResponse.text(
+        yield* exposeMetrics((yield* inForceOr({ treasury, mode: treasury.mode })).treasury),
+        {
+          contentType: "text/plain; version=0.0.4; charset=utf-8",
+        },
+      )
+    case "/api/v1/status":
+      return yield* view.view.pipe(
+        Effect.map((value) => json(value)),
+        Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
+      )
+    case explainPath: {
+      const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+      const inForce = yield* inForceOr({ treasury, mode: treasury.mode })
+      return yield* answerExplain(inForce, query).pipe(
+        Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
+      )
+    }
+    default:
+      return refusal(404, "there is nothing here", "see /")
+  }
+})
+
+const pageResponse = ({ type, body }: { readonly type: string; readonly body: string }) =>
+  HttpServerResponse.text(body, {
+    contentType: type,
+    headers: {
+      "content-security-policy": contentSecurityPolicy,
+      "cache-control": "no-cache",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    },
+  })
+
+/**
+ * What is refused before anything is read: other methods, foreign host names, and readers without the token. Its 256
+ * random bits are not guessed, however many tries there are.
+ */
+const guardOf = (options: StatusServerOptions) => {
+  const loopback = isLoopback(options.host)
+  const token = loopback ? undefined : readToken(options.dataDir)
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    if (request.method !== "GET" && request.method !== "HEAD") return refusal(405, "this address only reads")
+    const path = pathOf(request)
+    if (path === "/livez" || path === "/readyz") return undefined
+    if (token === undefined) {
+      // A page of the web that was given a name of this machine must not read it.
+      const name = (request.headers["host"] ?? "").replace(/:[0-9]+$/, "")
+      return isLoopback(name) ? undefined : refusal(403, "asked for under another name", "use 127.0.0.1 or localhost")
+    }
+    const given = /^Bearer (.+)$/.exec(request.headers["authorization"] ?? "")?.[1]
+    if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined
+    return refusal(401, "a read token is needed", "send Authorization: Bearer with the content of read-token")
+  })
+}
+
+/** Equal lengths for the comparison in constant time. */
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const tokenBytesMax = 1_000
+
+const readToken = (dataDir: string): string => {
+  const file = join(dataDir, "read-token")
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
+  const text = readUtf8(file, tokenBytesMax)
+  if (typeof text !== "string") throw new Error(`${file} ${text.problem}`)
+  return text.trim()
+}
+
+/** Probes and metrics at the page's address while the store takes no writes; `reason` answers all else. */
+export const outageServer = (options: StatusServerOptions, reason: string) =>
+  listen(options, outageRoutes(options, reason))
+
+const outageRoutes = (options: StatusServerOptions, reason: string) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const { registry } = yield* Metrics
+      const refused = refusal(503, reason, "the daemon goes on by itself once its store takes writes")
+      // A token that was never written cannot be written now either: then nobody may read.
+      const guard = yield* Effect.orElseSucceed(
+        Effect.try(() => guardOf(options)),
+        () => () => Effect.succeed(refused),
+      )
+      yield* router.add(
+        "*",
+        "/*",
+        Effect.fnUntraced(function* (request) {
+          const path = pathOf(request)
+          if (path === "/livez") return HttpServerResponse.text("ok\n")
+          if (path === "/readyz") return json({ store: reason }, 503)
+          const no = yield* guard(request)
+          if (no !== undefined || path !== "/metrics") return no ?? refused
+          const contentType = "text/plain; version=0.0.4; charset=utf-8"
+          return HttpServerResponse.text(yield* Effect.promise(() => registry.metrics()), { contentType })
+        }),
+      )
+    }),
+  )

@@ -1,0 +1,213 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { inForceOr } from "../config/ConfigInForce.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
+import { isFinalIntent } from "../domain/Intent.ts"
+import { type GatewayHealth, Health } from "../gateway/Health.ts"
+import { sourceKey } from "../poller/BalancePoller.ts"
+import { wrongClock } from "../rules/checks/wrongClock.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Backfills } from "../store/balances/Backfills.ts"
+import { Comparisons } from "../store/balances/Comparisons.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { TermsLog } from "../store/controls/TermsLog.ts"
+import { Settings } from "../store/database/Settings.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import type { SpendLog } from "../store/payments/SpendLog.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
+import { strayRemedy, workRemedy, workTrouble } from "../submitter/watchNetwork.ts"
+import { conditionsOf, headline } from "./conditions.ts"
+import { type FactNeeds, readFacts } from "./readFacts.ts"
+import { intentView } from "./stories.ts"
+import type { View } from "./View.ts"
+import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./views.ts"
+
+const dayMillis = 86_400_000
+const recentMax = 10
+
+interface StatusOptions {
+  readonly treasury: Treasury
+  readonly mode: Mode
+  readonly version: string
+}
+
+/** One reading of everything a person should see. */
+export class StatusView extends Context.Service<StatusView, { readonly view: Effect.Effect<View, StoreError> }>()(
+  "cofferer/status/StatusView",
+) {
+  static readonly layer = (options: StatusOptions) =>
+    Layer.effect(
+      StatusView,
+      Effect.gen(function* () {
+        const needs = yield* Effect.context<Needs>()
+        return StatusView.of({ view: readView(options).pipe(Effect.provideContext(needs)) })
+      }),
+    )
+}
+
+type Needs =
+  | FactNeeds
+  | AlertQueue
+  | Backfills
+  | Brake
+  | Comparisons
+  | Journal
+  | Observations
+  | Outbox
+  | RuleStates
+  | Settings
+  | TermsLog
+  | SpendLog
+  | AcceptedHead
+
+/** Reads the view. Of gateways nothing is known where no daemon asks them. */
+export const readView = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
+  const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
+  const known = health === undefined ? [] : yield* health.all
+  const { treasury, mode } = { ...options, ...(yield* inForceOr(options)) }
+  const outbox = yield* Outbox
+  const observations = yield* Observations
+  const brake = yield* Brake
+  const now = yield* Clock.currentTimeMillis
+  const inForce = { treasury: treasury.name, chainId: treasury.network.chainId, policy: treasury.policy }
+  const watermark = yield* observations.watermark
+  const open = yield* outbox.open
+  const memories = yield* (yield* RuleStates).all
+  const settings = yield* Settings
+  const halts = yield* brake.halts
+  const pauses = yield* brake.pauses
+  const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
+  const blockAgeSeconds = watermark === undefined ? null : (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  // A clock that is wrong tells no age: a block of ten minutes ahead of it would seem to be of now.
+  const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
+  const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name
+  const accounts = accountViews(
+    treasury,
+    yield* observations.accounts,
+    open,
+    observationOf({ source, watermark, ageSeconds }),
+  )
+  const finals = (yield* outbox.recent(recentMax + open.length))
+    .filter((i) => isFinalIntent(i.state))
+    .slice(0, recentMax)
+  const today = (yield* outbox.settledSince(now - dayMillis)).filter((i) => i.state === "confirmed").length
+  const head = yield* (yield* Journal).head
+  const pending = yield* (yield* AlertQueue).pending
+  const failing = yield* (yield* Comparisons).failing
+  const view: Omit<View, "sentence" | "conditions"> = {
+    treasury: treasury.name,
+    mode,
+    version: options.version,
+    network: {
+      chainId: treasury.network.chainId,
+      quorum: treasury.network.quorum,
+      gateways: gatewayViews(treasury, known),
+    },
+    height: String(watermark?.height ?? 0n),
+    ageSeconds,
+    accounts,
+    rules: ruleViews(treasury, memories),
+    intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, inForce)),
+    policy: yield* limitViews(treasury),
+    acceptance: yield* outbox.acceptance(now - dayMillis),
+    ...(yield* pastView()),
+    work: yield* workView,
+    uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
+    doubted: yield* doubtedView(treasury.network.chainId, now),
+    accepted: yield* acceptedView(now),
+    alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
+    halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
+    pauses: pauses.map(({ scope, reason, author, until }) => ({
+      scope,
+      reason,
+      author,
+      until: until === undefined ? null : new Date(until).toISOString(),
+    })),
+    maintenance: openWindows(treasury, now),
+    journal: { seq: head.seq, head: head.hash },
+    at: new Date(now).toISOString(),
+  }
+  const told = { blockAgeSeconds, wrongClock: clock, pending }
+  const conditions = conditionsOf(yield* readFacts(treasury, view, told))
+  return { ...view, conditions, sentence: headline(conditions, view, today) }
+})
+
+const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
+  known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
+
+const workView = Effect.gen(function* () {
+  const noted = yield* (yield* workTrouble).now
+  if (noted?.isTold !== true) return null
+  return { since: new Date(noted.since).toISOString(), detail: noted.detail, remedy: workRemedy }
+})
+
+/** Longer than a gateway errs: then people are called. */
+const doubtMillis = 60_000
+
+const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
+  const { stray } = yield* (yield* AcceptedHead).of(chainId)
+  if (stray === undefined) return null
+  const { since, why, kind } = stray
+  const isLong = now - since >= doubtMillis
+  // The first seconds on a new chain are no trouble.
+  if (kind === "first" && !isLong) return null
+  return { since: new Date(since).toISOString(), detail: why, remedy: strayRemedy(stray), isLong }
+})
+
+/** For so long status shows that terms came into force without the operators' keys. */
+const acceptedMillis = 7 * dayMillis
+
+const acceptedView = Effect.fnUntraced(function* (now: number) {
+  const last = yield* (yield* TermsLog).acceptance
+  if (last === undefined || (last.inForceAt !== null && now - last.inForceAt > acceptedMillis)) return null
+  const { hash, author, reason, at, inForceAt } = last
+  const inForce = inForceAt === null ? null : new Date(inForceAt).toISOString()
+  return { hash, author, reason, at: new Date(at).toISOString(), inForceAt: inForce }
+})
+
+/** Windows that hold rules now: those that ignore them have none. */
+const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
+  const windows = rules.flatMap((rule) => (isPaying(rule) ? rule.maintenance : []))
+  const open = windows.filter(({ from, until }) => from <= now && now < until)
+  const ends = new Map(open.map(({ name, until }) => [`${name} ${until}`, { name, until }]))
+  return [...ends.values()].map(({ name, until }) => ({ name, until: new Date(until).toISOString() }))
+}
+
+const pastView = Effect.fnUntraced(function* () {
+  const backfills = yield* Backfills
+  const gaps = yield* backfills.gaps
+  return {
+    gaps: gaps.map(({ since, until, cause, seenAt }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      cause,
+      seenAt: new Date(seenAt).toISOString(),
+    })),
+    backfills: (yield* backfills.open).map(({ since, until, next }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      next: isoOf(next),
+      share: Number(((next - since) * 1_000n) / (until - since)) / 1_000,
+    })),
+  }
+})
+
+/** Gateways as configured; without a daemon nothing is known of them. */
+const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): View["network"]["gateways"] =>
+  treasury.network.gateways.map(({ name }) => {
+    const health = known.find((one) => one.name === name)
+    const height = health?.named === undefined ? null : String(health.named)
+    return {
+      name,
+      state: health?.state ?? "unknown",
+      isHeard: health?.isHeard ?? false,
+      height,
+      detail: health?.detail ?? "",
+      otherChain: health?.otherChain ?? null,
+      aheadSeconds: health?.aheadMillis === undefined ? null : health.aheadMillis / 1_000,
+    }
+  })

@@ -1,0 +1,212 @@
+import { Clock, Data, Effect } from "effect"
+import { inForceOr } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import type { Terms } from "../rules/policy/weakens.ts"
+import { TermsLog } from "../store/controls/TermsLog.ts"
+import { Approvals } from "../store/payments/Approvals.ts"
+import {
+  type Agreement,
+  agreementText,
+  approversOf,
+  expiriesAt,
+  expiryFrom,
+  type HaltNamed,
+  type Operators,
+  type Place,
+  signerOf,
+} from "../tx/Approval.ts"
+import { problem } from "./stories.ts"
+
+/**
+ * Who must agree to a verb. "operators": two of those in force, or the only one; nobody where the treasury names none.
+ * "what is weaker": the operators as well, but only to what permits more than before; without operators it is asked for
+ * by name (`--allow-weaker`). "the policy": its limits, and the groups that its lines name, as for every payment.
+ */
+export type Agrees = "nobody" | "operators" | "what is weaker" | "the policy"
+
+interface Agreed {
+  readonly agrees: Agrees
+  /** What it does to money, as a reason. */
+  readonly why: string
+}
+
+const looks: Agreed = { agrees: "nobody", why: "it moves no money" }
+const stops: Agreed = { agrees: "nobody", why: "it stops money" }
+
+/** Every verb of the socket, by its path below /api/v1 with * for an id. A verb that is not here is not served. */
+export const agreements = {
+  halt: stops,
+  pause: stops,
+  "intents/*/cancel": stops,
+  "intents/*/reject": stops,
+  "intents/*/abandon": { agrees: "nobody", why: "it ends a payment that is proven never executed" },
+  resume: { agrees: "operators", why: "it ends halts, and stops that the machine made; pauses of people end alone" },
+  adopt: { agrees: "operators", why: "it ends the halt for payments made elsewhere" },
+  recover: { agrees: "operators", why: "it ends the halt of a restored store" },
+  "balances/rebase": { agrees: "operators", why: "rules pay by the balances that it takes" },
+  "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid anew" },
+  reload: { agrees: "what is weaker", why: "terms bound the money" },
+  "terms/accept": {
+    agrees: "what is weaker",
+    why: "the same at a start; without them it takes an hour, and any halt ends it",
+  },
+  submit: { agrees: "the policy", why: "it is a payment" },
+  "intents/*/approve": { agrees: "nobody", why: "it is an operator's own signature" },
+  "terms/approve": { agrees: "nobody", why: "it is an operator's own signature" },
+  plan: looks,
+  backfill: looks,
+  reconcile: looks,
+} as const satisfies Readonly<Record<string, Agreed>>
+
+export type VerbName = keyof typeof agreements
+
+/** The row of a path of the socket; undefined where it is no verb. */
+export const agreementFor = (path: string): Agreed | undefined => {
+  const verb = path.replace(/^\/api\/v1\//, "").replace(/^intents\/[^/]+\//, "intents/*/")
+  return Object.hasOwn(agreements, verb) ? agreements[verb as VerbName] : undefined
+}
+
+/** Beginnings of the scopes that the machine itself stops: it takes operators to end them, as it does for halts. */
+const machineScopes = ["pin:", "lock:"] as const
+
+export const isMachineStop = (scope: string): boolean => machineScopes.some((prefix) => scope.startsWith(prefix))
+
+/** Operators whom terms name, whatever the group. */
+export const operatorsIn = ({ policy }: Pick<Terms, "policy">): Operators =>
+  new Map((policy.groups ?? []).flatMap(({ of }) => [...of]))
+
+/** How many operators must agree to what is nobody's own: two, or all where there is one; 0 where there is none. */
+export const neededOf = (operators: Operators): number => Math.min(2, operators.size)
+
+/**
+ * The operators whose agreement counts now: those of the terms in force, whatever the file of this process names. In a
+ * store that was never live, those of the configuration in force.
+ */
+export const operatorsInForce = Effect.fnUntraced(function* (treasury: Treasury) {
+  const known = yield* (yield* TermsLog).inForce
+  if (known !== undefined) return operatorsIn(known.terms)
+  const { approvals } = (yield* inForceOr({ treasury, mode: treasury.mode })).treasury
+  return new Map([...approvals.values()].flatMap(({ of }) => [...of])) satisfies Operators as Operators
+})
+
+/** How far operators have agreed to something that is no payment. */
+interface SharedApproval {
+  /** What is signed now: its UTF-8 bytes, the last line break included. */
+  readonly text: string
+  readonly by: ReadonlyArray<string>
+  readonly missing: number
+  readonly others: ReadonlyArray<string>
+}
+
+/** By what signatures over it are found again. The text decides what they are worth. */
+const subjectOf = (asked: Agreement): string => {
+  switch (asked.kind) {
+    case "terms":
+      return `terms ${asked.terms}`
+    case "resume":
+      return `resume ${[...asked.halts, ...asked.stops].map(({ seq }) => seq).join(",")}`
+    case "adopt":
+    case "recover":
+      return `${asked.kind} ${asked.list}`
+    case "rebase":
+      return `rebase ${asked.partyKey} ${asked.assetId}`
+    case "resolve":
+      return `resolve ${asked.payment}`
+  }
+}
+
+export const placeOf = ({ name, network }: Treasury): Place => ({ treasury: name, chainId: network.chainId })
+
+/** How far the operators agree, on the signatures that hold now. `missing` is 0 where there are no operators. */
+export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: Place, asked: Agreement) {
+  const now = yield* Clock.currentTimeMillis
+  const textUntil = (expires: number) => agreementText(place, asked, expires)
+  const given = yield* (yield* Approvals).about(subjectOf(asked))
+  const by = approversOf(operators, expiriesAt(now).map(textUntil), given)
+  const others = [...operators.keys()].filter((name) => !by.includes(name))
+  const missing = Math.max(0, neededOf(operators) - by.length)
+  return { text: textUntil(expiryFrom(now)), by, others, missing } satisfies SharedApproval
+})
+
+/**
+ * Stores an operator's signature over a text that is printed now, or was within a day; `problem` where it is nobody's.
+ * Says how far they agree then.
+ */
+export const takeAgreement = Effect.fnUntraced(function* (
+  operators: Operators,
+  place: Place,
+  asked: Agreement,
+  given: string,
+) {
+  const signature = given.toLowerCase()
+  const texts = expiriesAt(yield* Clock.currentTimeMillis).map((expires) => agreementText(place, asked, expires))
+  const signer = signerOf(operators, texts, signature)
+  if (signer === undefined) {
+    const remedy = "sign the text that is printed now, with the key of an operator in force"
+    return problem("the signature is of no operator over this", 403, remedy)
+  }
+  const isNew = yield* (yield* Approvals).give({ subject: subjectOf(asked), ...signer, signature })
+  return { operator: signer.operator, isNew, ...(yield* agreementOf(operators, place, asked)) }
+})
+
+/** Operators have not agreed to it yet: nothing was done. */
+class NotAgreed extends Data.TaggedError("NotAgreed")<{
+  readonly asked: Agreement
+  readonly shared: SharedApproval
+}> {}
+
+/** What a verb that waits for operators answers: what is signed, who has, and who still may. */
+type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
+
+/** A halt or a stop, as it stands in what operators sign. */
+export const haltNamed = ({
+  seq,
+  reason,
+  at,
+}: {
+  readonly seq: number
+  readonly reason: string
+  readonly at: number
+}): HaltNamed => ({ seq, reason: `${reason}, since ${new Date(at).toISOString()}` })
+
+/** Fails where the operators in force have not agreed; where there are none it stands in nobody's way. */
+export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, asked: Agreement) {
+  const operators = yield* operatorsInForce(treasury)
+  if (neededOf(operators) === 0) return []
+  const shared = yield* agreementOf(operators, placeOf(treasury), asked)
+  return shared.missing > 0 ? yield* new NotAgreed({ asked, shared }) : shared.by
+})
+
+/**
+ * Does a verb that operators agree on. It says by `NotAgreed`, in the transaction that it then undoes, what it would
+ * do; a signature is taken for exactly that, and the verb is tried again. `problem` where the signature is nobody's.
+ */
+export const agreeing = Effect.fnUntraced(function* <A, E, R>(
+  treasury: Treasury,
+  signature: string | undefined,
+  verb: Effect.Effect<A, E | NotAgreed, R>,
+) {
+  const first = yield* tried(verb)
+  if (first._tag === "Done") return first.done
+  if (signature === undefined) return waiting(first.not)
+  const operators = yield* operatorsInForce(treasury)
+  const taken = yield* takeAgreement(operators, placeOf(treasury), first.not.asked, signature)
+  if ("problem" in taken) return taken
+  const second = yield* tried(verb)
+  return second._tag === "Done" ? second.done : waiting(second.not)
+})
+
+const waiting = ({ asked, shared }: NotAgreed): Waiting => ({ waits: asked.kind, ...shared })
+
+const tried = <A, E, R>(verb: Effect.Effect<A, E | NotAgreed, R>) =>
+  verb.pipe(
+    Effect.map((done) => ({ _tag: "Done", done }) as const),
+    Effect.catchIf(
+      (error): error is NotAgreed => error instanceof NotAgreed,
+      (not) => Effect.succeed({ _tag: "NotAgreed", not } as const),
+    ),
+  ) as Effect.Effect<
+    { readonly _tag: "Done"; readonly done: A } | { readonly _tag: "NotAgreed"; readonly not: NotAgreed },
+    Exclude<E, NotAgreed>,
+    R
+  >

@@ -1,0 +1,199 @@
+import { Clock, Effect, Schema } from "effect"
+import { readHaltFile, removeHaltFile } from "../config/files.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { keptReasons } from "../domain/Halt.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { assetScopes, lockScope } from "../rules/checks/stops.ts"
+import { Brake, type Pause } from "../store/controls/Brake.ts"
+import { trip } from "../store/controls/trip.ts"
+import { Database } from "../store/database/Database.ts"
+import { endIntent, type Verb } from "../submitter/endIntent.ts"
+import { say } from "../telemetry/Logging.ts"
+import { agreeing, haltNamed, isMachineStop, needAgreement, neededOf, operatorsInForce } from "./agreeing.ts"
+import { SignatureText } from "./approvals.ts"
+import { findIntent, problem } from "./stories.ts"
+
+export const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+
+/** A person's word about one payment, as the command line sends it. */
+export const EndBody = Schema.Struct({
+  reason: Words,
+  author: Words,
+  /** For `resolve`: the transaction or transfer that executed; without it, none did. */
+  executed: Schema.optional(
+    Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "64 hex characters" })),
+  ),
+  neverExecuted: Schema.optional(Schema.Literal(true)),
+  /** For `resolve`: an operator's, over what it answers where operators must agree. */
+  signature: Schema.optional(SignatureText),
+})
+
+export const endVerbs = ["resolve", "reject", "cancel", "abandon"] as const
+export type EndVerb = (typeof endVerbs)[number]
+
+/** What was asked for; undefined where `resolve` says neither or both, or another verb says either. */
+const verbOf = (word: EndVerb, { executed, neverExecuted }: typeof EndBody.Type): Verb | undefined => {
+  if ((executed !== undefined || neverExecuted !== undefined) !== (word === "resolve")) return undefined
+  if (word !== "resolve") return { verb: word }
+  if (executed !== undefined && neverExecuted !== undefined) return undefined
+  return executed === undefined ? { verb: "never_executed" } : { verb: "executed", hash: executed }
+}
+
+/** What operators agree to before a payment that may have executed is said to have, or not to have. */
+const agreeTo =
+  (treasury: Treasury, verb: Verb, reason: string) =>
+  ({ id, payment, decimals }: Intent) => {
+    if (verb.verb !== "executed" && verb.verb !== "never_executed") return Effect.succeed([])
+    const outcome = verb.verb === "executed" ? `executed ${verb.hash.toLowerCase()}` : "never executed"
+    const words = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
+    return needAgreement(treasury, { kind: "resolve", payment: id, words, outcome, reason })
+  }
+
+/** Does to a payment what a person asks, or says why not: `problem` with a status of HTTP. */
+export const endPayment = Effect.fnUntraced(function* (
+  treasury: Treasury,
+  id: string,
+  word: EndVerb,
+  body: typeof EndBody.Type,
+) {
+  const { author, reason, signature } = body
+  const verb = verbOf(word, body)
+  const wrong = `${word} takes ${word === "resolve" ? "one of executed and neverExecuted" : "a reason alone"}`
+  if (verb === undefined || (signature !== undefined && word !== "resolve")) return problem(wrong, 400, "see --help")
+  const found = yield* findIntent(id)
+  if ("problem" in found) return found
+  const ending = endIntent({ intentId: found.intent.id, verb, author, reason }, agreeTo(treasury, verb, reason))
+  const ended = Effect.map(ending, ({ id, state, detail, rule }) => ({
+    ended: { id, state, detail, rule, author, reason },
+  }))
+  return yield* agreeing(treasury, signature, ended).pipe(
+    Effect.catchTag("VerbRefused", ({ message, remedy, isBusy }) =>
+      Effect.succeed(problem(message, isBusy ? 504 : 409, remedy)),
+    ),
+  )
+})
+
+export const PauseBody = Schema.Struct({
+  scope: Words,
+  reason: Words,
+  author: Words,
+  until: Schema.optional(Schema.Int),
+})
+export const HaltBody = Schema.Struct({ reason: Words, author: Words })
+export const ResumeBody = Schema.Struct({
+  scope: Words,
+  reason: Words,
+  author: Words,
+  signature: Schema.optional(SignatureText),
+})
+
+/** Why a scope names nothing; undefined for one that does. */
+const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<Pause> = []) => {
+  const known = [
+    ...new Set(paused.map((pause) => pause.scope)),
+    "all",
+    ...treasury.rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
+    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
+    ...[...treasury.assets.keys()].flatMap(assetScopes),
+  ]
+  return known.includes(scope)
+    ? undefined
+    : problem(`scope "${scope}" names nothing`, 400, `known: ${known.join(", ")}`)
+}
+
+const lasts = ({ until }: Pause): number => until ?? Number.POSITIVE_INFINITY
+const viewOf = ({ scope, reason, author, until }: Pause) => ({ scope, reason, author, until: until ?? null })
+
+/** The end of the year 9999: what comes later is written in no form that others read. */
+const untilMax = 253_402_300_799_999
+
+/** Why a pause cannot end at a time; undefined where it can. */
+const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
+  if (until === undefined) return undefined
+  const isOver = until <= (yield* Clock.currentTimeMillis)
+  if (!isOver && until <= untilMax) return undefined
+  const why = isOver ? "is over: nothing would be paused" : "is no time of this calendar"
+  return problem(
+    `until ${until} (Unix milliseconds) ${why}`,
+    400,
+    "leave until out: a pause without it lasts until resume",
+  )
+})
+
+/** Pauses a scope. `longest` is what keeps it paused for the longest time: this pause, or one that was there before. */
+export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof PauseBody.Type) {
+  const { scope, reason, author, until } = asked
+  const wrong = scopeProblem(treasury, scope) ?? (yield* untilProblem(until))
+  if (wrong !== undefined) return wrong
+  const brake = yield* Brake
+  yield* brake.pause({ scope, reason, author, until })
+  const covering = (yield* brake.pauses).filter((pause) => pause.scope === scope || pause.scope === "all")
+  const [longest] = covering.toSorted((a, b) => (lasts(a) === lasts(b) ? b.seq - a.seq : lasts(b) < lasts(a) ? -1 : 1))
+  const end = until === undefined ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
+  yield* say("paused", { subject: scope, detail: `by ${author} ${end}: ${reason}` })
+  return { paused: scope, longest: longest === undefined ? null : viewOf(longest) }
+})
+
+/** Halts everything and pages people. */
+export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof HaltBody.Type) {
+  yield* trip("operator", `${author}: ${reason}`)
+  return { halted: true }
+})
+
+/** A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone. */
+const noteHaltFile = Effect.fnUntraced(function* ({ treasury, dataDir }: Where) {
+  if (neededOf(yield* operatorsInForce(treasury)) === 0) return
+  const said = yield* readHaltFile(dataDir)
+  const isKnown = (yield* (yield* Brake).halts).some(({ reason }) => reason === "halt_file")
+  if (said !== undefined && !isKnown) yield* trip("halt_file", said)
+})
+
+/** What a resume would end that people did not begin: halts, and stops of the machine. */
+const endedBy = Effect.fnUntraced(function* (scope: string) {
+  const brake = yield* Brake
+  const halts = scope === "all" ? yield* brake.halts : []
+  const stops = isMachineStop(scope) ? (yield* brake.pauses).filter((pause) => pause.scope === scope) : []
+  return {
+    halts: halts.filter(({ reason }) => keptReasons.every((kept) => kept !== reason)).map(haltNamed),
+    stops: stops.map(haltNamed),
+  }
+})
+
+interface Where {
+  readonly treasury: Treasury
+  readonly dataDir: string
+}
+
+/**
+ * Ends the pauses of a scope; with scope all also the halts, and takes the HALT file away. Halts, and what the machine
+ * stopped, end when the operators agree to it, all in force and the reason being what they signed.
+ */
+export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
+  // What is paused can be ended, whether something has its name or not.
+  const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Brake).pauses)
+  if (unknown !== undefined) return unknown
+  if (asked.scope === "all") yield* noteHaltFile(where)
+  // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
+  const ended = (yield* Database).atomically(resume(where, asked))
+  return yield* agreeing(where.treasury, signature, ended)
+})
+
+const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof ResumeBody.Type, "signature">) {
+  const { scope, reason } = asked
+  const ends = yield* endedBy(scope)
+  const isOwn = ends.halts.length + ends.stops.length === 0
+  const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })
+  const brake = yield* Brake
+  const removed = scope === "all" ? yield* Effect.result(removeHaltFile(where.dataDir)) : undefined
+  if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "take it away by hand")
+  const ended = yield* brake.resume(asked)
+  const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
+  const stillHalted = (yield* brake.halts).map((halt) => halt.reason)
+  const stillPaused = (yield* brake.pauses).map(viewOf)
+  const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
+  const left = stillHalted.length === 0 ? "" : `; still halted: ${stillHalted.join(", ")}`
+  const what = `${ended === 0 ? "nothing was stopped" : `${ended} ended`}${left}`
+  yield* say("resumed", { subject: scope, detail: `by ${by}: ${reason}; ${what}`, author: asked.author })
+  return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
+})

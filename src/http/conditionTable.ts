@@ -1,0 +1,375 @@
+import { signAgainIn } from "../domain/Approval.ts"
+import { remedyOf } from "../domain/Halt.ts"
+import { plural } from "../domain/text.ts"
+import type { ClockGap, WrongClock } from "../rules/checks/wrongClock.ts"
+import { timeText } from "../rules/Look.ts"
+import { resumeCommand, untilText } from "../store/controls/Brake.ts"
+import { mebibytesText } from "../store/database/DiskSpace.ts"
+import type { ConditionView, GatewayView, IntentView, View } from "./View.ts"
+
+/** What was found wrong. */
+export interface Found extends Omit<ConditionView, "condition"> {
+  /** Another part alerts people to it, or to its cause. */
+  readonly isAlerted?: boolean
+  /** Receivers that cannot be alerted to it: all others are, whatever they get else. */
+  readonly unreachable?: ReadonlyArray<string>
+}
+
+/** An account out of its band. */
+export interface OutOfBand {
+  /** "hot/USDT" */
+  readonly account: string
+  readonly balance: string
+  /** For how long, and how long its rules take to bring it back. */
+  readonly seconds: number
+  readonly cycleSeconds: number
+}
+
+/** All that decides whether a treasury is healthy. */
+export interface Facts extends Omit<View, "sentence" | "conditions"> {
+  readonly maxAgeSeconds: number
+  /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
+  readonly blockAgeSeconds: number | null
+  /** Clock and newest known block are further apart than allowed, or no block is known. */
+  readonly gap: ClockGap | undefined
+  readonly wrongClock: WrongClock | undefined
+  readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
+  /** Why the files were refused last, where none was put in force since. */
+  readonly refusedReload: string | undefined
+  /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
+  readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
+  /** Receivers with an alert that waits: how many, how many of them pages, and for how long the oldest does. */
+  readonly undelivered: ReadonlyArray<{
+    readonly receiver: string
+    readonly n: number
+    readonly pages: number
+    readonly seconds: number
+  }>
+  readonly outOfBand: ReadonlyArray<OutOfBand>
+}
+
+const isDown = ({ state, otherChain }: GatewayView): boolean =>
+  otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
+
+/** Fewer gateways are heard than must agree. */
+const isQuorumLost = ({ network: { gateways, quorum } }: Facts): boolean =>
+  gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
+  gateways.some(({ state }) => state !== "unknown")
+
+const wrongChain = (facts: Facts): Found | undefined => {
+  const halt = facts.halts.find(({ reason }) => reason === "chain_changed")
+  const { gateways, chainId } = facts.network
+  const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
+  if (halt === undefined && elsewhere.length === 0) return undefined
+  const words = elsewhere.map(({ name, otherChain }) => `gateway ${name} is on chain ${otherChain}`)
+  const text =
+    words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
+  const correct = "correct the address in network.gateways, or wait until the right chain is back"
+  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason)}`
+  const isBad = halt !== undefined || isQuorumLost(facts)
+  return { severity: isBad ? "bad" : "warn", text, remedy }
+}
+
+const ntp = '"timedatectl" or "chronyc tracking" on this host'
+
+const clock = ({ wrongClock, gap }: Facts): Found | undefined => {
+  if (wrongClock === undefined) return undefined
+  const { whose, aheadMillis, gateways } = wrongClock
+  const by = timeText(Math.abs(aheadMillis))
+  const names = gateways.join(", ")
+  const [own, theirs] = aheadMillis > 0 ? ["behind", "ahead of"] : ["ahead of", "behind"]
+  const stops = gap === undefined ? "" : "; nothing is signed"
+  const severity = gap === undefined ? "warn" : "bad"
+  if (whose === "ours") {
+    const text = `This host's clock is ${by} ${own} the blocks of ${plural(gateways.length, "gateway")} (${names})${stops}`
+    return { severity, text, remedy: `set this host's clock: check NTP with ${ntp}` }
+  }
+  if (whose === "either") {
+    const text = `This host's clock is ${by} ${own} the blocks of gateway ${names}; one of the two clocks is wrong${stops}`
+    return { severity, text, remedy: `check NTP with ${ntp}; where that is right, gateway ${names} is wrong` }
+  }
+  const text = `The blocks of gateway ${names} are ${by} ${theirs} this host's clock, and other gateways differ${stops}`
+  return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
+}
+
+const gatewayDown = (facts: Facts): Found | undefined => {
+  const { gateways, quorum } = facts.network
+  const down = gateways.filter(isDown)
+  const [first] = down
+  if (first === undefined) return undefined
+  const words = down.map(({ name, state, detail }) =>
+    state === "banned" ? `${name} is ${detail}` : `${name} is ${state}${detail === "" ? "" : ` (${detail})`}`,
+  )
+  const isBad = isQuorumLost(facts)
+  const all = down.length === gateways.length && down.length > 1 ? "all gateways" : plural(down.length, "gateway")
+  const stops = isBad ? `; ${quorum} must agree, and nothing is signed` : ""
+  return {
+    severity: isBad ? "bad" : "warn",
+    text: `No answer counts of ${all}: ${words.join(", ")}${stops}`,
+    remedy: `check the node of gateway ${first.name} and the network to it; it counts again by itself`,
+  }
+}
+
+const newestBlock = ({ doubted }: Facts): Found | undefined =>
+  doubted === null
+    ? undefined
+    : {
+        severity: doubted.isLong ? "bad" : "warn",
+        text: `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
+        remedy: doubted.remedy,
+      }
+
+const work = ({ work: doubt }: Facts): Found | undefined =>
+  doubt === null
+    ? undefined
+    : {
+        severity: "bad",
+        text: `Nothing is signed since ${time(doubt.since)}: ${doubt.detail}`,
+        remedy: doubt.remedy,
+      }
+
+const stale = (facts: Facts): Found | undefined => {
+  const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
+  if (gap === undefined) return undefined
+  // What is the cause was told, and its end ends this.
+  const isAlerted = [wrongChain(facts), clock(facts), gatewayDown(facts)].some((one) => one?.severity === "bad")
+  const remedy = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
+  if (blockAgeSeconds === null) {
+    return { severity: "warn", text: "No balance was read yet; nothing is signed", remedy, isAlerted }
+  }
+  const text =
+    facts.ageSeconds === null
+      ? `Balances stand still at block ${height}; nothing is signed`
+      : blockAgeSeconds < 0
+        ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
+        : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`
+  return { severity: "bad", text, remedy, isAlerted }
+}
+
+/** What is checked of one condition. */
+interface Entry {
+  readonly find: (facts: Facts) => Found | undefined
+  /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */
+  readonly alertAfterMillis?: number
+}
+
+const minute = 60_000
+/** An alert that a receiver has not taken for so long. */
+const undeliveredSecondsMax = 60
+/** How long a part of the past that was found lost is the news. */
+const gapMillis = 86_400_000
+/** Reasons by which a rule does nothing though something is needed, or might be, until somebody looks after it. */
+const stuck: ReadonlySet<string | null> = new Set([
+  "disagreement",
+  "drift",
+  "unresolved",
+  "asset_status",
+  "policy",
+  "limit",
+  "quota",
+  "fee",
+  "short",
+])
+const namesMax = 3
+
+const bad = (text: string, remedy: string): Found => ({ severity: "bad", text, remedy })
+const warn = (text: string, remedy: string): Found => ({ severity: "warn", text, remedy })
+
+const spaced = (word: string): string => word.replaceAll("_", " ")
+const time = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`
+
+const several = (words: ReadonlyArray<string>): string =>
+  words.length <= namesMax
+    ? words.join(", ")
+    : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
+
+const halted = ({ halts }: Facts): Found | undefined => {
+  const [first, ...more] = halts
+  if (first === undefined) return undefined
+  const { reason, detail, at } = first
+  // A person's halt begins with who made it: "ana: audit".
+  const by = reason === "operator" ? `by ${detail.replace(/: /, ` since ${time(at)}: `)}` : ""
+  const what = by === "" ? `since ${time(at)}, ${spaced(reason)}: ${detail}` : by
+  const also = more.length === 0 ? "" : ` (also ${more.map((one) => spaced(one.reason)).join(", ")})`
+  return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason))
+}
+
+const termsWaiting = ({ halts }: Facts): Found | undefined => {
+  const halt = halts.find(({ reason }) => reason === "terms")
+  return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms"))
+}
+
+const paymentOverdue = ({ intents }: Facts): Found | undefined => {
+  const manual = intents.filter(({ state }) => state === "manual")
+  const [first] = manual
+  if (first !== undefined) {
+    const command = `"cofferer intents resolve ${first.short} --reason TEXT", with --executed TXHASH or --never-executed`
+    const text = `A person must resolve ${plural(manual.length, "payment")}: nothing proves what became of it`
+    return bad(text, command)
+  }
+  const overdue = intents.filter((intent) => intent.overdue !== null)
+  const [late] = overdue
+  if (late === undefined) return undefined
+  const text = `${plural(overdue.length, "payment")} past the bound of its state: ${late.short} ${late.overdue}`
+  return bad(text, `"cofferer intents show ${late.short}" says what it waits for, and what ends that`)
+}
+
+const ruleFires = ({ rules }: Facts): Found | undefined => {
+  const rule = rules.find(({ fires }) => fires === "page") ?? rules.find(({ fires }) => fires === "ticket")
+  if (rule === undefined) return undefined
+  const { name, fires, detail } = rule
+  return { severity: fires === "page" ? "bad" : "warn", text: `${name} fires (${fires}): ${detail}`, remedy: why(name) }
+}
+
+const why = (rule: string): string => `"cofferer explain ${rule}" shows every check`
+
+const undelivered = (facts: Facts): Found | undefined => {
+  const late = facts.undelivered.filter(({ seconds }) => seconds >= undeliveredSecondsMax)
+  if (late.length === 0) return undefined
+  const words = late.map(
+    ({ receiver, n, seconds }) => `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
+  )
+  const remedy = "check that receiver and its address in alerts.receivers; what waits is sent again by itself"
+  const found = late.some(({ pages }) => pages > 0) ? bad(several(words), remedy) : warn(several(words), remedy)
+  return { ...found, unreachable: late.map(({ receiver }) => receiver) }
+}
+
+const lowDisk = ({ disk, halts }: Facts): Found | undefined => {
+  const isFull = halts.some(({ reason }) => reason === "disk_full")
+  const isLow = disk.free !== undefined && disk.free < disk.low
+  if (!isFull && !isLow) return undefined
+  const room = disk.free === undefined ? "no write was taken" : `${mebibytesText(disk.free)} free`
+  const text = `The disk of ${disk.dir} is ${isFull ? "full" : "low"}: ${room}, ${mebibytesText(disk.low)} needed`
+  const remedy = `free space under ${disk.dir}`
+  return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
+}
+
+const configRefused = ({ refusedReload }: Facts): Found | undefined =>
+  refusedReload === undefined
+    ? undefined
+    : warn(
+        `The changed files were refused, and the former ones are in force: ${refusedReload}`,
+        'correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload',
+      )
+
+const signingWaits = ({ quarantine }: Facts): Found | undefined => {
+  if (quarantine === undefined) return undefined
+  const { until, seconds } = quarantine
+  const minutes = Math.round((seconds ?? 0) / 60)
+  const end =
+    until === null
+      ? "for one window and ten blocks, counted once the newest block is known"
+      : `until block ${until}, in ${minutes < 1 ? "less than 1 min" : `about ${minutes} min`}`
+  return warn(`Nothing is signed ${end}: what another life of this store sent may still execute`, "it ends by itself")
+}
+
+const outOfBand = (facts: Facts): Found | undefined => {
+  const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
+  if (long.length === 0) return undefined
+  const words = long.map(({ account, balance, seconds }) => `${account} ${balance} for ${Math.floor(seconds)} s`)
+  return warn(`Out of band for longer than its rule's cycle: ${several(words)}`, '"cofferer plan" says what holds it')
+}
+
+/** Rules that pay. What one on trial would need costs nothing. */
+const live = ({ rules }: Facts) => rules.filter(({ trial }) => !trial)
+
+const ruleLocked = (facts: Facts): Found | undefined => {
+  const locked = live(facts).filter(({ reason }) => reason === "locked" || reason === "code")
+  const [first] = locked
+  if (first === undefined) return undefined
+  const text = several(
+    locked.map(({ name, reason, detail }) => `${name} ${reason === "code" ? "pays nothing" : "is locked"}: ${detail}`),
+  )
+  const remedy =
+    first.reason === "code"
+      ? 'mend its file, then "cofferer reload --reason TEXT"'
+      : `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`
+  return warn(text, remedy)
+}
+
+const paused = ({ pauses }: Facts): Found | undefined => {
+  const people = pauses.filter(({ scope }) => !scope.startsWith("lock:"))
+  const [first] = people
+  if (first === undefined) return undefined
+  const words = people.map(
+    ({ scope, author, reason, until }) =>
+      `Paused (${scope}) by ${author} ${untilText(until === null ? null : Date.parse(until))}: ${reason}`,
+  )
+  return warn(words.join("; "), resumeCommand(first.scope))
+}
+
+const notCompared = ({ uncompared }: Facts): Found | undefined =>
+  uncompared === null
+    ? undefined
+    : warn(
+        `Balances are not compared with the gateway's own since ${time(uncompared.since)}: ${uncompared.detail}`,
+        "it ends with the next whole comparison; look at the gateway's listing of accounts",
+      )
+
+const ruleHeld = (facts: Facts): Found | undefined => {
+  const held = live(facts).filter(({ reason }) => stuck.has(reason))
+  const [first] = held
+  if (first === undefined) return undefined
+  const words = held.map(({ name, subject, reason }) => `${name} ${subject} (${spaced(String(reason))})`)
+  return warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim()))
+}
+
+const approvalWaiting = ({ intents }: Facts): Found | undefined => {
+  const waiting = intents.filter(({ state }) => state === "awaiting_approval")
+  const [first] = waiting
+  if (first === undefined) return undefined
+  const again = waiting.flatMap(({ detail, short }) => {
+    const words = signAgainIn(detail)
+    return words === undefined ? [] : [`; ${words} (${short})`]
+  })
+  const what = ({ amount, from, to, short }: IntentView) => `${amount} ${from} -> ${to} (${short})`
+  const text =
+    waiting.length === 1
+      ? `1 payment waits for approval: ${what(first)}`
+      : `${waiting.length} payments wait for approval`
+  return warn(`${text}${again.join("")}`, `"cofferer approve ${first.short} --key FILE"`)
+}
+
+const paymentUnknown = ({ intents }: Facts): Found | undefined => {
+  const { length } = intents.filter(({ state }) => state === "unknown")
+  return length === 0
+    ? undefined
+    : warn(`${plural(length, "payment")} may or may not be in the network`, "the same bytes are sent again by itself")
+}
+
+const historyLost = ({ gaps, at }: Facts): Found | undefined => {
+  const gap = gaps.find(({ seenAt }) => Date.parse(at) - Date.parse(seenAt) < gapMillis)
+  return (
+    gap &&
+    warn(
+      `Balance changes from ${time(gap.since)} to ${time(gap.until)} are lost: ${gap.cause}`,
+      "balances are right; exports and backtests miss that time",
+    )
+  )
+}
+
+/** Every condition, the worst first, and causes before what they cause. Names are labels of `cofferer_healthy`. */
+export const conditionTable = {
+  halted: { find: halted },
+  terms_waiting: { find: termsWaiting },
+  wrong_chain: { find: wrongChain },
+  clock: { find: clock, alertAfterMillis: minute },
+  gateway_down: { find: gatewayDown, alertAfterMillis: minute },
+  payment_overdue: { find: paymentOverdue },
+  newest_block: { find: newestBlock },
+  work: { find: work },
+  stale: { find: stale, alertAfterMillis: minute },
+  rule_fires: { find: ruleFires },
+  alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },
+  low_disk: { find: lowDisk, alertAfterMillis: 0 },
+  config_refused: { find: configRefused },
+  signing_waits: { find: signingWaits },
+  out_of_band: { find: outOfBand, alertAfterMillis: 0 },
+  rule_locked: { find: ruleLocked },
+  paused: { find: paused },
+  not_compared: { find: notCompared },
+  rule_held: { find: ruleHeld },
+  approval_waiting: { find: approvalWaiting },
+  payment_unknown: { find: paymentUnknown },
+  history_lost: { find: historyLost },
+} as const satisfies Readonly<Record<string, Entry>>

@@ -1,0 +1,58 @@
+import { ageText, plural } from "../domain/text.ts"
+import { conditionTable, type Facts, type Found } from "./conditionTable.ts"
+import type { View } from "./View.ts"
+
+export type ConditionName = keyof typeof conditionTable
+
+/** Everything that keeps a treasury from being healthy, the worst first. */
+export const conditionNames = Object.keys(conditionTable) as ReadonlyArray<ConditionName>
+
+/** Setting that keeps since when a condition holds that people are alerted to. */
+export const troubleKey = (name: ConditionName): string => `health/${name}`
+
+/** A condition that holds. */
+export interface Condition extends Found {
+  readonly condition: ConditionName
+}
+
+/**
+ * The conditions that hold, the worst first: headline, colour, exit code, metrics and alerts are all of this one list.
+ * A treasury of which none holds is healthy.
+ */
+export const conditionsOf = (facts: Facts): ReadonlyArray<Condition> => {
+  const found = conditionNames.flatMap((condition): ReadonlyArray<Condition> => {
+    const one = conditionTable[condition].find(facts)
+    return one === undefined ? [] : [{ condition, ...one }]
+  })
+  return found.toSorted((a, b) => Number(a.severity === "warn") - Number(b.severity === "warn"))
+}
+
+const othersMax = 3
+
+/** The line across the top: the worst condition with its remedy and the names of the others, or that all is well. */
+export const headline = (
+  conditions: ReadonlyArray<Condition>,
+  { accounts, intents, maintenance, ageSeconds }: Pick<View, "accounts" | "intents" | "maintenance" | "ageSeconds">,
+  confirmedToday: number,
+): View["sentence"] => {
+  const [worst, ...others] = conditions
+  if (worst !== undefined) {
+    const text = `${worst.text}; ${worst.remedy}.`
+    return { severity: worst.severity, text: others.length === 0 ? text : `${text} Also: ${namesOf(others)}.` }
+  }
+  const open = intents.filter((intent) => intent.open).length
+  const windows = maintenance.map(
+    ({ name, until }) => `Maintenance ${name} until ${until.slice(0, 16).replace("T", " ")} UTC: rules pay nothing.`,
+  )
+  const activity = `${plural(confirmedToday, "payment")} in 24 h, ${open} open. Balances ${ageText(ageSeconds)}.`
+  const out = accounts.filter(({ inBand }) => !inBand).map(({ party, asset }) => `${party}/${asset}`)
+  // Its rule has not had the time that it takes.
+  const band = out.length === 0 ? "All in band." : `Healthy; out of band for now: ${out.join(", ")}.`
+  return { severity: "ok", text: [band, ...windows, activity].join(" ") }
+}
+
+const namesOf = (others: ReadonlyArray<Condition>): string => {
+  const names = others.slice(0, othersMax).map(({ condition }) => condition.replaceAll("_", " "))
+  const left = others.length - names.length
+  return left === 0 ? names.join(", ") : `${names.join(", ")} and ${left} more`
+}

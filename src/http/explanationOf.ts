@@ -1,0 +1,271 @@
+import { Clock, Effect, Option } from "effect"
+import type { InForce } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { nameRemedy } from "../config/yaml/decodeAll.ts"
+import { isHex64 } from "../domain/Hex.ts"
+import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
+import { takeSnapshot } from "../engine/snapshot.ts"
+import { sourceKey } from "../poller/BalancePoller.ts"
+import type { AlertRule } from "../rules/Condition.ts"
+import { decideRound, factsOf } from "../rules/decideRound.ts"
+import { type Explanation, explainSubject } from "../rules/explain/explain.ts"
+import { type AlertExplanation, explainAlert } from "../rules/explain/explainAlert.ts"
+import { alertSubject } from "../rules/kinds/alerting.ts"
+import { isPaying, isRehearsed, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
+import { memoryKey } from "../rules/RuleMemory.ts"
+import { subjectsOf } from "../rules/Subject.ts"
+import { lastAlertOf } from "../store/alerts/AlertQueue.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { attemptByHash } from "../store/payments/outboxReads.ts"
+import {
+  type DecisionsAround,
+  decisionsAround,
+  type StoredDecision,
+  subjectsDecided,
+} from "../store/rules/decisionsAround.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
+import { storyWithApproval } from "./approvals.ts"
+import { type Problem, problem } from "./stories.ts"
+import { isoOf } from "./views.ts"
+
+/** What a rule told people last. */
+export interface LastAlert {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly subject: string
+  readonly detail: string
+}
+
+export interface AlertAnswer {
+  readonly about: "alert"
+  readonly rule: string
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly alert: AlertExplanation
+  /** null: the engine has not looked at it yet. */
+  readonly decided: StoredDecision | null
+  readonly last: LastAlert | null
+}
+
+/** Why an alert fires or is silent: one look, as the engine's next would be. */
+const alertAnswer = Effect.fnUntraced(function* (
+  { treasury, mode }: InForce,
+  rule: AlertRule,
+  knowledge: KnownBy | null,
+) {
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const { memories } = yield* (yield* RuleStates).byKey
+      const facts = factsOf(yield* peekRound(yield* takeSnapshot(memories), memories))
+      const memory = memories.get(memoryKey(rule.name, alertSubject))
+      return {
+        about: "alert",
+        rule: rule.name,
+        at: facts.now,
+        knowledge,
+        alert: explainAlert(rule, facts, memory),
+        decided: memory ? { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail } : null,
+        last: (yield* lastAlertOf(rule, facts.now)) ?? null,
+      } satisfies AlertAnswer
+    }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
+  )
+})
+
+/** What is asked: the name of a rule, an id of a payment or the start of one, or the hash of a transaction. */
+export interface Asking {
+  readonly name: string
+  /** A subject of the rule, such as "hot/USDT", or its party alone; undefined: all of them. */
+  readonly subject?: string | undefined
+  /** Unix milliseconds; undefined: now. */
+  readonly at?: number | undefined
+}
+
+/** Where the balances come from; null before the first reading. */
+export interface KnownBy {
+  readonly block: string
+  readonly at: string
+  /** Negative where the block is ahead of this host's clock. */
+  readonly ageSeconds: number
+  readonly source: string
+}
+
+export interface RuleAnswer {
+  readonly about: "rule"
+  readonly rule: string
+  /** Whether its payments are only rehearsed: the treasury is not live, or the rule is on trial. */
+  readonly rehearsed: boolean
+  /** The rule itself is on trial. */
+  readonly trial: boolean
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly subjects: ReadonlyArray<Explanation & { readonly decided: StoredDecision | null }>
+}
+
+/** Of a rule that tells of assets: nothing of it is stored but what it told. */
+export interface NotifyAnswer {
+  readonly about: "notify"
+  readonly rule: string
+  readonly watches: string
+  /** Unix milliseconds of the past that was asked for; null: now. */
+  readonly at: number | null
+  /** By then. */
+  readonly last: LastAlert | null
+}
+
+export interface PastAnswer {
+  readonly about: "past"
+  readonly rule: string
+  readonly at: number
+  readonly now: number
+  /** Whether it tells people, and pays nothing. */
+  readonly tells: boolean
+  /** What it told last by then; null where it told nothing, and of rules that pay. */
+  readonly last: LastAlert | null
+  readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
+}
+
+type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, Problem>
+
+export interface PaymentAnswer {
+  readonly about: "payment"
+  /** The attempt whose transaction or transfer was asked for; null where the payment itself was. */
+  readonly attempt: { readonly k: number; readonly isTransfer: boolean } | null
+  readonly story: Story
+}
+
+/** Why a rule acts or is silent, now or at a time; or how a payment came about, and where it is. */
+export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: InForce, asking: Asking) {
+  const { rules } = inForce.treasury
+  const rule = rules.find(({ name }) => name === asking.name)
+  if (asking.at !== undefined) return yield* pastOf(rule, asking, asking.at)
+  if (rule === undefined) return yield* paymentAnswer(inForce, asking.name)
+  if (isPaying(rule)) return yield* ruleAnswer(inForce, rule, asking)
+  if (rule.kind === "notify") return yield* notifyAnswer(rule, null)
+  const named = pick([alertSubject], asking)
+  return "problem" in named ? named : yield* alertAnswer(inForce, rule, yield* knownBy(inForce.treasury))
+})
+
+/** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
+const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
+  const database = yield* Database
+  const settings = engineSettings(treasury, mode)
+  const answers = yield* Effect.provideService(gatherAnswers(), EngineOptions, settings)
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const { memories } = yield* (yield* RuleStates).byKey
+      const snapshot = { ...(yield* takeSnapshot(memories)), answers }
+      return { at: snapshot.now, ...decideRound(yield* peekRound(snapshot, memories)) }
+    }).pipe(Effect.provideService(EngineOptions, settings)),
+  )
+})
+
+/** Block, time and gateway of the newest balances. */
+export const knownBy = Effect.fnUntraced(function* (treasury: Treasury) {
+  const watermark = yield* (yield* Observations).watermark
+  if (watermark === undefined) return null
+  const now = yield* Clock.currentTimeMillis
+  return {
+    block: String(watermark.height),
+    at: isoOf(watermark.timestamp),
+    ageSeconds: (now - Number(watermark.timestamp / 1_000_000n)) / 1_000,
+    source: (yield* (yield* Settings).get(sourceKey)) ?? treasury.network.gateways[0].name,
+  } satisfies KnownBy
+})
+
+const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRule, asking: Asking) {
+  const own = subjectsOf(rule).map(({ name }) => name)
+  const named = pick(own, asking)
+  if ("problem" in named) return named
+  const { at, conclusions } = yield* lookNow(inForce)
+  const subjects = conclusions
+    .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
+    .map(({ outcome, before }) => {
+      const decided =
+        before === undefined ? null : { at: before.reasonSince, reason: before.reason ?? null, detail: before.detail }
+      return { ...explainSubject(outcome.look), decided }
+    })
+  const knowledge = yield* knownBy(inForce.treasury)
+  return {
+    about: "rule",
+    rule: rule.name,
+    rehearsed: isRehearsed(inForce.mode, rule),
+    trial: rule.trial,
+    at,
+    knowledge,
+    subjects,
+  } satisfies RuleAnswer
+})
+
+/** The subjects that are meant: one by its name or its party's, or all. */
+const pick = (
+  own: ReadonlyArray<string>,
+  { name, subject }: Asking,
+): Problem | { readonly names: ReadonlyArray<string> } => {
+  if (subject === undefined) return { names: own }
+  const exact = own.filter((one) => one === subject)
+  const names = exact.length > 0 ? exact : own.filter((one) => one.startsWith(`${subject}/`))
+  if (names.length > 0) return { names }
+  return problem(`rule "${name}" has no subject "${subject}"`, 404, nameRemedy(subject, own, "it has none"))
+}
+
+const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule, at: number | null) {
+  const last = yield* lastAlertOf(rule, at ?? (yield* Clock.currentTimeMillis))
+  return {
+    about: "notify",
+    rule: rule.name,
+    watches: `tells when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`,
+    at,
+    last: last ?? null,
+  } satisfies NotifyAnswer
+})
+
+const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | undefined, asking: Asking, at: number) {
+  const now = yield* Clock.currentTimeMillis
+  if (at > now) return problem("that time has not come yet", 400, 'see "plan" for what would be done now')
+  if (rule?.kind === "notify") return yield* notifyAnswer(rule, at)
+  const tells = rule?.kind === "alert"
+  const own = rule === undefined ? [] : tells ? [alertSubject] : subjectsOf(rule).map(({ name }) => name)
+  const known = [...new Set([...own, ...(yield* subjectsDecided(asking.name))])]
+  if (known.length === 0) return problem(`no rule "${asking.name}" has decided anything`, 404, "name a rule")
+  const named = pick(known, asking)
+  if ("problem" in named) return named
+  const subjects = yield* Effect.forEach(named.names, (subject) =>
+    Effect.map(decisionsAround({ rule: asking.name, subject }, at), (around) => ({ subject, ...around })),
+  )
+  const last = tells ? ((yield* lastAlertOf(rule, at)) ?? null) : null
+  return { about: "past", rule: asking.name, at, now, tells, last, subjects } satisfies PastAnswer
+})
+
+const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: string) {
+  const known = treasury.rules.map((rule) => rule.name)
+  const hash = name.toLowerCase()
+  const attempt = isHex64(hash) ? yield* attemptByHash(hash) : undefined
+  if (attempt !== undefined) {
+    const { intentId, ...found } = attempt
+    const story = yield* storyWithApproval(treasury, intentId)
+    return "problem" in story ? story : ({ about: "payment", attempt: found, story } satisfies PaymentAnswer)
+  }
+  if (isHex64(hash) && Option.isNone(yield* (yield* Outbox).byId(hash))) {
+    return problem(
+      `the journal knows no payment, transaction or transfer ${hash}`,
+      404,
+      "it was not made by this treasury's store",
+    )
+  }
+  const unknown = problem(
+    `no rule, payment or transaction is named "${name.slice(0, 80)}"`,
+    404,
+    nameRemedy(name, known, 'see "intents"'),
+  )
+  if (!/^[0-9a-z]{3,64}$/.test(hash)) return unknown
+  const story = yield* storyWithApproval(treasury, hash)
+  if (!("problem" in story)) return { about: "payment", attempt: null, story } satisfies PaymentAnswer
+  return story.status === 404 ? unknown : story
+})

@@ -1,0 +1,162 @@
+import { Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
+import { balancesBefore, changesAfter, gapsIn, termsNow } from "../store/balances/pastBalances.ts"
+import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/journal/archive.ts"
+
+/** The columns of each export, in their order. */
+export const exportColumns = {
+  payments: [
+    "id",
+    "state",
+    "decidedAt",
+    "endedAt",
+    "executedAt",
+    "from",
+    "to",
+    "amount",
+    "asset",
+    "fee",
+    "amountUnits",
+    "feeUnits",
+    "decimals",
+    "rule",
+    "subject",
+    "episode",
+    "fromKey",
+    "toKey",
+    "assetId",
+    "attempts",
+    "chainId",
+    "transferId",
+    "txHash",
+    "detail",
+    "note",
+  ],
+  journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
+  balances: ["kind", "at", "until", "party", "asset", "market", "type", "balance"],
+} as const
+export const exportKinds = ["payments", "journal", "balances"] as const
+
+export interface ExportAsked extends Span {
+  readonly what: (typeof exportKinds)[number]
+  /** Where the page before ended; empty for the first. */
+  readonly after: string
+}
+
+/** One row: a value for each column, null where there is none. */
+export type ExportRow = Readonly<Record<string, string | number | null>>
+type PaymentRow = Readonly<Record<(typeof exportColumns.payments)[number], string | number | null>>
+
+export interface ExportPage {
+  readonly rows: ReadonlyArray<ExportRow>
+  /** Where the next page begins; null behind the last. */
+  readonly next: string | null
+}
+
+const pageMax = 500
+const changesMax = 2_000
+
+/** Reads a page in the order of decisions, of the journal, or of block times. */
+export const exportPage = Effect.fn("Export.page")(function* (asked: ExportAsked) {
+  if (asked.what === "balances") return yield* balancesPage(asked)
+  const [at, id] = asked.after.split(".")
+  if (asked.what === "journal") {
+    const rows = yield* entriesAfter(Number(at), pageMax, asked)
+    const page = rows.map((row): ExportRow => ({ ...row, at: new Date(row.at).toISOString() }))
+    return { rows: page, next: rows.length < pageMax ? null : String(rows.at(-1)?.seq) } satisfies ExportPage
+  }
+  const last = id === undefined ? undefined : { createdAt: Number(at), id: id as Intent["id"] }
+  const intents = yield* intentsAfter(last, pageMax, asked)
+  const attempts = yield* attemptsOf(intents)
+  const end = intents.length < pageMax ? undefined : intents.at(-1)
+  return {
+    rows: intents.map((intent) => paymentRow(intent, attempts(intent.id))),
+    next: end === undefined ? null : `${end.createdAt}.${end.id}`,
+  } satisfies ExportPage
+})
+
+const balanceRow = (row: Readonly<Record<string, string | number>>): ExportRow => ({
+  ...Object.fromEntries(exportColumns.balances.map((column) => [column, null])),
+  ...row,
+})
+
+/**
+ * Changes of balances in base units. Before them come what the network takes, the balances with which the span begins,
+ * and the times of which nothing is known.
+ */
+const balancesPage = Effect.fnUntraced(function* (asked: ExportAsked) {
+  const [at, account] = asked.after.split(".")
+  const last = account === undefined ? undefined : { timestamp: BigInt(at ?? "0"), account: Number(account) }
+  const changes = yield* changesAfter(last, changesMax, asked)
+  const rows = changes.map(({ timestamp, account: _, isOpening, balance, ...key }) =>
+    balanceRow({
+      kind: isOpening === 1 ? "opening" : "change",
+      at: nanosText(timestamp),
+      ...key,
+      balance: `${balance}`,
+    }),
+  )
+  const end = changes.length < changesMax ? undefined : changes.at(-1)
+  const next = end === undefined ? null : `${end.timestamp}.${end.account}`
+  if (last !== undefined) return { rows, next } satisfies ExportPage
+  const terms = yield* termsNow()
+  const before = yield* balancesBefore(asked.from)
+  const gaps = yield* gapsIn(asked)
+  const first = [
+    ...terms.map(({ kind, key, value }) =>
+      balanceRow({ kind, ...(kind === "quantum" ? { asset: key } : { type: key }), balance: value }),
+    ),
+    ...before.map(({ timestamp, balance, ...key }) =>
+      balanceRow({ kind: "before", at: nanosText(timestamp), ...key, balance: `${balance}` }),
+    ),
+    ...gaps.map(({ since, until }) => balanceRow({ kind: "gap", at: nanosText(since), until: nanosText(until) })),
+  ]
+  return { rows: [...first, ...rows], next } satisfies ExportPage
+})
+
+/** Exact, without separators: "16210.00". */
+const plainAmount = (units: bigint, decimals: number): string => formatAmount(units, decimals).replaceAll(",", "")
+
+/** Block times have nanoseconds, and keep them. */
+const nanosText = (nanos: bigint): string =>
+  `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
+
+/**
+ * A payment with the attempt that paid it, or where nothing did with its last. Of one that another life of the store
+ * paid no attempt here is its transfer: `detail` names that.
+ */
+export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): PaymentRow => {
+  const { payment, decimals, fee, settledAt } = intent
+  const paying = attempts.find((a) => a.state === "confirmed")
+  const attempt = intent.state === "confirmed" ? paying : (paying ?? attempts.at(-1))
+  const hash = attempt?.framing === "prefixed" ? attempt.hashPrefixed : attempt?.hashBare
+  return {
+    id: intent.id,
+    state: intent.state,
+    decidedAt: new Date(intent.createdAt).toISOString(),
+    endedAt: isFinalIntent(intent.state) ? new Date(intent.updatedAt).toISOString() : null,
+    executedAt: intent.state === "confirmed" && settledAt !== undefined ? nanosText(settledAt) : null,
+    from: payment.from,
+    to: payment.to,
+    amount: plainAmount(payment.amount, decimals),
+    asset: payment.asset,
+    fee: fee === undefined ? null : plainAmount(fee, decimals),
+    amountUnits: String(payment.amount),
+    feeUnits: fee === undefined ? null : String(fee),
+    decimals,
+    rule: intent.rule,
+    subject: intent.subject,
+    episode: intent.episode,
+    fromKey: payment.fromKey,
+    toKey: payment.toKey,
+    assetId: payment.assetId,
+    attempts: attempts.length,
+    chainId: attempt?.chainId ?? null,
+    transferId: attempt?.transferId ?? null,
+    txHash: hash?.toUpperCase() ?? null,
+    detail: intent.detail,
+    note: noteOf(intent),
+  }
+}

@@ -1,0 +1,174 @@
+import { Clock, Effect, Option } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { version } from "../config/files.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { general } from "../domain/AccountType.ts"
+import { toDouble } from "../domain/Amount.ts"
+import { haltReasons } from "../domain/Halt.ts"
+import { openIntentStates } from "../domain/Intent.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { DiskSpace } from "../store/database/DiskSpace.ts"
+import { Epochs } from "../store/network/Epochs.ts"
+import { Findings } from "../store/payments/Findings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { type ConditionName, conditionNames } from "./conditions.ts"
+import { readView } from "./StatusView.ts"
+import { limitUses } from "./views.ts"
+
+const dayMillis = 86_400_000
+const modes = ["observe", "shadow", "live"] as const
+
+const setHealth = (
+  { healthy }: Metrics["Service"],
+  { name }: Treasury,
+  isHealthy: (name: ConditionName) => boolean,
+) => {
+  for (const condition of conditionNames) healthy.set({ treasury: name, condition }, isHealthy(condition) ? 1 : 0)
+}
+
+/** Without the store nobody knows whether a condition holds. */
+export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
+  setHealth(metrics, treasury, () => false)
+
+/** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
+export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  yield* refresh(treasury).pipe(
+    Effect.andThen(readView({ treasury, mode: treasury.mode, version })),
+    Effect.map(({ conditions }) =>
+      setHealth(metrics, treasury, (name) => conditions.every(({ condition }) => condition !== name)),
+    ),
+    Effect.catchTag("StoreError", (error) => {
+      markUnknown(metrics, treasury)
+      return Effect.logError("metrics of the store are old", { reason: error.message })
+    }),
+  )
+  return yield* Effect.promise(() => metrics.registry.metrics())
+})
+
+const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const name = treasury.name
+  const halts = new Set((yield* (yield* Brake).halts).map((h) => h.reason))
+  for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
+  const { free } = yield* (yield* DiskSpace).room
+  if (free !== undefined) metrics.storeFreeBytes.set(free)
+  const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+  if (config !== undefined) {
+    const { mode } = config.now()
+    for (const one of modes) metrics.mode.set({ treasury: name, mode: one }, one === mode ? 1 : 0)
+  }
+  yield* findings(treasury)
+  const open = yield* outbox.open
+  for (const state of openIntentStates) {
+    const own = open.filter((i) => i.state === state)
+    metrics.intents.set({ treasury: name, state }, own.length)
+    const oldest = Math.min(now, ...own.map((i) => i.createdAt))
+    metrics.intentOldest.set({ treasury: name, state }, (now - oldest) / 1_000)
+  }
+  const { accepted, refused } = yield* outbox.acceptance(now - dayMillis)
+  metrics.acceptanceRatio.reset()
+  if (accepted + refused > 0) metrics.acceptanceRatio.set({ treasury: name }, accepted / (accepted + refused))
+  for (const { receiver } of treasury.receivers.map((r) => ({ receiver: r.name })))
+    metrics.alertsPending.set({ receiver }, 0)
+  for (const { receiver, n } of yield* (yield* AlertQueue).pending) metrics.alertsPending.set({ receiver }, n)
+  yield* accounts(treasury, now)
+  yield* drift(treasury)
+  yield* quotas(treasury)
+  yield* limits(treasury)
+  metrics.ruleHold.reset()
+  const longest = new Map<string, { readonly reason: string; readonly since: number }>()
+  for (const m of yield* (yield* RuleStates).all) {
+    const known = longest.get(m.rule)
+    if (m.reason === undefined || (known !== undefined && known.since <= m.reasonSince)) continue
+    longest.set(m.rule, { reason: m.reason, since: m.reasonSince })
+  }
+  const rules = new Set(treasury.rules.map((rule) => rule.name))
+  for (const [rule, { reason, since }] of longest) {
+    if (rules.has(rule)) metrics.ruleHold.set({ treasury: name, rule, reason }, (now - since) / 1_000)
+  }
+})
+
+/** Differences of one account and asset, over all kinds of accounts, whichever way they go. */
+const drift = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const drifts = yield* (yield* Drifts).all
+  for (const party of treasury.parties.values()) {
+    for (const asset of treasury.assets.values()) {
+      const units = drifts
+        .filter((one) => one.party === party.publicKey && one.asset === asset.id)
+        .map(({ stored, reported }) => (reported > stored ? reported - stored : stored - reported))
+        .reduce((sum, one) => sum + one, 0n)
+      const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
+      metrics.reconcileDrift.set(labels, toDouble(units, asset.decimals))
+    }
+  }
+})
+
+/** What payers have used of the network's limit; one that is not known is no zero. */
+const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  metrics.epochTransfersUsed.reset()
+  metrics.epochTransfersLimit.reset()
+  for (const { name, publicKey, signer } of treasury.parties.values()) {
+    const quota = signer === undefined ? undefined : yield* (yield* Epochs).quota(publicKey)
+    if (quota === undefined) continue
+    const labels = { treasury: treasury.name, party: name }
+    metrics.epochTransfersUsed.set(labels, quota.used)
+    metrics.epochTransfersLimit.set(labels, quota.limit)
+  }
+})
+
+/** What of the policy's limits is signed or set aside. Another policy has other lines. */
+const limits = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  metrics.policyUsed.reset()
+  for (const { line, limit, share } of yield* limitUses(treasury)) {
+    metrics.policyUsed.set({ treasury: treasury.name, line, limit }, share)
+  }
+})
+
+/** What the ledger showed and no person has acknowledged yet. */
+const findings = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const { duplicates, strangers } = yield* Findings
+  metrics.duplicateExecutions.set({ treasury: treasury.name }, (yield* duplicates).length)
+  const unknown = yield* strangers
+  for (const { name, publicKey, signer } of treasury.parties.values()) {
+    if (signer === undefined) continue
+    const own = unknown.filter((stranger) => stranger.from === publicKey)
+    metrics.foreignPayments.set({ treasury: treasury.name, party: name }, own.length)
+  }
+})
+
+/** Balances of the accounts that the file names; nothing else may become a label. */
+const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
+  const metrics = yield* Metrics
+  const observations = yield* Observations
+  const open = yield* (yield* Outbox).open
+  const watermark = yield* observations.watermark
+  if (watermark === undefined) return
+  const age = (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  for (const account of yield* observations.accounts) {
+    const party = [...treasury.parties.values()].find((p) => p.publicKey === account.party)
+    const asset = [...treasury.assets.values()].find((a) => a.id === account.asset)
+    if (party === undefined || asset === undefined || account.type !== general || account.market !== "") continue
+    const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
+    const reserved = open
+      .filter((i) => i.payment.fromKey === party.publicKey && i.payment.assetId === asset.id)
+      .reduce((sum, i) => sum + i.payment.amount + i.feeMax, 0n)
+    const set = (kind: string, units: bigint) =>
+      metrics.accountBalance.set({ ...labels, kind }, toDouble(units, asset.decimals))
+    metrics.observationAge.set(labels, age)
+    set("observed", account.balance)
+    set("reserved", reserved)
+    set("available", account.balance > reserved ? account.balance - reserved : 0n)
+  }
+})

@@ -1,0 +1,197 @@
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+import { Clock, Effect } from "effect"
+import type { Mode, Treasury } from "../config/Treasury.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import { plural } from "../domain/text.ts"
+import { subjectOf } from "../poller/Comparison.ts"
+import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
+import { Backfills } from "../store/balances/Backfills.ts"
+import { Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { databaseFile } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Findings, type Stranger } from "../store/payments/Findings.ts"
+import { type Asked, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
+import { say } from "../telemetry/Logging.ts"
+import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
+import { problem } from "./stories.ts"
+
+/** Whose store it is, and where. */
+interface Place {
+  readonly treasury: Treasury
+  readonly dataDir: string
+}
+
+const paying = ({ treasury }: Place): ReadonlyArray<string> =>
+  [...treasury.parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
+
+const transferOf =
+  ({ assets, parties }: Treasury) =>
+  ({ id, from, to, asset, amount, reference, status, timestamp }: Stranger) => {
+    const pinned = [...assets.values()].find((one) => one.id === asset)
+    const receiver = [...parties.values()].find(({ publicKey }) => publicKey === to)
+    return {
+      id,
+      from,
+      to,
+      toName: receiver?.name ?? null,
+      asset,
+      amount: String(amount),
+      /** In units of the asset, where it is pinned. */
+      sum: pinned === undefined ? null : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`,
+      reference,
+      status,
+      timestamp: String(timestamp),
+    }
+  }
+
+/** Of each paying key, from when on its payments are listed: one of before that a lost store made is not recognized. */
+const reachOf = Effect.fnUntraced(function* (place: Place) {
+  const oldest = yield* (yield* Findings).reach
+  const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
+  return payers.map(({ name, publicKey }) => {
+    const at = oldest.get(publicKey)
+    return { party: name, since: at === undefined ? null : new Date(Number(at / 1_000_000n)).toISOString() }
+  })
+})
+
+/** Logs who used the verb, why, and what it did. */
+const logVerb = (word: string, { author, reason }: Asked, result: string) =>
+  say(word, { subject: "all", detail: `by ${author}: ${reason}; ${result}`, author })
+
+export const ledgerVerbNames = ["adopt", "recover"] as const
+export type LedgerVerb = (typeof ledgerVerbNames)[number]
+
+/** What operators agree to: which payments, and which halts end. */
+const agreeTo =
+  (verb: LedgerVerb, { treasury }: Place, reason: string) =>
+  (found: ReadonlyArray<Stranger>) =>
+    Effect.gen(function* () {
+      const ended = verb === "adopt" ? "foreign_payment" : "restored_store"
+      const halts = (yield* (yield* Brake).halts).filter((halt) => halt.reason === ended).map(haltNamed)
+      const ids = found.map(({ id }) => `${id}\n`).toSorted()
+      const list = createHash("sha256").update(ids.join("")).digest("hex")
+      return yield* needAgreement(treasury, { kind: verb, halts, payments: found.length, list, reason })
+    })
+
+/**
+ * What people do about payments on the ledger that the journal does not know, once the operators agree to exactly
+ * these. The answer is plain JSON.
+ */
+export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
+  verb: LedgerVerb,
+  place: Place,
+  { signature, ...asked }: Asked & { readonly signature?: string | undefined },
+) {
+  const agree = agreeTo(verb, place, asked.reason)
+  if (verb === "adopt") {
+    const adopted = Effect.gen(function* () {
+      const all = yield* adopt(paying(place), asked, agree)
+      yield* logVerb("adopted", asked, `${plural(all.length, "payment")} that the journal did not know`)
+      return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
+    })
+    return yield* agreeing(place.treasury, signature, adopted)
+  }
+  const file = join(place.dataDir, databaseFile)
+  const recovered = Effect.gen(function* () {
+    const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)
+    yield* logVerb("recovered", asked, `${plural(missing.length, "payment")} imported`)
+    const imported = missing.map(transferOf(place.treasury))
+    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
+  })
+  return yield* agreeing(place.treasury, signature, recovered)
+})
+
+/** One thing that our books and the gateway tell differently. */
+interface ReconciledRow {
+  /** drift, or a kind of `HistoryDifference`. */
+  readonly kind: string
+  /** Whose: a party, or a party and asset. */
+  readonly subject: string
+  /** Of the transfer or payment; "" for balances. */
+  readonly id: string
+  readonly ours: string
+  readonly ledger: string
+}
+
+export interface Reconciled {
+  readonly differences: ReadonlyArray<ReconciledRow>
+  /** Accounts whose balances were compared; null where no comparison came to its end in time. */
+  readonly accounts: number | null
+  /** Transfers of our keys that the gateway lists; null where the mode pays nothing, so that there is no journal. */
+  readonly transfers: number | null
+}
+
+/** A comparison needs a block that is newer than the listing, two where something differs. */
+const patienceMillis = 45_000
+
+/**
+ * Compares balances and payments with what the gateway says now. `advance` brings the balance rows further: it is
+ * asked for as long as the comparison waits for newer ones.
+ */
+export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
+  place: { readonly treasury: Treasury; readonly mode: Mode },
+  advance: Effect.Effect<unknown, E, R>,
+) {
+  const { treasury, mode } = place
+  const { parties, assets, network } = treasury
+  const reconciliation = yield* Reconciliation
+  const before = yield* reconciliation.request
+  const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
+  let isCompared = false
+  while (!isCompared && (yield* Clock.currentTimeMillis) < deadline) {
+    yield* reconcileBalances({ ...network, parties, assets })
+    isCompared = (yield* reconciliation.count) > before
+    if (!isCompared) yield* advance
+  }
+  const drifts = (yield* (yield* Drifts).all).map((drift): ReconciledRow => {
+    const decimals = [...assets.values()].find(({ id }) => id === drift.asset)?.decimals ?? 0
+    const say = (units: bigint) => formatAmount(units, decimals)
+    const subject = subjectOf({ parties, assets }, drift)
+    return { kind: "drift", subject, id: "", ours: say(drift.stored), ledger: say(drift.reported) }
+  })
+  const keys = [...parties.values()].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
+  const history = mode === "live" ? yield* compareHistory(keys) : undefined
+  const nameOf = (key: string) => [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? ""
+  const payments = (history?.differences ?? []).map(
+    ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
+  )
+  const watched = new Set<string>([...parties.values()].map(({ publicKey }) => publicKey))
+  const accounts = (yield* (yield* Observations).accounts).filter(({ party }) => watched.has(party)).length
+  return {
+    differences: [...drifts, ...payments],
+    accounts: isCompared ? accounts : null,
+    transfers: history?.transfers ?? null,
+  } satisfies Reconciled
+})
+
+/** What was asked of the past; `until` null: it is known already, or asked for. Times are ISO text. */
+interface AskedBackfill {
+  readonly since: string
+  readonly until: string | null
+}
+
+/** No ledger of this kind is older: networks refuse a time before it. */
+const oldest = BigInt(Date.UTC(2020, 0, 1, 0, 0, 1)) * 1_000_000n
+
+/** Has the daemon read every balance change since a time (Unix nanoseconds), now or when it runs next. */
+export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, keepMillis: number) {
+  const backfills = yield* Backfills
+  const now = yield* Clock.currentTimeMillis
+  const at = (since / 1_000n) * 1_000n
+  if (at < oldest)
+    return problem("no network is that old", 400, "give a time after 2020-01-01, or a duration such as 7d")
+  if (at >= BigInt(now) * 1_000_000n) return problem("that time is yet to come", 400, "give a time of the past")
+  if (at < BigInt(now - keepMillis) * 1_000_000n) {
+    return problem("rows as old as that are not kept", 400, "let store.keep of the treasury file be longer")
+  }
+  if ((yield* (yield* Observations).watermark) === undefined) {
+    return problem("no balance was read yet", 400, "run the daemon first: the past ends where its reading began")
+  }
+  const asked = yield* backfills.since(at)
+  yield* (yield* Signals).wake("backfill")
+  const iso = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
+  return { since: iso(at), until: asked === undefined ? null : iso(asked.until) } satisfies AskedBackfill
+})

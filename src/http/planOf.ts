@@ -1,0 +1,257 @@
+import { Clock, Effect } from "effect"
+import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { needsRestart } from "../config/needsRestart.ts"
+import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
+import { takeSnapshot } from "../engine/snapshot.ts"
+import type { Conclusion } from "../rules/conclude.ts"
+import { decideRound, type RoundContext } from "../rules/decideRound.ts"
+import { type ExplainedPayment, explainSubject } from "../rules/explain/explain.ts"
+import type { Answers } from "../rules/kinds/code.ts"
+import { observationsMin } from "../rules/Look.ts"
+import { weakens } from "../rules/policy/weakens.ts"
+import { isRehearsed } from "../rules/Rule.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import type { Outcome } from "../rules/step.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
+import { type KnownBy, knownBy } from "./explanationOf.ts"
+
+/** What differs between two files about one rule, in words. */
+interface RuleChange {
+  readonly rule: string
+  readonly change: "added" | "removed" | "changed"
+  /** "topUp.levels.1.below: 10_000 -> 12_000" */
+  readonly words: ReadonlyArray<string>
+}
+
+interface RuleText {
+  readonly name: string
+}
+
+const isRule = (value: unknown): value is RuleText =>
+  typeof value === "object" && value !== null && "name" in value && typeof value.name === "string"
+
+const rulesOf = (file: unknown): ReadonlyArray<RuleText> => {
+  const rules = typeof file === "object" && file !== null && "rules" in file ? file.rules : undefined
+  return Array.isArray(rules) ? rules.filter(isRule) : []
+}
+
+/** Every value of a rule as written, by its path. */
+const leaves = (value: unknown, path: string, into: Map<string, string>): ReadonlyMap<string, string> => {
+  if (typeof value !== "object" || value === null) return into.set(path, String(value))
+  for (const [key, inner] of Object.entries(value)) leaves(inner, path === "" ? key : `${path}.${key}`, into)
+  return into
+}
+
+/** Rules that one of two files, as written and joined, has and the other has not or has otherwise. */
+const ruleChanges = (before: unknown, after: unknown): ReadonlyArray<RuleChange> => {
+  const [old, next] = [rulesOf(before), rulesOf(after)]
+  const removed = old
+    .filter(({ name }) => next.every((rule) => rule.name !== name))
+    .map(({ name }): RuleChange => ({ rule: name, change: "removed", words: [] }))
+  const others = next.flatMap((rule): ReadonlyArray<RuleChange> => {
+    const was = old.find(({ name }) => name === rule.name)
+    if (was === undefined) return [{ rule: rule.name, change: "added", words: [] }]
+    const words = differences(leaves(was, "", new Map()), leaves(rule, "", new Map()))
+    return words.length === 0 ? [] : [{ rule: rule.name, change: "changed", words }]
+  })
+  return [...removed, ...others]
+}
+
+const differences = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): ReadonlyArray<string> =>
+  [...new Set([...a.keys(), ...b.keys()])]
+    .filter((path) => a.get(path) !== b.get(path))
+    .map((path) => `${path}: ${a.get(path) ?? "none"} -> ${b.get(path) ?? "none"}`)
+
+/** What would become of one subject, and why. */
+export interface PlannedSubject {
+  readonly rule: string
+  readonly subject: string
+  readonly verdict: "acts" | "asks" | "holds"
+  /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
+  readonly rehearsed: boolean
+  /** The rule itself is on trial. */
+  readonly trial: boolean
+  readonly sentence: string
+  readonly payments: ReadonlyArray<ExplainedPayment>
+  /** What would follow once its condition has held for its time; null where it waits for something else. */
+  readonly soon: { readonly notBefore: number | null; readonly payments: ReadonlyArray<ExplainedPayment> } | null
+}
+
+/** What one configuration would do with what is known. */
+interface Plan {
+  readonly file: string
+  readonly mode: string
+  readonly policy: string
+  readonly subjects: ReadonlyArray<PlannedSubject>
+  /** Payments and requests that would be made, now or once their condition has held for its time. */
+  readonly fires: number
+}
+
+export interface PlannedPayment extends ExplainedPayment {
+  readonly rule: string
+  readonly subject: string
+}
+
+/** How a changed configuration differs from the one in force. */
+export interface PlanDifference {
+  readonly rules: ReadonlyArray<RuleChange>
+  /** Payments that only one of them would make. */
+  readonly onlyInForce: ReadonlyArray<PlannedPayment>
+  readonly onlyChanged: ReadonlyArray<PlannedPayment>
+  readonly nowPermitted: ReadonlyArray<string>
+  readonly noLongerPermitted: ReadonlyArray<string>
+  /** Assets whose decimals differ: what reads alike is not the same money. */
+  readonly decimals: ReadonlyArray<string>
+  /** What takes a restart to change. */
+  readonly restart: ReadonlyArray<string>
+}
+
+export interface PlanAnswer {
+  /** Unix milliseconds of the moment that is judged. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly plan: Plan
+  /** null where no other configuration is in force. */
+  readonly difference: PlanDifference | null
+}
+
+interface PlanAsked {
+  readonly plan: InForce
+  /** The configuration to compare with; undefined: none. */
+  readonly inForce: InForce | undefined
+  /** Judges the last moment that was looked at, as if it were now: for a store of which no daemon runs. */
+  readonly asLastSeen: boolean
+}
+
+/** What would be paid, by one configuration or by two over the same knowledge. Stores nothing. */
+export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastSeen }: PlanAsked) {
+  const database = yield* Database
+  const watermark = yield* (yield* Observations).watermark
+  const now = yield* Clock.currentTimeMillis
+  const at = asLastSeen && watermark !== undefined ? Math.min(now, watermark.updatedAt) : now
+  const clock = clockAt(yield* Clock.Clock, at)
+  const asked = (one: InForce) =>
+    gatherAnswers().pipe(
+      Effect.provideService(EngineOptions, engineSettings(one.treasury, one.mode)),
+      Effect.provideService(Clock.Clock, clock),
+    )
+  const answers = new Map<InForce, Answers>([[plan, yield* asked(plan)]])
+  if (inForce !== undefined) answers.set(inForce, yield* asked(inForce))
+  const planned = (one: InForce) => judge(one, asLastSeen, answers.get(one))
+  return yield* database
+    .atomically(
+      Effect.gen(function* () {
+        const own = yield* planned(plan)
+        const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)
+        const knowledge = yield* knownBy(plan.treasury)
+        return { at, knowledge, plan: own, difference } satisfies PlanAnswer
+      }),
+    )
+    .pipe(Effect.provideService(Clock.Clock, clock))
+})
+
+/** A clock that stands: both configurations are judged at the same moment. */
+const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
+  currentTimeMillisUnsafe: () => at,
+  currentTimeMillis: Effect.succeed(at),
+  currentTimeNanosUnsafe: () => BigInt(at) * 1_000_000n,
+  currentTimeNanos: Effect.succeed(BigInt(at) * 1_000_000n),
+  monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+  monotonicTimeNanos: clock.monotonicTimeNanos,
+  sleep: (duration) => clock.sleep(duration),
+})
+
+const judge = Effect.fnUntraced(function* (
+  { treasury, mode }: InForce,
+  asLastSeen: boolean,
+  answers: Answers = new Map(),
+) {
+  const { memories } = yield* (yield* RuleStates).byKey
+  const settings = engineSettings(treasury, mode)
+  return yield* Effect.gen(function* () {
+    const seen = yield* takeSnapshot(memories)
+    // What this process has not compared the daemon had, or its own decisions say so.
+    const snapshot = { ...seen, answers, ...(asLastSeen ? { catchingUp: undefined } : {}) }
+    const context = yield* peekRound(snapshot, memories)
+    const { conclusions } = decideRound(context)
+    const waiting = conclusions.filter(({ memory }) => memory.reason === "pending")
+    const ripe =
+      waiting.length === 0 ? [] : decideRound({ ...context, memories: ripened(context, waiting) }).conclusions
+    const subjects = conclusions.map(({ outcome, memory }) => {
+      const later =
+        memory.reason === "pending"
+          ? ripe.find((r) => r.memory.subject === memory.subject && r.memory.rule === memory.rule)
+          : undefined
+      return plannedOf(outcome, later?.outcome, {
+        rehearsed: isRehearsed(mode, outcome.look.subject.rule),
+        trial: outcome.look.subject.rule.trial,
+      })
+    })
+    const fires = subjects.reduce((sum, s) => sum + s.payments.length + (s.soon?.payments.length ?? 0), 0)
+    return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires } satisfies Plan
+  }).pipe(Effect.provideService(EngineOptions, settings))
+})
+
+/** Memories as they will be once the conditions that hold now have held for their time. */
+const ripened = ({ memories }: RoundContext, waiting: ReadonlyArray<Conclusion>): Memories =>
+  new Map([
+    ...memories,
+    ...waiting.map(({ memory, outcome: { look } }): [string, RuleMemory] => {
+      const key = memoryKey(memory.rule, memory.subject)
+      const firingSince = look.snapshot.now - look.subject.rule.forMillis
+      const timer = { firingSince, observations: observationsMin, lastObservation: look.snapshot.asOf ?? 0n }
+      return [key, { ...memory, episode: memories.get(key)?.episode ?? 0, ...timer }]
+    }),
+  ])
+
+const plannedOf = (
+  { look }: Outcome,
+  later: Outcome | undefined,
+  how: Pick<PlannedSubject, "rehearsed" | "trial">,
+): PlannedSubject => {
+  const { rule, subject, verdict, sentence, payments, next } = explainSubject(look)
+  const then = later === undefined ? [] : explainSubject(later.look).payments
+  const soon = then.length === 0 ? null : { notBefore: next.notBefore, payments: then }
+  return { rule, subject, verdict, ...how, sentence, payments, soon }
+}
+
+const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>
+  subjects.flatMap(({ rule, subject, payments, soon }) =>
+    [...payments, ...(soon?.payments ?? [])].map((payment) => ({ rule, subject, ...payment })),
+  )
+
+/** By base units: the same figure of another asset, or under other decimals, is another payment. */
+const without = (a: ReadonlyArray<PlannedPayment>, b: ReadonlyArray<PlannedPayment>) => {
+  const known = new Set(b.map((payment) => JSON.stringify(payment)))
+  return a.filter((payment) => !known.has(JSON.stringify(payment)))
+}
+
+const decimalsText = (inForce: InForce, changed: InForce): ReadonlyArray<string> =>
+  [...inForce.treasury.assets.values()].flatMap(({ symbol, decimals }) => {
+    const next = changed.treasury.assets.get(symbol)?.decimals ?? decimals
+    if (next === decimals) return []
+    const units = (places: number) => (10n ** BigInt(places)).toString()
+    const then = `1 ${symbol} is ${units(decimals)} base units in force and would be ${units(next)}`
+    return [`${symbol} has ${decimals} decimals in force and ${next} in the changed file: ${then}`]
+  })
+
+const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
+  const [old, next] = [inForce, changed].map(termsOf)
+  const [before, after] = [paymentsOf(now), paymentsOf(then)]
+  return {
+    rules: ruleChanges(inForce.treasury.document.value, changed.treasury.document.value),
+    onlyInForce: without(before, after),
+    onlyChanged: without(after, before),
+    nowPermitted: weakens(old!, next!),
+    noLongerPermitted: weakens(next!, old!).map((words) =>
+      words
+        .replace(/, before (?!.*, before )/, ", now ")
+        .replace(/: no line allowed it before$/, ": no line allows it now"),
+    ),
+    decimals: decimalsText(inForce, changed),
+    restart: needsRestart(inForce.treasury, changed.treasury).map(({ message }) => message),
+  }
+}

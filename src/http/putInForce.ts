@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto"
+import { Effect, Option, Schema } from "effect"
+import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { readSecret } from "../config/files.ts"
+import { partHashes } from "../config/needsRestart.ts"
+import { type AlertConfig, bothAlerts, pagedNoMore } from "../config/storedAlerts.ts"
+import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
+import { adoptRules, keepRules } from "../engine/adoptRules.ts"
+import { termsHash } from "../rules/policy/storedTerms.ts"
+import type { Terms } from "../rules/policy/weakens.ts"
+import type { Rule } from "../rules/Rule.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { TermsLog } from "../store/controls/TermsLog.ts"
+import { Database } from "../store/database/Database.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
+import { operatorsIn } from "./agreeing.ts"
+
+const hashKey = "configHash"
+
+/** Hash of the configuration that this store saw last; undefined where it has seen none. */
+export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
+
+export interface Entry {
+  readonly detail: string
+  readonly [fact: string]: unknown
+}
+
+/**
+ * Notes durably which configuration a process runs by: its journal entry, its terms where it is live, and what
+ * its rules remember. Call it in the transaction that puts it in force. `before` are the rules that they replace;
+ * undefined at a start. Returns the number of the entry; undefined where nothing changed.
+ */
+export const putInForce = Effect.fn("Config.putInForce")(function* (
+  next: InForce,
+  entry: Entry,
+  before: ReadonlyArray<Rule> | undefined,
+) {
+  const { treasury, mode } = next
+  const [settings, log, journal] = [yield* Settings, yield* TermsLog, yield* Journal]
+  const [last, after] = [yield* hashLastSeen, partHashes(treasury.document.value).all]
+  const known = yield* log.inForce
+  const terms = termsOf(next)
+  const isLive = mode === "live"
+  const isOther = isLive && known?.hash !== termsHash(terms)
+  const alerts = next.alerts ?? treasury
+  const isEntry = isOther || last !== after
+  const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
+  if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, alerts })
+  else if (isLive) yield* log.note(alerts)
+  if (isLive && known !== undefined && head !== undefined) {
+    yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
+    if (isOther) yield* tellOperators(head.seq, treasury.name, { before: known.terms, now: terms })
+  }
+  if (last !== after) yield* settings.set(hashKey, after)
+  if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
+  else yield* adoptRules(treasury.rules, before)
+  return head?.seq
+})
+
+/** Raised before it is in force: still for those whom it takes the pages from. */
+const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
+  const names = pagedNoMore(before, now)
+  if (names.length === 0) return
+  yield* (yield* AlertQueue).raise({
+    dedup: `receivers/${seq}`,
+    severity: "page",
+    kind: "config",
+    subject,
+    detail: `pages go to ${names.join(", ")} no more; if this is not meant: halt, and put the old alerts back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** With so few the loss of one key leaves nobody who can agree to anything. */
+const operatorsFew = 2
+
+/** Who may let money move again: from now on anybody named, or fewer people than before. */
+const tellOperators = Effect.fnUntraced(function* (
+  seq: number,
+  subject: string,
+  terms: { readonly before: Terms; readonly now: Terms },
+) {
+  const [before, now] = [terms.before, terms.now].map((one) => [...operatorsIn(one).keys()])
+  if (before === undefined || now === undefined) return
+  const gone = before.filter((name) => !now.includes(name))
+  const isFirst = before.length === 0 && now.length > 0
+  if (!isFirst && (gone.length === 0 || now.length > operatorsFew)) return
+  const names = now.length === 0 ? "nobody" : now.join(", ")
+  const detail = isFirst
+    ? `operators are named for the first time: ${names}; resume, recover and weaker terms need them from now on`
+    : `operators removed: ${gone.join(", ")}; left: ${names}; with a key lost, weaker terms take an hour`
+  yield* (yield* AlertQueue).raise({
+    dedup: `operators/${seq}`,
+    severity: "ticket",
+    kind: "config",
+    subject,
+    detail: `${detail}. If this is not meant: halt, and put the old file back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** All durable together, or none; what was not committed is not remembered either. */
+export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
+  const states = yield* RuleStates
+  return yield* (yield* Database).atomically(write).pipe(Effect.onError(() => states.forget))
+})
+
+/** A gateway by its address. That may hold a secret, so that only its host is kept for people to read. */
+const Known = Schema.fromJsonString(
+  Schema.Array(Schema.Struct({ name: Schema.String, host: Schema.String, hash: Schema.String })),
+)
+const decode = Schema.decodeUnknownOption(Known)
+const encode = Schema.encodeSync(Known)
+const key = "gatewaysLast"
+
+/** Gateways of the last start that are left out now, and those that are new, as people know them. */
+interface GatewayChange {
+  readonly removed: ReadonlyArray<string>
+  readonly added: ReadonlyArray<string>
+  /** How many of the last start's are still asked. */
+  readonly left: number
+}
+
+const knownAs = ({ name, url }: GatewayConfig) => ({
+  name,
+  host: URL.parse(url)?.host ?? "",
+  hash: createHash("sha256").update(url.replace(/\/+$/, "")).digest("hex"),
+})
+
+/** Which gateways a start exchanges, and notes them for the next; undefined where all are the same or none is known. */
+export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasury) {
+  const settings = yield* Settings
+  const before = Option.getOrUndefined(decode(yield* settings.get(key)))
+  const now = network.gateways.map(knownAs)
+  yield* settings.set(key, encode(now))
+  if (before === undefined) return undefined
+  const without = (some: typeof before, others: typeof before) =>
+    some.filter(({ hash }) => !others.some((other) => other.hash === hash)).map(({ name, host }) => `${name} (${host})`)
+  const [removed, added] = [without(before, now), without(now, before)]
+  if (removed.length === 0 && added.length === 0) return undefined
+  return { removed, added, left: before.length - removed.length } satisfies GatewayChange
+})
+
+export const gatewayWords = ({ removed, added }: GatewayChange): string =>
+  [
+    ...(removed.length === 0 ? [] : [`gateways removed: ${removed.join(", ")}`]),
+    ...(added.length === 0 ? [] : [`gateways added: ${added.join(", ")}`]),
+  ].join("; ")
+
+/**
+ * Gateways decide what is believed. Where fewer of the old ones are left than must agree, new ones alone can say
+ * anything, which is a page; any other exchange is a ticket.
+ */
+export const tellGateways = Effect.fnUntraced(function* (
+  seq: number | undefined,
+  { name, network }: Treasury,
+  change: GatewayChange,
+) {
+  const isOther = change.left < network.quorum
+  const left = isOther ? `; of those before ${change.left} are left, and ${network.quorum} must agree` : ""
+  yield* (yield* AlertQueue).raise({
+    dedup: `gateways/${seq ?? gatewayWords(change)}`,
+    severity: isOther && change.added.length > 0 ? "page" : "ticket",
+    kind: "config",
+    subject: name,
+    detail: `${gatewayWords(change)}${left}; if this is not meant: halt, and put the old file back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/**
+ * Returns the configuration that a process starts with. Receivers that were paged under the terms in force, and are not
+ * by this file, stay beside its own while the process lives: they hear that they lose the pages. Writes nothing.
+ */
+export const withFormerReceivers = Effect.fn("Config.formerReceivers")(function* (file: InForce) {
+  const known = yield* (yield* TermsLog).inForce
+  if (known === undefined) return file
+  const { treasury } = file
+  const before = yield* reachable(known.alerts)
+  if (pagedNoMore(before, treasury).length === 0) return file
+  const { receivers, routes } = treasury
+  return { ...file, treasury: { ...treasury, ...bothAlerts(treasury, before) }, alerts: { receivers, routes } }
+})
+
+/** Receivers whose secrets can still be read. */
+const reachable = Effect.fnUntraced(function* ({ receivers, routes }: AlertConfig) {
+  const readable = yield* Effect.filter(receivers, (receiver) => {
+    if (receiver.kind === "log") return Effect.succeed(true)
+    const files = [...(receiver.urlFile === undefined ? [] : [receiver.urlFile]), ...receiver.headerFiles.values()]
+    return Effect.isSuccess(Effect.forEach(files, readSecret, { discard: true }))
+  })
+  return { receivers: readable, routes }
+})

@@ -1,0 +1,153 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
+import { deadlineHeight } from "../domain/Attempt.ts"
+import type { AccountKey } from "../domain/Balance.ts"
+import { shortId } from "../domain/Hex.ts"
+import { Gateways } from "../gateway/Gateways.ts"
+import { aligned, blockNanos } from "../poller/askWindow.ts"
+import { keptNanosMin } from "../poller/bridgeGap.ts"
+import { subjectOf } from "../poller/Comparison.ts"
+import { Reconciliation } from "../poller/Reconciliation.ts"
+import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
+import { Backfills } from "../store/balances/Backfills.ts"
+import { accountName, type Difference, Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { Findings } from "../store/payments/Findings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { say } from "../telemetry/Logging.ts"
+import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
+import { SignatureText } from "./approvals.ts"
+import { Words } from "./brakeVerbs.ts"
+import { problem } from "./stories.ts"
+
+export const RebaseBody = Schema.Struct({
+  party: Words,
+  /** A gateway may name one as it likes, or not at all. */
+  asset: Schema.String.check(Schema.isMaxLength(256)),
+  reason: Words,
+  author: Words,
+  signature: Schema.optional(SignatureText),
+})
+
+type Asked = Omit<typeof RebaseBody.Type, "signature">
+
+type Account = Pick<AccountKey, "party" | "asset">
+
+const notRead = {
+  unsupported: "the gateway tells no balances",
+  unusable: "the gateway's balances are of no use now",
+  apart: "no quorum of the gateways tells the same balances",
+}
+
+/** Readings of balances, each of which a newer block may overtake. */
+const readingsMax = 3
+
+/**
+ * Reads a party's accounts of an asset anew, once the operators agree: balances as they are now, and the rows of the
+ * time that every gateway still has. Rules on it hold from then on as for a mismatch, until two comparisons agree.
+ */
+export const rebaseBalances = Effect.fn("Control.rebase")(function* (
+  treasury: Treasury,
+  { signature, ...asked }: typeof RebaseBody.Type,
+) {
+  const party = treasury.parties.get(asked.party)?.publicKey
+  // What no rule uses is compared as well, and has no name.
+  const asset = treasury.assets.get(asked.asset)?.id ?? asked.asset
+  if (party === undefined) return problem(`no party is named ${asked.party}`, 404, "see the treasury file")
+  return yield* agreeing(treasury, signature, rebase(treasury, { party, asset }, asked))
+})
+
+const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account, asked: Asked) {
+  const database = yield* Database
+  for (let readings = 0; readings < readingsMax; readings++) {
+    const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+    const told = yield* readBaseTogether([account.party], now)
+    const isByRows = told === "unsupported" && (yield* Gateways).quorum === 1
+    const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : told
+    if (typeof base === "string") return problem(notRead[base], 409, "nothing was changed; try again")
+    const done = yield* database.atomically(beginAnew(treasury, { account, base, isByRows, asked }))
+    if (done !== undefined) return done
+  }
+  return problem("newer blocks were read meanwhile", 409, "nothing was changed; try again")
+})
+
+interface Anew {
+  readonly account: Account
+  readonly base: Base
+  /** Whether nothing but rows tells its balances. */
+  readonly isByRows: boolean
+  readonly asked: Asked
+}
+
+/** Undefined where rows are known beyond the balances read: they would be lost. */
+const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, base, isByRows, asked }: Anew) {
+  const { party, asset } = account
+  const isOwn = (one: Account) => one.party === party && one.asset === asset
+  const observations = yield* Observations
+  const drifts = yield* Drifts
+  const watermark = yield* observations.watermark
+  if (watermark === undefined) return problem("no balance was read yet", 409, "run the daemon first")
+  const { timestamp: until } = watermark
+  if (until > base.until && !isByRows) return undefined
+  const end = until > base.until ? until : base.until
+  const busy = yield* underWay(account, watermark.height)
+  if (busy !== undefined) {
+    const why = `payment ${shortId(busy)} of the account is under way, or was settled less than a window ago`
+    return problem(why, 409, "wait for its end and for one window of the network, then try again")
+  }
+  const listed = new Map(base.openings.filter(isOwn).map((row) => [accountName(row), row]))
+  const known = new Map((yield* observations.accounts).filter(isOwn).map((one) => [accountName(one), one]))
+  const accounts = [...new Map([...known, ...listed])].map(([name, { market, type }]): Difference => {
+    const held = known.get(name)
+    const isNewer = held !== undefined && held.timestamp >= base.until
+    const reported = (isNewer ? held : listed.get(name))?.balance ?? 0n
+    return { party, asset, market, type, stored: held?.balance ?? 0n, reported }
+  })
+  if (accounts.length === 0)
+    return problem(`${asked.party} has no account of "${asked.asset}"`, 404, "give an asset's symbol or id")
+  const mismatches = (yield* drifts.all).filter(isOwn)
+  const agreed = yield* needAgreement(treasury, {
+    kind: "rebase",
+    party: asked.party,
+    partyKey: party,
+    asset: asked.asset,
+    assetId: asset,
+    mismatches: mismatches.map((one) => haltNamed({ seq: one.seq, reason: subjectOf(treasury, one), at: one.since })),
+    reason: asked.reason,
+  })
+  const openings = accounts.map(({ stored: _, reported: balance, ...key }) => ({
+    ...key,
+    balance,
+    timestamp: end - blockNanos,
+  }))
+  const [kept, begins] = [aligned(end - keptNanosMin), (yield* (yield* Backfills).begins) ?? 0n]
+  const since = kept > begins ? kept : begins
+  const rows = yield* observations.reopen({ party, asset, since, openings })
+  // With nothing to compare them with, what ends it is a later block alone.
+  const differing = isByRows ? accounts.map((one) => ({ ...one, stored: one.reported })) : accounts
+  yield* drifts.note({ differing, agreeing: new Set(), listed: end, until })
+  yield* (yield* Backfills).between(since, until)
+  const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
+  const body = { party, asset, accounts, rows, since, until, by, reason: asked.reason }
+  yield* (yield* Journal).append({ kind: "rebase", subject: "balances", body })
+  yield* (yield* Reconciliation).request
+  const signals = yield* Signals
+  for (const topic of ["engine", "balances", "backfill"] as const) yield* signals.wake(topic)
+  const subject = `${asked.party}/${asked.asset}`
+  yield* say("rebased", { subject, detail: `by ${by}: ${asked.reason}; ${rows} rows are read anew` })
+  return { rebased: subject, rows, accounts }
+})
+
+/** A payment of the account that is open, or whose bytes could still execute: its rows may be among those in doubt. */
+const underWay = Effect.fnUntraced(function* ({ party, asset }: Account, height: bigint) {
+  const outbox = yield* Outbox
+  const watched = (yield* (yield* Findings).watched).filter((attempt) => height <= deadlineHeight(attempt) + 1n)
+  const sent = yield* Effect.forEach(watched, ({ intentId }) => outbox.byId(intentId))
+  const payments = [...(yield* outbox.open), ...(yield* outbox.unmoved), ...sent.flatMap(Option.toArray)]
+  return payments.find(
+    ({ payment: { fromKey, toKey, assetId } }) => assetId === asset && (fromKey === party || toKey === party),
+  )?.id
+})

@@ -1,0 +1,268 @@
+import { Clock, Effect } from "effect"
+import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
+import { configParts, hashNumber, needsRestart, partHashes } from "../config/needsRestart.ts"
+import { loadTreasury, type Treasury } from "../config/Treasury.ts"
+import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
+import type { Rule } from "../rules/Rule.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { Brake, resumeCommand, ruleOfScope } from "../store/controls/Brake.ts"
+import { Settings } from "../store/database/Settings.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { say } from "../telemetry/Logging.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { operatorsInForce } from "./agreeing.ts"
+import {
+  asOne,
+  changedGateways,
+  type Entry,
+  gatewayWords,
+  hashLastSeen,
+  putInForce,
+  tellGateways,
+} from "./putInForce.ts"
+import { approvalOfTerms, endTermsHalt, haltOnTerms, weakerIn } from "./termsApproval.ts"
+
+/** The last refusal of changed files, until files are put in force. It outlives the process. */
+export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
+
+/** Why files are not put in force. */
+interface Refusal {
+  /** The files are wrong; otherwise what they say is not permitted now. */
+  readonly isConfig: boolean
+  readonly title: string
+  /** What is wrong, the most important first. */
+  readonly lines: ReadonlyArray<string>
+  readonly remedy: string
+}
+
+const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
+  isConfig: true,
+  title: "",
+  lines: problems.map(formatProblem),
+  remedy: "what was in force stays in force",
+})
+
+/** Longer, and a message on a telephone is not read. */
+const alertCharsMax = 800
+
+/** As many of the lines as there is room for, the first always; how many are left out is said. */
+export const listed = (lines: ReadonlyArray<string>): string => {
+  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
+  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
+  const left = lines.length - fit
+  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
+  return left === 0 ? told : `${told}; and ${left} more`
+}
+
+/** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
+const endRefusal = Effect.fnUntraced(function* (treasury: string) {
+  const over = yield* (yield* refusedReload).end
+  if (over === undefined) return
+  yield* (yield* AlertQueue).raise({
+    dedup: `config_reload/${over.since}/over`,
+    severity: "info",
+    kind: "config",
+    subject: treasury,
+    detail: "the files are in force again as they are written",
+    fields: { over: true },
+    resolves: ["config_reload"],
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** The last good configuration stays, and people hear of it. */
+const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, refusal: Refusal) {
+  const { name } = old.treasury
+  const metrics = yield* Metrics
+  metrics.configReloaded.set({ treasury: name }, 0)
+  const at = yield* Clock.currentTimeMillis
+  const { isConfig, title, lines, remedy } = refusal
+  yield* (yield* AlertQueue).raise({
+    dedup: `config_reload/${at}`,
+    severity: "ticket",
+    kind: "config",
+    subject: name,
+    detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
+    fields: { author },
+  })
+  yield* (yield* refusedReload).note(`${title === "" ? "" : `${title} `}${listed(lines)}`)
+  yield* (yield* Signals).wake("alerts")
+  yield* Effect.logWarning("a new configuration was refused", {
+    author,
+    reason: `${title} ${lines.join("; ")}`.trim(),
+  })
+  const detail = title === "" ? lines.join("\n") : [title, ...lines.map((line) => `  ${line}`)].join("\n")
+  return { _tag: "Refused" as const, isConfig, detail, remedy }
+})
+
+/** Pauses and locks of rules that a changed file no longer has: under another name the rule would go on. */
+const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasury) {
+  const [had, has] = [old, next].map(({ rules }) => new Set(rules.map(({ name }) => name)))
+  return (yield* (yield* Brake).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
+    const rule = ruleOfScope(scope)
+    if (rule === undefined || had?.has(rule) !== true || has?.has(rule) === true) return []
+    const message = `${scope} stops a rule that the file has no more: ${reason}`
+    const remedy = `keep the rule ${rule} under its name, or end its stop first: ${resumeCommand(scope)}`
+    return [next.document.problem(["rules"], message, remedy)]
+  })
+})
+
+/** Who wants the files to be read again. */
+interface ReloadAsked {
+  readonly author: string
+  readonly reason: string
+  /** Whether the new configuration may permit what the old one did not; operators must agree where there are any. */
+  readonly allowWeaker: boolean
+}
+
+type Reloaded =
+  | { readonly _tag: "Unchanged"; readonly hash: string }
+  | {
+      readonly _tag: "Reloaded"
+      readonly hash: string
+      readonly parts: ReadonlyArray<string>
+      readonly weaker: ReadonlyArray<string>
+    }
+  | ({ readonly _tag: "Refused" } & Pick<Refusal, "isConfig" | "remedy"> & { readonly detail: string })
+
+/** Shows in the metrics which configuration is in force. */
+const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
+  const metrics = yield* Metrics
+  const hashes = partHashes(treasury.document.value)
+  for (const part of configParts) {
+    metrics.configHash.set({ treasury: treasury.name, part }, hashNumber(hashes[part]))
+  }
+})
+
+/**
+ * Reads the treasury's files again and puts them in force as a whole, or leaves all as it is. What permits more than
+ * the terms last in force is refused unless the operators agree, or, where there are none, it is asked for. Payments
+ * that are under way go on.
+ */
+export const reloadConfig = Effect.fn("Config.reload")(function* (asked: ReloadAsked) {
+  const config = yield* ConfigInForce
+  return yield* config.reloading(reload(asked))
+})
+
+const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
+  const config = yield* ConfigInForce
+  const old = config.now()
+  const refuse = (refusal: Refusal) => refuseReload(old, asked.author, refusal)
+  const loaded = yield* Effect.result(loadTreasury(...old.treasury.files))
+  if (loaded._tag === "Failure") return yield* refuse(refusedFor(loaded.failure.problems))
+  const treasury = loaded.success
+  const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
+  const metrics = yield* Metrics
+  const isHalted = (yield* (yield* Brake).halts).some(({ reason }) => reason === "terms")
+  if (before.all === after.all && !isHalted) {
+    metrics.configReloaded.set({ treasury: treasury.name }, 1)
+    yield* endRefusal(treasury.name)
+    return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
+  }
+  const orphans = yield* orphanProblems(old.treasury, treasury)
+  if (orphans.length > 0) return yield* refuse({ ...refusedFor(orphans), isConfig: false })
+  const restart = needsRestart(old.treasury, treasury)
+  if (restart.length > 0) return yield* refuse({ ...refusedFor(restart), isConfig: false })
+  const next = { treasury, mode: old.mode }
+  const weaker = yield* weakerIn(next)
+  const refusal = yield* refusalOf(old, next, weaker, asked)
+  if (refusal !== undefined) return yield* refuse(refusal)
+  const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
+  // Under the halt the rules of the file were never adopted: those that the store knows are what it replaces.
+  const replaced = isHalted ? undefined : old.treasury.rules
+  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, replaced, next }))
+  yield* tellChange(next, asked, parts)
+  return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
+})
+
+/** Why the terms of a changed file do not come into force; undefined where they do. */
+const refusalOf = Effect.fnUntraced(function* (
+  old: InForce,
+  next: InForce,
+  weaker: ReadonlyArray<string>,
+  asked: ReloadAsked,
+) {
+  if (weaker.length === 0) return undefined
+  if ((yield* operatorsInForce(old.treasury)).size === 0) {
+    return asked.allowWeaker ? undefined : refusedAsWeaker(weaker, '"cofferer reload --allow-weaker --reason TEXT"')
+  }
+  const approval = yield* approvalOfTerms(old, next)
+  return approval.isEnough ? undefined : refusedAsWeaker(weaker, approval.advice)
+})
+
+interface Change {
+  readonly before: string
+  readonly after: string
+  readonly parts: ReadonlyArray<string>
+  readonly weaker: ReadonlyArray<string>
+  readonly next: InForce
+  /** Rules that it replaces; undefined: those that the store knows. */
+  readonly replaced: ReadonlyArray<Rule> | undefined
+}
+
+/** Journals at a start which configuration is in force here, or halts where its terms are nobody's yet. */
+export const noteStarted = Effect.fn("Config.started")(function* () {
+  const inForce = (yield* ConfigInForce).now()
+  const { treasury, mode } = inForce
+  yield* tellHashes(inForce)
+  const weaker = yield* weakerIn(inForce)
+  if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
+    const change = changedGateways(treasury)
+    yield* asOne(
+      Effect.flatMap(change, (one) => (one === undefined ? Effect.void : tellGateways(undefined, treasury, one))),
+    )
+    return yield* haltOnTerms(inForce, weaker)
+  }
+  const before = yield* hashLastSeen
+  const after = partHashes(treasury.document.value).all
+  const detail =
+    before === undefined
+      ? "the first configuration"
+      : before === after
+        ? "the terms of the configuration"
+        : "started with another configuration"
+  const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
+  yield* asOne(Effect.andThen(started(inForce, entry), endTermsHalt("what the file permits is in force")))
+  yield* endRefusal(treasury.name)
+})
+
+/** Gateways change at a start alone. */
+const started = Effect.fnUntraced(function* (inForce: InForce, entry: Entry) {
+  const { treasury } = inForce
+  const change = yield* changedGateways(treasury)
+  if (change === undefined) return yield* putInForce(inForce, entry, undefined)
+  const { removed, added } = change
+  const detail = `${entry.detail}; ${gatewayWords(change)}`
+  const seq = yield* putInForce(inForce, { ...entry, detail, gateways: { removed, added } }, undefined)
+  return yield* tellGateways(seq, treasury, change)
+})
+
+const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
+  const { before, after, parts, weaker, replaced, next } = change
+  const { author, reason } = asked
+  const detail = `${parts.join(", ")} changed`
+  const entry = { detail, before, after, parts, weaker, policy: next.treasury.policy.hash, author, reason }
+  const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(next.treasury.name))
+  yield* asOne(Effect.andThen(putInForce(next, entry, replaced), ends))
+})
+
+const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {
+  const metrics = yield* Metrics
+  const signals = yield* Signals
+  const { name, rules, policy } = next.treasury
+  metrics.configReloaded.set({ treasury: name }, 1)
+  for (const { name: rule } of rules) {
+    for (const decision of ["act", "hold", "error"]) metrics.ruleEvaluations.inc({ treasury: name, rule, decision }, 0)
+  }
+  yield* tellHashes(next)
+  for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+  yield* say("reloaded", { subject: parts.join(", "), detail: `by ${author}; policy ${policy.hash}` })
+})
+
+const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal => ({
+  isConfig: false,
+  title: "it would permit more than what is in force:",
+  lines: weaker,
+  remedy: `what was in force stays in force; if it is meant, ${advice}`,
+})

@@ -1,0 +1,257 @@
+import { Clock, Effect, Option, Result, Schema } from "effect"
+import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { loadTreasury } from "../config/Treasury.ts"
+import { visible } from "../domain/text.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
+import { termsHash } from "../rules/policy/storedTerms.ts"
+import { weakens } from "../rules/policy/weakens.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Brake } from "../store/controls/Brake.ts"
+import { type Acceptance, TermsLog } from "../store/controls/TermsLog.ts"
+import { trip } from "../store/controls/trip.ts"
+import { Database } from "../store/database/Database.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
+import { say } from "../telemetry/Logging.ts"
+import type { Agreement } from "../tx/Approval.ts"
+import { agreementOf, operatorsInForce, placeOf, takeAgreement } from "./agreeing.ts"
+import { SignatureText } from "./approvals.ts"
+import { Words } from "./brakeVerbs.ts"
+import { asOne, putInForce } from "./putInForce.ts"
+import { listed } from "./reload.ts"
+import { problem } from "./stories.ts"
+
+/**
+ * A treasury whose files somebody names to the daemon. Where it cannot be used, nothing of what the files hold is told:
+ * the daemon may read more than who asks. The command line reads them itself first, and tells what is wrong in them.
+ */
+export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
+  const loaded = yield* Effect.result(loadTreasury(...files))
+  if (Result.isSuccess(loaded)) return { treasury: loaded.success }
+  return {
+    problem: `${files.map(visible).join(", ")}: no treasury that the daemon can use`,
+    remedy: '"cofferer check" says what is wrong in it; the daemon reads the files itself',
+  }
+})
+
+/**
+ * What a configuration permits that the terms in force do not, in words. Empty for one that is not live, and in a store
+ * that never was.
+ */
+export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
+  const known = yield* (yield* TermsLog).inForce
+  return known === undefined || mode !== "live" ? [] : weakens(known.terms, termsOf({ treasury }))
+})
+
+/**
+ * What another configuration changes in the terms in force, as operators agree to it. Nothing is used up by that: once
+ * the terms are in force, journalled in the same transaction, `replaces` is another number and no signature fits.
+ */
+export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
+  const known = yield* (yield* TermsLog).inForce
+  return {
+    kind: "terms",
+    replaces: known?.seq ?? 0,
+    terms: termsHash(termsOf(next)),
+    weaker: weakens(known?.terms ?? termsOf(old), termsOf(next)),
+  } as const satisfies Agreement
+})
+
+/** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
+export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
+  const change = yield* termsChangeOf(old, next)
+  const operators = yield* operatorsInForce(old.treasury)
+  const { by, others, missing } = yield* agreementOf(operators, placeOf(old.treasury), change)
+  if (operators.size === 0) return { isEnough: false, by, advice: "" }
+  const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
+  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
+  return { isEnough: missing === 0, by, advice }
+})
+
+/** Absolute paths of the changed file and what lies over it; without a signature it is told what would be signed. */
+export const ApproveTermsBody = Schema.Struct({
+  files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))),
+  signature: Schema.optional(SignatureText),
+})
+
+/** What operators would sign for the terms of files, how far they have, and what is weaker in them. */
+export const approveTerms = Effect.fn("People.approveTerms")(function* (
+  given: InForce,
+  { files, signature }: typeof ApproveTermsBody.Type,
+) {
+  const held = yield* Effect.serviceOption(ConfigInForce)
+  const old = Option.isSome(held) ? held.value.now() : given
+  const loaded = yield* loadAsked(files)
+  if ("problem" in loaded) return problem(loaded.problem, 422, loaded.remedy)
+  const { treasury } = loaded
+  if (treasury.name !== old.treasury.name) {
+    return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
+  }
+  const change = yield* termsChangeOf(old, { treasury })
+  if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(termsOf(old)))) {
+    return problem("these terms are in force already", 409, "nothing is left to approve")
+  }
+  const operators = yield* operatorsInForce(old.treasury)
+  const place = placeOf(old.treasury)
+  if (signature !== undefined) return yield* takeAgreement(operators, place, change, signature)
+  const { terms, weaker } = change
+  return { terms, policy: treasury.policy.digest, weaker, ...(yield* agreementOf(operators, place, change)) }
+})
+
+/** From an acceptance without the operators' keys until its terms are in force: anybody can halt meanwhile. */
+const hourMillis = 3_600_000
+/** Between two looks at what may end the halt. */
+const lookMillis = 5_000
+
+const HashText = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" }))
+export const AcceptBody = Schema.Struct({ hash: HashText, author: Words, reason: Schema.optional(Words) })
+
+const short = (hash: string): string => hash.slice(0, 8)
+const hashOf = (inForce: InForce): string => termsHash(termsOf(inForce))
+
+const termsHaltNow = Effect.map(
+  Effect.flatMap(Brake, ({ halts }) => halts),
+  (halts) => halts.find(({ reason }) => reason === "terms"),
+)
+
+/** An acceptance whose hour is under way. */
+const pending = Effect.map(
+  Effect.flatMap(TermsLog, ({ acceptance }) => acceptance),
+  (last): Acceptance | undefined => (last?.inForceAt === null ? last : undefined),
+)
+
+/**
+ * Halts a start whose file permits more than the terms in force. An hour that runs for the same terms begins anew:
+ * while no process lived no halt could stop it.
+ */
+export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, weaker: ReadonlyArray<string>) {
+  const hash = hashOf(inForce)
+  const begins = `the terms ${short(hash)} of the file permit`
+  const [halt, given] = [yield* termsHaltNow, yield* pending]
+  const isOther = halt !== undefined && !halt.detail.startsWith(begins)
+  if (isOther || (given !== undefined && given.hash !== hash)) yield* endTermsHalt("the file has other terms now")
+  yield* (yield* TermsLog).countFrom(null)
+  yield* trip("terms", `${begins} more than those in force: ${listed(weaker)}`)
+})
+
+/** Ends the halt and an hour that runs, in one transaction with what removes the cause. */
+export const endTermsHalt = Effect.fnUntraced(function* (detail: string, end: "in force" | "void" = "void") {
+  yield* (yield* TermsLog).endHour(end)
+  yield* (yield* Brake).release("terms", detail)
+})
+
+/** Puts the file's terms in force and ends the halt, as one, with a page. */
+const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
+  const config = yield* ConfigInForce
+  const inForce = config.now()
+  const { treasury, mode } = inForce
+  const weaker = yield* weakerIn(inForce)
+  const terms = hashOf(inForce)
+  const detail = `the terms ${short(terms)} are in force, ${why}`
+  const write = Effect.gen(function* () {
+    yield* putInForce(inForce, { detail, terms, weaker, policy: treasury.policy.hash, mode }, undefined)
+    yield* endTermsHalt(detail, end)
+    yield* page(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
+  })
+  yield* config.replace(inForce, asOne(write))
+  yield* say("terms", { subject: treasury.name, detail })
+  const signals = yield* Signals
+  for (const loop of ["alerts", "engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+})
+
+const page = Effect.fnUntraced(function* (name: string, subject: string, detail: string) {
+  const dedup = `terms/${name}/${yield* Clock.currentTimeMillis}`
+  yield* (yield* AlertQueue).raise({ dedup, severity: "page", kind: "config", subject, detail, fields: {} })
+})
+
+/** Ends the halt where operators have signed the file's terms, or where the hour of an acceptance is over. */
+export const settleTerms = Effect.fn("Terms.settle")(function* () {
+  yield* (yield* ConfigInForce).reloading(settle)
+})
+
+const settle = Effect.gen(function* () {
+  if ((yield* termsHaltNow) === undefined) return
+  const inForce = (yield* ConfigInForce).now()
+  const { isEnough, by } = yield* approvalOfTerms(inForce, inForce)
+  if (isEnough) return yield* take(`approved by ${by.join(" and ")}`)
+  const given = yield* pending
+  if (given?.hash === hashOf(inForce) && (yield* isHourOver(given))) {
+    yield* take(
+      `accepted by ${given.author} without the operators' keys, and nobody halted: ${given.reason}`,
+      "in force",
+    )
+  }
+})
+
+/** The hour runs from the first time in this process that clock and newest block agree, and ends while they do. */
+const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
+  const log = yield* TermsLog
+  const maxAge = (yield* log.inForce)?.terms.maxAgeMillis ?? 0
+  const watermark = yield* (yield* Observations).watermark
+  const now = yield* Clock.currentTimeMillis
+  const block = watermark && Number(watermark.timestamp / 1_000_000n)
+  if (clockGap(now, block, maxAge) !== undefined) return false
+  if (since !== null && since <= now) return now - since >= hourMillis
+  yield* log.countFrom(now)
+  return false
+})
+
+export const termsLoop = settleTerms().pipe(Effect.andThen(Effect.sleep(lookMillis)), Effect.forever)
+
+/**
+ * A person's word for the terms of the file that halts this start. Where the terms in force name no operators they come
+ * into force at once; else, with a reason, after an hour in which any halt stops it.
+ */
+export const acceptTerms = Effect.fn("People.acceptTerms")(function* (asked: typeof AcceptBody.Type) {
+  return yield* (yield* ConfigInForce).reloading(accept(asked))
+})
+
+const accept = Effect.fnUntraced(function* ({ hash, author, reason }: typeof AcceptBody.Type) {
+  const inForce = (yield* ConfigInForce).now()
+  const { treasury } = inForce
+  if ((yield* termsHaltNow) === undefined) {
+    return problem("no terms wait for agreement", 404, '"cofferer status" shows what halts')
+  }
+  const loaded = yield* loadAsked(treasury.files)
+  if ("problem" in loaded) return problem(loaded.problem, 422, loaded.remedy)
+  const [own, written] = [hashOf(inForce), hashOf({ ...inForce, treasury: loaded.treasury })]
+  if (written !== own) {
+    const changed = `the file has the terms ${short(written)} now, and this process was started with ${short(own)}`
+    return problem(changed, 409, "restart with the file that is meant")
+  }
+  if (!own.startsWith(hash)) {
+    return problem(`the terms of the file are ${short(own)}, not ${hash}`, 409, `"cofferer terms accept ${short(own)}"`)
+  }
+  const operators = [...(yield* operatorsInForce(treasury)).keys()]
+  if (operators.length === 0) {
+    yield* take(`accepted by ${author}${reason === undefined ? "" : `: ${reason}`}`)
+    return { accepted: own, isInForce: true }
+  }
+  if (reason === undefined) {
+    const remedy = `"cofferer approve terms ${short(own)}"; where their keys are lost, this command with --reason TEXT`
+    return problem(`the terms in force name operators: ${operators.join(", ")}`, 409, remedy)
+  }
+  yield* beginHour({ hash: own, author, reason }, treasury.name)
+  return { accepted: own, isInForce: false }
+})
+
+/** A second acceptance while the hour runs changes nothing. */
+const beginHour = Effect.fnUntraced(function* (
+  given: { readonly hash: string; readonly author: string; readonly reason: string },
+  subject: string,
+) {
+  if ((yield* pending)?.hash === given.hash) return
+  const { hash, author, reason } = given
+  const detail = `${author} accepts the terms ${short(hash)} without the operators' keys`
+  const stops = 'they come into force after an hour in which nothing is signed; "cofferer halt --reason TEXT" stops it'
+  const write = Effect.gen(function* () {
+    yield* (yield* TermsLog).endHour("void")
+    yield* (yield* TermsLog).accept(given)
+    yield* (yield* Journal).append({ kind: "config", subject, body: { detail, terms: hash, author, reason } })
+    yield* page(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
+  })
+  yield* (yield* Database).atomically(write)
+  yield* say("terms", { subject, detail: `${detail}: ${reason}` })
+  yield* (yield* Signals).wake("alerts")
+})

@@ -1,0 +1,247 @@
+import { Clock, Effect } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
+import { general } from "../domain/AccountType.ts"
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { dayOf, signedUses } from "../engine/snapshot.ts"
+import { type AlertRule, conditionText } from "../rules/Condition.ts"
+import { isOn } from "../rules/kinds/alerting.ts"
+import { windowUse } from "../rules/policy/limits.ts"
+import type { PolicyLine } from "../rules/policy/Policy.ts"
+import { isAlert, isPaying, levelsOf, type PinnedAsset, type Rule, receiverKey } from "../rules/Rule.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
+import { type AccountBalance, Observations, type Watermark } from "../store/balances/Observations.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import type { AccountView, ObservationView, PolicyView, RuleView } from "./View.ts"
+
+/** Unix nanoseconds as people and programs read them. */
+export const isoOf = (nanos: bigint): string => new Date(Number(nanos / 1_000_000n)).toISOString()
+
+/** Rows are known up to one block for all accounts, so that block and its age are the same for each. */
+export const observationOf =
+  ({
+    source,
+    watermark,
+    ageSeconds,
+  }: {
+    readonly source: string
+    readonly watermark: Watermark | undefined
+    readonly ageSeconds: number | null
+  }) =>
+  ({ timestamp }: AccountBalance): ObservationView | null =>
+    watermark === undefined
+      ? null
+      : {
+          block: String(watermark.height),
+          at: isoOf(watermark.timestamp),
+          ageSeconds,
+          source,
+          changedAt: isoOf(timestamp),
+        }
+
+/** Accounts that rules bound, or that pay; those out of band first. */
+export const accountViews = (
+  treasury: Treasury,
+  seen: ReadonlyArray<AccountBalance>,
+  open: ReadonlyArray<Intent>,
+  observed: (account: AccountBalance) => ObservationView | null,
+): ReadonlyArray<AccountView> =>
+  [...treasury.parties.values()]
+    .flatMap((party) =>
+      [...treasury.assets.values()].flatMap((asset): ReadonlyArray<AccountView> => {
+        const account = seen.find(
+          (a) => a.party === party.publicKey && a.asset === asset.id && a.type === general && a.market === "",
+        )
+        const levels = marksOf(treasury, party.name, asset)
+        if (account === undefined && levels.length === 0) return []
+        const mine = open.filter((i) => i.payment.assetId === asset.id)
+        const sum = (intents: ReadonlyArray<Intent>, fee: boolean) =>
+          intents.reduce((total, i) => total + i.payment.amount + (fee ? i.feeMax : 0n), 0n)
+        const reserved = sum(
+          mine.filter((i) => i.payment.fromKey === party.publicKey),
+          true,
+        )
+        const incoming = sum(
+          mine.filter((i) => i.payment.toKey === party.publicKey),
+          false,
+        )
+        const balance = account?.balance ?? 0n
+        const top = [balance + incoming, ...levels.map((l) => l.units)].reduce((a, b) => (a > b ? a : b), 1n)
+        const share = (units: bigint) => Number((units * 1_000n) / ((top * 11n) / 10n + 1n)) / 1_000
+        const say = (units: bigint) => formatAmount(units, asset.decimals)
+        return [
+          {
+            party: party.name,
+            asset: asset.symbol,
+            balance: account === undefined ? "unknown" : say(balance),
+            units: String(balance),
+            reserved: say(reserved),
+            incoming: say(incoming),
+            available: say(balance > reserved ? balance - reserved : 0n),
+            levels: levels.map((l) => ({
+              name: l.name,
+              value: formatLevel(l.units, asset.decimals),
+              share: share(l.units),
+              trial: l.trial,
+            })),
+            share: share(balance),
+            shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
+            observation: account === undefined ? null : observed(account),
+            inBand: levels.every((l) => l.trial || (account !== undefined && l.holds(balance))),
+          },
+        ]
+      }),
+    )
+    .toSorted((a, b) => Number(a.inBand) - Number(b.inBand))
+
+const isOnTrial = (rule: Rule): boolean => isPaying(rule) && rule.trial
+
+const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
+  const floor = treasury.parties.get(party)?.floor.get(asset.id)
+  const floors =
+    floor === undefined
+      ? []
+      : [{ name: "floor", units: floor as bigint, trial: false, holds: (b: bigint) => b >= floor }]
+  const bands = treasury.rules.flatMap((rule) =>
+    levelsOf(rule)
+      .filter((level) => level.party.name === party && level.asset.id === asset.id)
+      .flatMap(({ trigger, target }) => [
+        rule.kind === "topUp" || rule.kind === "request"
+          ? { name: "below", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b >= trigger }
+          : { name: "above", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b <= trigger },
+        { name: "target", units: target as bigint, trial: isOnTrial(rule), holds: () => true },
+      ]),
+  )
+  return [...floors, ...bands]
+}
+
+/** How much of a limit of the policy is signed or set aside. */
+interface LimitUse {
+  /** The line as messages and metrics name it. */
+  readonly line: string
+  readonly limit: "per_24h" | "transfers_per_24h"
+  /** From 0; above 1 where the policy was made stricter meanwhile. */
+  readonly share: number
+}
+
+/** The lines of the policy as people read them, with what of their last 24 hours is used. */
+export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
+  const uses = yield* usesOf(treasury)
+  return uses.map((use): PolicyView => paymentView(treasury, use))
+})
+
+/** The same for machines. What one transfer may be is no limit that is used up. */
+export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
+  return (yield* usesOf(treasury)).flatMap(
+    ({ line, amount, count }): ReadonlyArray<LimitUse> => [
+      { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
+      { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
+    ],
+  )
+})
+
+const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
+  const now = yield* Clock.currentTimeMillis
+  const watermark = yield* (yield* Observations).watermark
+  const open = yield* (yield* Outbox).open
+  const day = dayOf(open, now, watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n))
+  const known = { open, ...(yield* signedUses(policy, day)) }
+  return policy.lines.map((line) => ({ line, ...windowUse(known, line, []) }))
+})
+
+/** A limit of nothing is used up. */
+const shareOf = (used: bigint, limit: bigint): number => (limit === 0n ? 1 : Number((used * 1_000n) / limit) / 1_000)
+
+const countShare = ({ transfersPer24h }: Pick<PolicyLine, "transfersPer24h">, count: number): number =>
+  shareOf(BigInt(count), BigInt(transfersPer24h))
+
+const namesOf = (treasury: Treasury, keys: ReadonlySet<string>): string =>
+  [...treasury.parties.values(), ...treasury.addresses.values()]
+    .filter((one) => keys.has(receiverKey(one)))
+    .map(({ name }) => name)
+    .join(", ")
+
+const paymentView = (
+  treasury: Treasury,
+  use: { readonly line: PolicyLine; readonly amount: bigint; readonly count: number },
+): PolicyView => {
+  const { line, amount, count } = use
+  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+  const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
+  const symbol = asset?.symbol ?? line.assetId
+  return {
+    line: line.line,
+    text: `${namesOf(treasury, line.from)} -> ${namesOf(treasury, line.to)}, ${symbol}: ${say(line.perTransfer)} each`,
+    used: `${say(amount)} ${symbol}`,
+    limit: `${say(line.per24h)} ${symbol}`,
+    share: Math.max(shareOf(amount, line.per24h), countShare(line, count)),
+    transfers: `${count} of ${line.transfersPer24h}`,
+  }
+}
+
+/** What each rule does, or why it does not: what wakes people first, else in the order of the file. */
+export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
+  viewsOf(treasury, memories).toSorted((a, b) => gravity(b) - gravity(a))
+
+const gravity = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
+
+const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
+  treasury.rules.flatMap((rule): ReadonlyArray<RuleView> => {
+    if (isAlert(rule)) return alertViews(rule, memories)
+    if (!isPaying(rule)) {
+      const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
+      const sentence = `tells when ${asset} becomes ${rule.becomes.join(" or ")}`
+      const view = { name: rule.name, kind: rule.kind, subject: asset, trial: false, state: "watching" }
+      return [{ ...view, reason: null, fires: null, detail: "", sentence }]
+    }
+    const own = memories.filter((m) => m.rule === rule.name)
+    if (own.length === 0) {
+      return [
+        {
+          name: rule.name,
+          kind: rule.kind,
+          subject: "",
+          trial: rule.trial,
+          state: "inactive",
+          reason: null,
+          fires: null,
+          detail: "",
+          sentence: `${onTrial(rule.trial)}not yet evaluated`,
+        },
+      ]
+    }
+    return own.map((m) => ({
+      name: rule.name,
+      kind: rule.kind,
+      subject: m.subject,
+      trial: rule.trial,
+      state: m.state,
+      reason: m.reason ?? null,
+      fires: null,
+      detail: m.detail,
+      sentence: `${onTrial(rule.trial)}${
+        m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`
+      }`,
+    }))
+  })
+
+const onTrial = (trial: boolean): string => (trial ? "on trial, pays nothing; " : "")
+
+/** What an alert's rule waits for, and whether people have heard of it. */
+const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {
+  const { name } = rule
+  const memory = memories.find((m) => m.rule === name)
+  const waits = `tells when ${conditionText(rule.when)}`
+  const view = { name, kind: "notify", subject: "", trial: false }
+  if (memory === undefined)
+    return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits }]
+  const { state, reason, detail } = memory
+  const fires = isOn(memory) ? rule.severity : null
+  const words =
+    state === "acting"
+      ? "fires"
+      : reason === undefined || reason === "in_band"
+        ? "silent"
+        : `silent: ${reason.replaceAll("_", " ")}`
+  return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${detail} (${waits})` }]
+}

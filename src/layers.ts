@@ -1,0 +1,304 @@
+import { join } from "node:path"
+import { Effect, Layer, Redacted } from "effect"
+import { ConfigInForce, type InForce } from "./config/ConfigInForce.ts"
+import { readSecret, version } from "./config/files.ts"
+import type { Mode, Treasury } from "./config/Treasury.ts"
+import type { ConfigError } from "./config/yaml/ConfigError.ts"
+import { Attention } from "./engine/Attention.ts"
+import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
+import { isWanted, letGoPlanned, standingOf, wantedSince } from "./engine/isWanted.ts"
+import { layerGateways } from "./gateway/layerGateways.ts"
+import { gatewayOptions, Transport } from "./gateway/Transport.ts"
+import { withFormerReceivers } from "./http/putInForce.ts"
+import { Notifier } from "./notify/Notifier.ts"
+import { Reconciliation } from "./poller/Reconciliation.ts"
+import { ProofOfWork } from "./pow/ProofOfWork.ts"
+import type { Party } from "./rules/Rule.ts"
+import { Signer, symbolsById } from "./signer/Signer.ts"
+import { AlertQueue } from "./store/alerts/AlertQueue.ts"
+import { Backfills } from "./store/balances/Backfills.ts"
+import { Comparisons } from "./store/balances/Comparisons.ts"
+import { Drifts } from "./store/balances/Drifts.ts"
+import { Observations } from "./store/balances/Observations.ts"
+import { Brake } from "./store/controls/Brake.ts"
+import { TermsLog } from "./store/controls/TermsLog.ts"
+import * as Database from "./store/database/Database.ts"
+import { Lease } from "./store/database/Database.ts"
+import { DiskSpace } from "./store/database/DiskSpace.ts"
+import { Settings } from "./store/database/Settings.ts"
+import { Signals } from "./store/database/Signals.ts"
+import { Journal } from "./store/journal/Journal.ts"
+import { Witness } from "./store/journal/Witness.ts"
+import { AcceptedHead } from "./store/network/AcceptedHead.ts"
+import { ChainRules } from "./store/network/ChainRules.ts"
+import { Disagreement } from "./store/network/Disagreement.ts"
+import { Epochs } from "./store/network/Epochs.ts"
+import { Listings } from "./store/network/Listings.ts"
+import { Approvals } from "./store/payments/Approvals.ts"
+import { Clearance } from "./store/payments/Clearance.ts"
+import { Debits } from "./store/payments/Debits.ts"
+import { Findings } from "./store/payments/Findings.ts"
+import { Outbox } from "./store/payments/Outbox.ts"
+import { SpendLog } from "./store/payments/SpendLog.ts"
+import { Tags } from "./store/payments/Tags.ts"
+import { Asks } from "./store/rules/Asks.ts"
+import { Rehearsals } from "./store/rules/Rehearsals.ts"
+import { RuleStates } from "./store/rules/RuleStates.ts"
+import { BlockPace } from "./submitter/BlockPace.ts"
+import { Draining } from "./submitter/Draining.ts"
+import { Looks } from "./submitter/Looks.ts"
+import { SubmitterOptions, Wanted } from "./submitter/SubmitterOptions.ts"
+import { Solving } from "./submitter/solveWork.ts"
+import { Tip } from "./submitter/Tip.ts"
+import { Turns } from "./submitter/Turns.ts"
+import { Cycle } from "./telemetry/Cycle.ts"
+import { Metrics } from "./telemetry/Metrics.ts"
+
+/** One treasury, ready to run. */
+export interface DaemonOptions {
+  readonly treasury: Treasury
+  /** Mode in force: the file's, or a lower one. */
+  readonly mode: Mode
+  readonly dataDir: string
+  /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
+  readonly gatewayUrl?: string | undefined
+}
+
+/** Alerts go where the configuration in force says when they are raised. */
+const alertQueueLayer = Layer.unwrap(
+  Effect.map(ConfigInForce, ({ now }) =>
+    AlertQueue.layer((severity) =>
+      now()
+        .treasury.routes.filter((route) => route.severities.has(severity))
+        .flatMap((route) => route.receivers),
+    ),
+  ),
+)
+
+/** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
+export const storeLayer = (
+  options: Pick<DaemonOptions, "treasury" | "dataDir"> & Partial<Pick<DaemonOptions, "mode">>,
+) => {
+  const { treasury, mode = treasury.mode } = options
+  const plain = Layer.mergeAll(
+    Observations.layer,
+    Drifts.layer,
+    Debits.layer,
+    RuleStates.layer,
+    Attention.layer,
+    alertQueueLayer,
+    Signals.layer,
+    Clearance.layer,
+    DiskSpace.layer(options.dataDir),
+  )
+  const journalled = Layer.mergeAll(
+    Outbox.layerNoDeps,
+    Listings.layerNoDeps,
+    SpendLog.layerNoDeps,
+    Brake.layerNoDeps,
+    Findings.layerNoDeps,
+    Disagreement.layerNoDeps,
+    Backfills.layerNoDeps,
+    Asks.layerNoDeps,
+    Rehearsals.layerNoDeps,
+    Approvals.layerNoDeps,
+    Witness.layerNoDeps(treasury.watermarkFile),
+    Lease.layerSole,
+  ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
+  return Layer.mergeAll(
+    Comparisons.layerNoDeps,
+    Epochs.layerNoDeps,
+    ChainRules.layerNoDeps,
+    AcceptedHead.layerNoDeps,
+    BlockPace.layer,
+  ).pipe(
+    Layer.provideMerge(Layer.merge(plain, journalled)),
+    Layer.provideMerge(inForceLayer({ treasury, mode })),
+    Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
+  )
+}
+
+/** The configuration of the files. Receivers of before that it pages no more are told as well. */
+const inForceLayer = (file: InForce) =>
+  Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
+
+const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
+  Metrics.layer({
+    treasury: treasury.name,
+    mode,
+    gateways: treasury.network.gateways.map(({ name }) => name),
+    rules: treasury.rules.map((rule) => rule.name),
+    payers: [...treasury.parties.values()].filter((party) => party.signer !== undefined).map((party) => party.name),
+    receivers: treasury.receivers.map((receiver) => receiver.name),
+    version,
+    revision: "",
+  })
+
+const secrets = (files: ReadonlyMap<string, string>) =>
+  Effect.map(
+    Effect.forEach(files, ([header, file]) => Effect.map(readSecret(file), (secret) => [header, secret] as const)),
+    (entries): Readonly<Record<string, Redacted.Redacted>> => Object.fromEntries(entries),
+  )
+
+/** Everything that speaks to the gateways. */
+export const gatewayLayer = (
+  { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
+  http: typeof Transport.layerHttp = Transport.layerHttp,
+) => {
+  const { network } = treasury
+  const options = Effect.forEach(network.gateways, ({ name, url, headerFiles }) =>
+    Effect.map(secrets(headerFiles), (headers) =>
+      gatewayOptions({
+        name,
+        url: gatewayUrl ?? url,
+        headers,
+        requestDeadlineMillis: network.requestDeadlineMillis,
+      }),
+    ),
+  )
+  const { chainId, quorum } = network
+  return Layer.unwrap(
+    Effect.map(options, (gateways) =>
+      layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network), isOwn: gatewayUrl !== undefined }),
+    ),
+  ).pipe(Layer.provide(http))
+}
+
+const fixedChainOf = ({ chainId, fixedChain }: Treasury["network"]) =>
+  fixedChain === undefined
+    ? undefined
+    : {
+        head: {
+          chainId,
+          height: fixedChain.height,
+          hash: fixedChain.hash,
+          pow: {
+            hashFunction: "sha3_24_rounds",
+            difficulty: fixedChain.difficulty,
+            pastBlocks: fixedChain.pastBlocks,
+            txPerBlock: fixedChain.txPerBlock,
+            increasing: false,
+          },
+        },
+        atMillis: fixedChain.atMillis,
+        validForMillis: fixedChain.validForMillis,
+      }
+
+/** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
+const keyFileOf = (party: Party, dataDir: string): string | undefined => {
+  if (party.signer === undefined) return undefined
+  return "file" in party.signer ? party.signer.file : join(dataDir, "sandbox", "keys", party.signer.sandbox)
+}
+
+const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
+  Signer.layerNoDeps({
+    treasury: treasury.name,
+    chainId: treasury.network.chainId,
+    policy: treasury.policy,
+    assets: symbolsById(treasury.assets),
+    maxAgeMillis: treasury.network.maxAgeMillis,
+    parties: [...treasury.parties.values()].flatMap((party) => {
+      const file = keyFileOf(party, dataDir)
+      return mode !== "live" || file === undefined ? [] : [{ party, file }]
+    }),
+  })
+
+const notifierLayer = ({ treasury }: DaemonOptions) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.forEach(
+        treasury.receivers,
+        Effect.fnUntraced(function* (receiver) {
+          if (receiver.kind === "log") return { kind: "log" as const, name: receiver.name }
+          const { name, urlFile } = receiver
+          const url = urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(urlFile)
+          return { kind: "webhook" as const, name, url, headers: yield* secrets(receiver.headerFiles) }
+        }),
+      ),
+      Notifier.layerReceivers,
+    ),
+  )
+
+/** The submitter asks the engine's question; neither loop knows the other. */
+const wantedLayer = Layer.effect(
+  Wanted,
+  Effect.gen(function* () {
+    type Asked =
+      | ReturnType<typeof isWanted>
+      | ReturnType<typeof standingOf>
+      | ReturnType<typeof wantedSince>
+      | ReturnType<typeof letGoPlanned>
+    type Needs = Effect.Services<Asked>
+    const services = yield* Effect.context<Needs | ConfigInForce>()
+    return Wanted.of({
+      judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services),
+      standing: (intent) => Effect.provide(decidingInForce(standingOf(intent)), services),
+      since: (intent) => Effect.provide(decidingInForce(wantedSince(intent)), services),
+      letGoPlanned: (payers) => Effect.provide(decidingInForce(letGoPlanned(payers)), services),
+    })
+  }),
+)
+
+/** The engine asks which payments the ledger knows by their tags, and never holds the keys that these come from. */
+const tagsLayer = Layer.effect(
+  Tags,
+  Effect.map(Signer, (signer) => Tags.of({ of: signer.tag })),
+)
+
+/** What of the machine the daemon uses, so that a simulation can put its own in place. */
+export interface Machine {
+  readonly http: typeof Transport.layerHttp
+  readonly work: Layer.Layer<ProofOfWork, never, Metrics>
+  readonly metrics: Layer.Layer<Metrics>
+  readonly notifier: Layer.Layer<Notifier, ConfigError>
+}
+
+export const realMachine = (options: DaemonOptions): Machine => ({
+  http: Transport.layerHttp,
+  work: ProofOfWork.layer,
+  metrics: metricsLayer(options),
+  notifier: notifierLayer(options),
+})
+
+/** All services of the daemon. */
+export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
+  Layer.unwrap(
+    Effect.map(ConfigInForce, ({ now }) => {
+      const { treasury, mode } = now()
+      return servicesOf({ ...options, treasury, mode }, machine)
+    }),
+  ).pipe(Layer.provideMerge(storeLayer(options)))
+
+/** Everything above the store, by the configuration in force. */
+const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
+  const { treasury, mode } = options
+  const { network } = treasury
+  const engine = EngineOptions.layer(engineSettings(treasury, mode))
+  const submitter = SubmitterOptions.layer({
+    treasury: treasury.name,
+    mode,
+    chainId: network.chainId,
+    gateway: { name: network.gateways[0].name, url: options.gatewayUrl ?? network.gateways[0].url },
+    framing: network.framing,
+    maxAgeMillis: network.maxAgeMillis,
+    pollIdleMillis: network.pollIdleMillis,
+    fee: network.fee,
+    policy: treasury.policy,
+    parties: treasury.parties,
+    assets: treasury.assets,
+  })
+  return Layer.mergeAll(
+    wantedLayer.pipe(Layer.provideMerge(engine)),
+    submitter,
+    Draining.layer,
+    Solving.layer,
+    Looks.layer,
+    Reconciliation.layer,
+    Turns.layer,
+    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
+    tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),
+    machine.notifier,
+    machine.work,
+    Cycle.layer(treasury.name),
+  ).pipe(Layer.provideMerge(machine.metrics))
+}

@@ -1,0 +1,100 @@
+import { baseUnits } from "../../domain/Amount.ts"
+import type { Decision, Payment } from "../../domain/Decision.ts"
+import {
+  type Allotment,
+  type Check,
+  idle,
+  type Look,
+  lookAt,
+  lookAtTransfer,
+  type Memory,
+  type Sized,
+  type Timer,
+} from "../Look.ts"
+import type { Transfer } from "../Need.ts"
+import { receiverKey } from "../Rule.ts"
+import type { Snapshot } from "../Snapshot.ts"
+import type { Subject } from "../Subject.ts"
+import { funds } from "./funds.ts"
+import { history } from "./history.ts"
+import { knowledge } from "./knowledge.ts"
+import { stops } from "./stops.ts"
+import { clockGap } from "./wrongClock.ts"
+
+/** What was decided about one subject, and how long its condition has been true. */
+export interface Judgement {
+  readonly decision: Decision
+  readonly timer: Timer
+  /** Planned time (Unix seconds) of the payment that a schedule wants; undefined where episodes are counted. */
+  readonly planned: number | undefined
+  /** Planned time up to which all is done or let go. */
+  readonly concluded: number | undefined
+}
+
+const first = (checks: ReadonlyArray<Check>, look: Look): Decision | undefined => {
+  for (const { reason, held } of checks) {
+    const detail = held(look)
+    if (detail !== undefined) return { _tag: "Hold", reason, detail }
+  }
+  return undefined
+}
+
+/**
+ * Decides one subject. The first reason that applies, in the order of `holdReasons`, is the reason; a payment is
+ * decided only where none does.
+ */
+export const decide = (
+  subject: Subject,
+  snapshot: Snapshot,
+  memory: Memory | undefined,
+  allotment?: Allotment,
+): Judgement => judge(lookAt(subject, snapshot, memory, allotment))
+
+/** The decision that a look leads to. */
+export const judge = (look: Look): Judgement => {
+  const { need, memory } = look
+  const stopped = first(stops, look)
+  const blind = first(knowledge, look)
+  const concluded = isBlind(look) ? undefined : concludedBy(need)
+  const planned = need?._tag === "Wanted" ? need.episode : undefined
+  if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idle, planned, concluded }
+  const silent = stopped ?? first(history, look) ?? first(funds, look)
+  return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
+}
+
+/** What is due keeps its time open; what was let go before it is over. */
+const concludedBy = (need: Look["need"]): number | undefined => {
+  if (need?._tag === "NotDue") return need.episode
+  const letGo = need?._tag === "Wanted" ? need.letGo : undefined
+  return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
+}
+
+/** A plan is concluded by the clock alone, and a clock that no block agrees with may be wrong. */
+const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: Look): boolean =>
+  clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined
+
+/** What of the past also holds a payment whose need is settled: balances that do not show the last one say nothing. */
+const settling = history.filter(({ reason }) => reason === "settling")
+
+/** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */
+export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: Transfer): Decision => {
+  const look = lookAtTransfer(subject, snapshot, transfer)
+  const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, look))
+  return silent.find((decision) => decision !== undefined) ?? act(look)
+}
+
+const act = (look: Look): Decision => {
+  const detail = look.need?.detail ?? ""
+  const payments = look.sized.map((sized) => paymentOf(look, sized))
+  return { _tag: look.subject.kind === "request" ? "Ask" : "Act", payments, detail }
+}
+
+const paymentOf = ({ subject: { asset } }: Look, { transfer: { from, to }, amount }: Sized): Payment => ({
+  from: from.name,
+  fromKey: from.publicKey,
+  to: to.name,
+  toKey: receiverKey(to),
+  asset: asset.symbol,
+  assetId: asset.id,
+  amount: baseUnits(amount),
+})

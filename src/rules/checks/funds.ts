@@ -1,0 +1,231 @@
+import type { HoldReason } from "../../domain/Decision.ts"
+import {
+  type Check,
+  feeShareOf,
+  floorOf,
+  instantText,
+  type Look,
+  leastOf,
+  type Sized,
+  sayAmount,
+  sayLevel,
+  takesPart,
+} from "../Look.ts"
+import { isSlot, windowUse } from "../policy/limits.ts"
+import { feeMax, judge, type PolicyPayment, type Verdict } from "../policy/Policy.ts"
+import { type Party, receiverKey } from "../Rule.ts"
+import { networkFee } from "../Snapshot.ts"
+import { commandOf } from "../Subject.ts"
+import { contradiction, pinScope } from "./stops.ts"
+
+type Refused = Extract<Verdict, { permitted: false }>
+
+const payout = ({ subject }: Look): boolean => subject.kind !== "request"
+/** Only transfers cost a fee. */
+const isTransfer = (look: Look): boolean => payout(look) && commandOf(look.subject) === "transfer"
+/** What counts against the network's number for an epoch. */
+const isCounted = (look: Look): boolean => payout(look) && commandOf(look.subject) !== "withdraw"
+
+const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPayment => ({
+  from: transfer.from.publicKey,
+  to: receiverKey(transfer.to),
+  assetId: subject.asset.id,
+  amount,
+})
+
+/** The first transfer that the policy refuses, each judged with those before it already made. */
+const refusedBy = (look: Look): { readonly verdict: Refused; readonly amount: bigint } | undefined => {
+  if (!payout(look)) return undefined
+  const before: Array<PolicyPayment> = []
+  for (const sized of look.sized) {
+    if (sized.amount <= 0n) continue
+    const payment = paymentOf(look, sized)
+    const verdict = judge(look.snapshot.policy, payment, (line) => windowUse(look.snapshot, line, before))
+    if (!verdict.permitted) return { verdict, amount: sized.amount }
+    before.push(payment)
+  }
+  return undefined
+}
+
+const isWindow = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
+
+/** The verdict in units of the asset, with the numbers that decided. */
+const limitText = (look: Look, { verdict, amount }: { readonly verdict: Refused; readonly amount: bigint }): string => {
+  const { line } = verdict
+  if (line === undefined) return verdict.detail
+  const at = `policy line ${line.line}`
+  if (verdict.refusal === "amount") {
+    return `${sayLevel(look, amount)} is above ${sayLevel(look, line.perTransfer)} per transfer (${at})`
+  }
+  if (verdict.refusal !== "window_amount") return verdict.detail
+  const used = sayLevel(look, windowUse(look.snapshot, line, []).amount)
+  return `${used} of ${sayLevel(look, line.per24h)} in 24 h are used; ${sayLevel(look, amount)} more is too much (${at})`
+}
+
+/** Names of rules that come before this one. */
+const isBefore = ({ subject, snapshot }: Look, rule: string): boolean =>
+  (snapshot.priorities.get(rule) ?? subject.rule.priority) < subject.rule.priority
+
+interface Slots {
+  readonly payer: Party
+  readonly used: number
+  readonly limit: number
+  readonly endsAt: number | undefined
+  /** Of those used: not signed yet, and decided by rules of a higher priority. */
+  readonly earlier: number
+}
+
+/** Payers whose transfers of this epoch do not suffice. */
+const usedUp = (look: Look): Slots | undefined => {
+  if (!isCounted(look)) return undefined
+  for (const payer of new Set(look.sized.map(({ transfer }) => transfer.from))) {
+    const quota = look.snapshot.quota(payer.publicKey)
+    if (quota === undefined) continue
+    const wanted = look.sized.filter(({ transfer }) => transfer.from === payer).length
+    const unsigned = look.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
+    const used = quota.used + unsigned.length
+    if (used + wanted <= quota.limit - payer.transfersKept) continue
+    const earlier = unsigned.filter(({ rule }) => isBefore(look, rule)).length
+    return { payer, used, limit: quota.limit, endsAt: quota.endsAt, earlier }
+  }
+  return undefined
+}
+
+const slotsText = ({ payer, used, limit, endsAt }: Slots): string => {
+  const kept = payer.transfersKept > 0 ? `, ${payer.transfersKept} are kept for people` : ""
+  const end = endsAt === undefined ? "" : `; the next epoch begins about ${instantText(endsAt)}`
+  return `${payer.name} used ${used} of ${limit} transfers of this epoch${kept}${end}`
+}
+
+/** Whether rules of a higher priority, and nothing else, took the slots. */
+const slotsYielded = (slots: Slots, look: Look): boolean => {
+  const wanted = look.sized.filter(({ transfer }) => transfer.from === slots.payer).length
+  return slots.used - slots.earlier + wanted <= slots.limit - slots.payer.transfersKept
+}
+
+/** The first transfer that its payer cannot make above its floor. */
+const uncovered = (look: Look): Sized | undefined => {
+  if (!payout(look)) return undefined
+  const least = leastOf(look)
+  return look.sized.find((s) => !s.covered && (!takesPart(look.subject.rule) || s.amount < least))
+}
+
+/** What rules of a higher priority have set aside from the payer and not yet paid. */
+const fundsYielded = (short: Sized, look: Look): boolean => {
+  const { subject, snapshot } = look
+  const { from, amount } = short.transfer
+  const earlier = snapshot.open
+    .filter(({ rule, payment }) => isBefore(look, rule) && payment.fromKey === from.publicKey)
+    .filter(({ payment }) => payment.assetId === subject.asset.id)
+    .reduce((sum, intent) => sum + intent.payment.amount + intent.feeMax, 0n)
+  if (earlier === 0n) return false
+  const wanted = takesPart(subject.rule) ? leastOf(look) : amount
+  return short.spendable + earlier >= wanted + feeMax(feeShareOf(look), wanted)
+}
+
+const unknown = "no known balance"
+
+/** Whether a rule was silent since nothing tells its payer's balance, by the words of that look. */
+export const isUnknownPayer = (shortWords: string): boolean => shortWords.includes(` has ${unknown}`)
+
+const shortText = (look: Look, short: Sized): string => {
+  const { from, amount } = short.transfer
+  const floor = floorOf(look.subject, from)
+  const has = short.observed === undefined ? unknown : sayAmount(look, short.observed)
+  const kept = floor > 0n ? ` and keeps ${sayLevel(look, floor)}` : ""
+  return `${from.name} has ${has}${kept}; ${sayAmount(look, amount)} and its fee are needed`
+}
+
+const tooSmall = (look: Look): string | undefined => {
+  const least = leastOf(look)
+  const sizes = look.sized.map(({ transfer, amount, covered }) => (covered ? amount : transfer.amount))
+  const small = sizes.find((amount) => amount < least)
+  if (small === undefined) return undefined
+  return `${sayAmount(look, small)} is under the least of ${sayAmount(look, least)}`
+}
+
+const feeOver = (look: Look): string | undefined => {
+  if (!isTransfer(look)) return undefined
+  for (const { amount } of look.sized) {
+    const fee = networkFee(look.snapshot, look.subject.asset, amount)
+    if (fee === undefined || fee <= feeMax(look.snapshot.policy.maxFee, amount)) continue
+    return `the network takes ${sayAmount(look, fee)}, more than maxFee allows for ${sayAmount(look, amount)}`
+  }
+  return undefined
+}
+
+const totalText = (look: Look): string =>
+  look.sized
+    .map(({ transfer, amount }) => `${sayAmount(look, amount)} ${transfer.from.name} -> ${transfer.to.name}`)
+    .join(", ")
+
+const refusal = (window: boolean, reason: HoldReason): Check => ({
+  reason,
+  held: (look) => {
+    const refused = refusedBy(look)
+    return refused === undefined || isWindow(refused.verdict) !== window ? undefined : limitText(look, refused)
+  },
+  passed: (look) => `${totalText(look)}: ${window ? "within the limits of 24 h" : "a policy line permits it"}`,
+})
+
+/** Whether it can be paid, in the order of `holdReasons`. */
+export const funds: ReadonlyArray<Check> = [
+  {
+    reason: "too_small",
+    held: tooSmall,
+    passed: (look) => `${totalText(look)}; the least is ${sayAmount(look, leastOf(look))}`,
+  },
+  {
+    reason: "asset_status",
+    held: ({ subject: { asset }, snapshot }) => {
+      if (snapshot.listed === undefined) return "no asset listing was read yet"
+      const wrong = contradiction(asset, snapshot.listed.get(asset.id))
+      if (wrong !== undefined) return wrong
+      return snapshot.pauses.find(({ scope }) => scope === pinScope(asset.symbol))?.reason
+    },
+    passed: ({ subject: { asset } }) => `${asset.symbol} is enabled, as pinned`,
+  },
+  refusal(false, "policy"),
+  refusal(true, "limit"),
+  {
+    reason: "quota",
+    held: (look) => {
+      const slots = usedUp(look)
+      return slots === undefined || slotsYielded(slots, look) ? undefined : slotsText(slots)
+    },
+    passed: ({ sized, snapshot }) => {
+      const payer = sized[0]?.transfer.from
+      const quota = payer === undefined ? undefined : snapshot.quota(payer.publicKey)
+      return quota === undefined
+        ? "the network's transfers per epoch are not known"
+        : `${payer?.name} used ${quota.used} of ${quota.limit} transfers of this epoch`
+    },
+    ends: (look) => usedUp(look)?.endsAt,
+  },
+  {
+    reason: "fee",
+    held: feeOver,
+    passed: (look) => (isTransfer(look) ? "the network's fee is within maxFee" : "it costs no fee"),
+  },
+  {
+    reason: "short",
+    held: (look) => {
+      const short = uncovered(look)
+      return short === undefined || fundsYielded(short, look) ? undefined : shortText(look, short)
+    },
+    passed: (look) =>
+      look.sized
+        .map(({ transfer, spendable }) => `${transfer.from.name} can spend ${sayAmount(look, spendable)}`)
+        .join(", "),
+  },
+  {
+    reason: "yielded",
+    held: (look) => {
+      const slots = usedUp(look)
+      if (slots !== undefined) return `rules of a higher priority took the transfers: ${slotsText(slots)}`
+      const short = uncovered(look)
+      return short === undefined ? undefined : `rules of a higher priority took the funds: ${shortText(look, short)}`
+    },
+    passed: () => "no rule of a higher priority took what it needs",
+  },
+]

@@ -1,0 +1,180 @@
+import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
+import { sumText } from "../../domain/sumText.ts"
+import { type Check, type Look, observationsMin, sayAmount, timeText } from "../Look.ts"
+import { type Account, type PayingRule, receiverKey } from "../Rule.ts"
+import type { Asked } from "../Snapshot.ts"
+import { isOfSubject, type Subject } from "../Subject.ts"
+
+/** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
+const failureCooldownMillis = 60_000
+
+const dayMillis = 86_400_000
+/** The clocks of blocks and of machines differ by less. */
+const clocksMillis = 60_000
+
+/** How far back (milliseconds) what ended is looked at: payments, and what people were asked for. */
+export const reachOf = (rules: ReadonlyArray<PayingRule>): { readonly settled: number; readonly asked: number } => {
+  const asked = rules.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
+  const settling = rules.reduce((most, rule) => Math.max(most, rule.settleMillis), 0)
+  return { settled: Math.max(dayMillis, asked, settling + clocksMillis), asked }
+}
+
+/** Open payments that do not move by themselves. */
+const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
+const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
+const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
+
+type Held = Pick<Account, "party" | "asset">
+
+/** Accounts on which any open payment keeps the subject from deciding another. */
+const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
+  const { asset } = subject
+  switch (subject.kind) {
+    case "payout":
+      return []
+    case "rebalance":
+      return subject.parties.map((party) => ({ party, asset }))
+    case "code":
+      return [...subject.accounts, ...subject.rule.to.map((party) => ({ party, asset }))]
+    default:
+      return subject.accounts.map(({ party }) => ({ party, asset }))
+  }
+}
+
+const touches = ({ payment }: Intent, assetId: string, key: string): boolean =>
+  payment.assetId === assetId && (payment.toKey === key || payment.fromKey === key)
+
+const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
+  if (snapshot.open.length === 0) return []
+  const busy = busyAccounts(subject)
+  return snapshot.open.filter(
+    (intent) =>
+      isOfSubject(intent, subject) || busy.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)),
+  )
+}
+
+const askedOf = ({ subject, snapshot }: Look): Asked | undefined =>
+  snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
+
+const wordsOf = ({ payment, decimals }: Intent): string => sumText(payment, decimals)
+
+const forLeft = ({ subject, snapshot, timer }: Look): number =>
+  subject.rule.forMillis - (snapshot.now - (timer.firingSince ?? snapshot.now))
+
+const needText = ({ need }: Look): string => need?.detail ?? ""
+
+/** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
+const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
+  if (updatedAt <= now) return updatedAt
+  return Math.min(settledAt === undefined ? createdAt : Number(settledAt / 1_000_000n), now)
+}
+
+/** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */
+const cooldownEnd = (look: Look): number => {
+  const { subject, snapshot } = look
+  const { rule } = subject
+  let end = 0
+  for (const intent of snapshot.settled) {
+    if (!isOfSubject(intent, subject) || calledOff.has(intent.state)) continue
+    const wait = executed.has(intent.state) ? rule.cooldownMillis : Math.max(rule.cooldownMillis, failureCooldownMillis)
+    end = Math.max(end, endedAt(intent, snapshot.now) + wait)
+  }
+  const asked = askedOf(look)?.endedAt
+  return asked === undefined || asked > snapshot.now ? end : Math.max(end, asked + rule.cooldownMillis)
+}
+
+/** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
+const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
+  if (need?._tag !== "Wanted") return undefined
+  const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
+  const touched = (intent: Intent) =>
+    looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
+    need.transfers.some(
+      ({ from, to }) =>
+        touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, receiverKey(to)),
+    )
+  return snapshot.settled.find(
+    (intent) => intent.settledAt !== undefined && intent.settledAt >= seen && touched(intent),
+  )
+}
+
+/** "14:02:11Z" of a block's time. */
+const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(11, 19)}Z`
+
+const settlingText = (look: Look, unseen: Intent | undefined): string | undefined => {
+  if (unseen === undefined) return undefined
+  const { rule } = look.subject
+  const { asOf } = look.snapshot
+  const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
+  const known = asOf === undefined ? "" : `; they are known before ${clockText(asOf)}${wait}`
+  return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
+}
+
+/** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */
+export const history: ReadonlyArray<Check> = [
+  {
+    reason: "in_band",
+    held: ({ need }) => (need?._tag === "InBand" ? need.detail : undefined),
+    passed: needText,
+  },
+  {
+    reason: "pending",
+    held: (look) => {
+      const left = forLeft(look)
+      if (left <= 0 && look.timer.observations >= observationsMin) return undefined
+      const wait =
+        left > 0 ? `must stay so for ${(left / 1_000).toFixed(left % 1_000 === 0 ? 0 : 1)} s` : "must be seen twice"
+      return `${needText(look)}; ${wait}`
+    },
+    passed: ({ snapshot, timer }) =>
+      `so for ${timeText(snapshot.now - (timer.firingSince ?? snapshot.now))}, seen ${timer.observations} times`,
+    ends: (look) => (forLeft(look) > 0 ? look.snapshot.now + forLeft(look) : undefined),
+  },
+  {
+    reason: "in_flight",
+    held: (look) => {
+      const moving = openOf(look).find(({ state }) => !waits.has(state))
+      if (moving !== undefined) {
+        const isOver = isFinalIntent(moving.state)
+        if (isOver) return `${wordsOf(moving)} is ${moving.state}, and no movement of it was seen yet`
+        return `${wordsOf(moving)} is under way (${moving.state})`
+      }
+      const asked = askedOf(look)
+      if (asked === undefined || asked.endedAt !== undefined) return undefined
+      return `people were asked for ${sayAmount(look, asked.amount)} ${timeText(look.snapshot.now - asked.at)} ago`
+    },
+    passed: () => "no payment of this account is under way",
+  },
+  {
+    reason: "settling",
+    held: (look) => settlingText(look, unseenBy(look)),
+    passed: () => "the balances are newer than the last payment",
+  },
+  {
+    reason: "cooldown",
+    held: (look) => {
+      const left = cooldownEnd(look) - look.snapshot.now
+      return left > 0 ? `${Math.ceil(left / 1_000)} s left` : undefined
+    },
+    passed: ({ subject }) =>
+      subject.rule.cooldownMillis === 0 ? "none is set" : `${timeText(subject.rule.cooldownMillis)} are over`,
+    ends: cooldownEnd,
+  },
+  {
+    reason: "unresolved",
+    held: (look) => {
+      const stuck = openOf(look).find(({ state }) => state === "unknown" || state === "manual")
+      return stuck === undefined ? undefined : `an earlier payment is ${stuck.state}: ${stuck.detail}`
+    },
+    passed: () => "no earlier payment is unknown or waits for a person",
+  },
+  {
+    reason: "awaiting_approval",
+    held: (look) => {
+      const asked = openOf(look).find(({ state }) => state === "awaiting_approval")
+      return asked === undefined ? undefined : `${wordsOf(asked)} waits for people`
+    },
+    passed: () => "nothing waits for approval",
+  },
+]

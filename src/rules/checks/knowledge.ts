@@ -1,0 +1,80 @@
+import type { Check, Look } from "../Look.ts"
+import { accountName } from "../Rule.ts"
+import { ageMillis } from "../Snapshot.ts"
+
+const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
+
+const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
+
+const everSeen = "was ever seen"
+
+/** Whether a rule was silent since an account that it needs was never seen, by the words of that look. */
+export const isUnseen = (noDataWords: string): boolean => noDataWords.endsWith(everSeen)
+
+/** Whether what is known may move money, in the order of `holdReasons`. */
+export const knowledge: ReadonlyArray<Check> = [
+  {
+    reason: "no_data",
+    held: ({ subject, snapshot, balances }) => {
+      if (snapshot.asOf === undefined) return "no balance was read yet"
+      if (balances !== undefined) return undefined
+      const unseen = subject.accounts.find(
+        ({ party, asset, balance }) => snapshot.balance(party.publicKey, asset.id, balance) === undefined,
+      )
+      return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} ${everSeen}`
+    },
+    passed: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
+  },
+  {
+    reason: "stale",
+    held: (look) => {
+      const { snapshot } = look
+      const { asOf } = snapshot
+      if (asOf === undefined) return undefined
+      const age = ageMillis(snapshot, asOf)
+      // A block from the future never grows old, so it would be believed for ever.
+      if (-age > snapshot.maxAgeMillis) {
+        return `the newest final block is more than ${seconds(snapshot.maxAgeMillis)} s ahead of our clock`
+      }
+      const limit = limitOf(look)
+      if (age <= limit) return undefined
+      // It stays on the page beside an age that goes on: no number of this moment.
+      return `the newest final block is older than ${seconds(limit)} s`
+    },
+    passed: (look) => {
+      const { asOf } = look.snapshot
+      const age = asOf === undefined ? 0 : ageMillis(look.snapshot, asOf)
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
+    },
+  },
+  {
+    reason: "catching_up",
+    held: ({ snapshot }) => snapshot.catchingUp,
+    passed: () => "history is complete and was compared",
+  },
+  {
+    reason: "disagreement",
+    held: ({ snapshot }) => snapshot.disagreement,
+    passed: () => "enough gateways agree",
+  },
+  {
+    reason: "drift",
+    held: ({ subject, snapshot }) => {
+      for (const { party, asset, balance } of subject.accounts) {
+        const drift = snapshot.drift(party.publicKey, asset.id, balance)
+        if (drift !== undefined) return drift
+      }
+      for (const payer of subject.payers) {
+        const drift = snapshot.drift(payer.publicKey, subject.asset.id, "free")
+        if (drift !== undefined) return drift
+      }
+      return undefined
+    },
+    passed: () => "rows and reported balances are the same",
+  },
+  {
+    reason: "chain_unsettled",
+    held: ({ snapshot }) => snapshot.chainUnsettled,
+    passed: () => "the network asks for legal work",
+  },
+]

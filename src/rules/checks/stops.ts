@@ -1,0 +1,157 @@
+import { statusText } from "../../domain/Asset.ts"
+import type { Payment } from "../../domain/Decision.ts"
+import { type Check, instantText, type Look, timeText } from "../Look.ts"
+import type { PinnedAsset } from "../Rule.ts"
+import { hoursAt, openWindow } from "../Schedule.ts"
+import type { Listed } from "../Snapshot.ts"
+
+/** How the listing contradicts what the configuration says of an asset, in words; undefined where it agrees. */
+export const contradiction = (
+  asset: PinnedAsset,
+  listed: Pick<Listed, "status" | "decimals"> | undefined,
+): string | undefined => {
+  if (listed === undefined) return `${asset.symbol} (${asset.id}) is not listed`
+  if (listed.status !== "enabled") return `${asset.symbol} is ${statusText(listed.status)}`
+  if (listed.decimals === asset.decimals) return undefined
+  return `${asset.symbol} is listed with ${listed.decimals} decimals, pinned with ${asset.decimals}`
+}
+
+/** What to do where the listing contradicts the configuration, for people. */
+export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "decimals"> | undefined): string => {
+  const mended = (what: string): string =>
+    `${what}, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`
+  if (listed === undefined) return mended("if its id in the treasury file is wrong, mend it")
+  if (listed.status !== "enabled") return "it goes on once the listing says enabled"
+  const right = `write "decimals: ${listed.decimals}" for ${asset.symbol} in the treasury file`
+  return mended(`if the listing is right, ${right}`)
+}
+
+/** Scope of the pause by which a contradiction stops an asset; a person's own is "asset:SYMBOL". */
+export const pinScope = (symbol: string): string => `pin:${symbol}`
+
+/** Scopes that stop payments of an asset. */
+export const assetScopes = (symbol: string): ReadonlyArray<string> => [`asset:${symbol}`, pinScope(symbol)]
+
+/** Scope of the pause by which a rule that failed too often locks itself. */
+export const lockScope = (rule: string): string => `lock:${rule}`
+
+/** Scopes whose pause stops a decided payment: by the names that it was decided with, and by keys and ids. */
+export const scopesOfPayment = (
+  rule: string,
+  { from, fromKey, to, toKey, asset, assetId }: Payment,
+): ReadonlyArray<string> => [
+  "all",
+  `rule:${rule}`,
+  lockScope(rule),
+  ...[from, to, fromKey, toKey].map((party) => `party:${party}`),
+  ...[asset, assetId].filter((one) => one !== "").flatMap(assetScopes),
+]
+
+/** Whether a pause stops a decided payment: of what it names now, or named when the payment was decided. */
+export const stopsPayment = (rule: string, payment: Payment) => {
+  const scopes = scopesOfPayment(rule, payment)
+  return (pause: { readonly scope: string; readonly kept: string }): boolean =>
+    scopes.includes(pause.scope) || scopes.includes(pause.kept)
+}
+
+/** Scopes whose pause stops the subject. */
+const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [
+  "all",
+  `rule:${rule.name}`,
+  ...parties.map(({ name }) => `party:${name}`),
+  ...(asset.symbol === "" ? [] : [`asset:${asset.symbol}`]),
+]
+
+/** The pauses that stop the subject. */
+export const pausesOf = (look: Look): Look["snapshot"]["pauses"] => {
+  const { pauses } = look.snapshot
+  if (pauses.length === 0) return pauses
+  const scopes = scopesOf(look)
+  return pauses.filter(({ scope }) => scopes.includes(scope))
+}
+
+/** Each pause with its reason; undefined where there is none. */
+export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>) =>
+  pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `paused (${scope}): ${reason}`).join("; ")
+
+const lockOf = ({ subject, snapshot }: Look) =>
+  snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
+
+/** What stops a rule whatever the balances are, in the order of `holdReasons`. */
+export const stops: ReadonlyArray<Check> = [
+  {
+    reason: "halted",
+    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.join(", ").replaceAll("_", " ") : undefined),
+    passed: () => "nothing is halted",
+  },
+  {
+    reason: "paused",
+    held: (look) => pausesText(pausesOf(look)),
+    passed: (look) => `no pause of ${scopesOf(look).join(", ")}`,
+    ends: (look) => {
+      const ends = pausesOf(look).map(({ until }) => until)
+      return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined
+    },
+  },
+  {
+    reason: "maintenance",
+    held: ({ subject, snapshot }) => {
+      if (subject.rule.maintenance.length === 0) return undefined
+      const window = openWindow(subject.rule.maintenance, snapshot.now)
+      return window === undefined ? undefined : `maintenance ${window.name} until ${instantText(window.until)}`
+    },
+    passed: ({ subject, snapshot }) => {
+      const next = subject.rule.maintenance
+        .filter(({ from }) => from > snapshot.now)
+        .toSorted((a, b) => a.from - b.from)[0]
+      return next === undefined ? "no maintenance is planned" : `${next.name} begins ${instantText(next.from)}`
+    },
+    ends: ({ subject, snapshot }) => openWindow(subject.rule.maintenance, snapshot.now)?.until,
+  },
+  {
+    reason: "outside_hours",
+    held: ({ subject: { rule }, snapshot: { now } }) => {
+      if (rule.during === undefined) return undefined
+      const { open, until } = hoursAt(rule.during, now)
+      return open
+        ? undefined
+        : `outside ${rule.during.name}; it opens ${instantText(until)}, in ${timeText(until - now)}`
+    },
+    passed: ({ subject: { rule }, snapshot: { now } }) =>
+      rule.during === undefined
+        ? "acts at all hours"
+        : `within ${rule.during.name} until ${instantText(hoursAt(rule.during, now).until)}`,
+    ends: ({ subject: { rule }, snapshot: { now } }) =>
+      rule.during === undefined ? undefined : hoursAt(rule.during, now).until,
+  },
+  {
+    reason: "not_due",
+    held: ({ need }) => (need?._tag === "NotDue" ? need.detail : undefined),
+    passed: ({ need, subject }) =>
+      subject.kind === "payout" && need?._tag === "Wanted" ? `due: ${need.detail}` : "has no schedule",
+    ends: ({ need }) => (need?._tag === "NotDue" ? need.next : undefined),
+  },
+  {
+    reason: "locked",
+    held: (look) => {
+      const lock = lockOf(look)
+      return lock === undefined ? undefined : `${lock.reason}; unlock: cofferer resume --scope ${lock.scope} --reason …`
+    },
+    passed: () => "not locked",
+  },
+  {
+    reason: "code",
+    held: ({ need }) => (need?._tag === "Broken" || need?._tag === "Unanswered" ? need.detail : undefined),
+    passed: ({ subject: { kind } }) => (kind === "code" ? "its code has answered" : "has no code of its own"),
+  },
+  {
+    reason: "inhibited",
+    held: ({ subject, snapshot }) => {
+      if (subject.rule.inhibitedBy.length === 0) return undefined
+      const by = subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name))
+      return by.length === 0 ? undefined : `while ${by.join(" and ")} ${by.length === 1 ? "fires" : "fire"}`
+    },
+    passed: ({ subject: { rule } }) =>
+      rule.inhibitedBy.length === 0 ? "no other rule forbids it" : `none of ${rule.inhibitedBy.join(", ")} fires`,
+  },
+]

@@ -1,0 +1,88 @@
+import { timeText } from "../Look.ts"
+
+/** Which of clock and newest trusted block is wrong cannot be told from them alone. */
+export interface ClockGap {
+  readonly kind: "unknown" | "behind" | "ahead"
+  /** The same words for as long as it lasts. */
+  readonly detail: string
+}
+
+/**
+ * Why nothing may be signed, concluded or forgotten now: no trusted block is known, or it and our clock (Unix
+ * milliseconds both) differ by more than is allowed, in either direction. Undefined where they agree.
+ */
+export const clockGap = (now: number, block: number | undefined, maxAgeMillis: number): ClockGap | undefined => {
+  if (block === undefined) return { kind: "unknown", detail: "no final block was read yet" }
+  if (Math.abs(now - block) <= maxAgeMillis) return undefined
+  const kind = block < now ? "behind" : "ahead"
+  const where = kind === "behind" ? "behind" : "ahead of"
+  return { kind, detail: `the newest final block is more than ${timeText(maxAgeMillis)} ${where} our clock` }
+}
+
+/** A block's own time as a gateway told it, and our clock at that answer, Unix milliseconds both. */
+export interface TimedBlock {
+  readonly blockAt: number
+  readonly at: number
+}
+
+/** Blocks over this time show whether a chain goes on. A pair further apart is kept where polls are rarer. */
+const spanMillis = 40_000
+const spanMillisMin = 10_000
+/** Answers closer together than this replace each other: what is kept stays small. */
+const stepMillisMin = 2_000
+/** What a gateway told longer ago says nothing about its clock now. */
+const freshMillis = 60_000
+
+/** Adds an answer's block to those kept of its gateway, oldest first. A clock that was put back begins anew. */
+export const noteBlock = (known: ReadonlyArray<TimedBlock>, block: TimedBlock): ReadonlyArray<TimedBlock> => {
+  const past = known.filter(({ at }) => at <= block.at)
+  const recent = past.filter(({ at }) => block.at - at <= spanMillis)
+  const kept = recent.length === 0 ? past.slice(-1) : recent
+  const before = kept.at(-2)
+  const isClose = before !== undefined && block.at - before.at < stepMillisMin
+  return [...(isClose ? kept.slice(0, -1) : kept), block]
+}
+
+/**
+ * Block time minus our clock, while the gateway's blocks go on about as fast as our clock does. Undefined where they
+ * stand still, catch up with a past, or were not told of long enough: then their time says nothing about clocks.
+ */
+export const aheadMillisOf = (blocks: ReadonlyArray<TimedBlock>, now: number): number | undefined => {
+  const [first, last] = [blocks[0], blocks.at(-1)]
+  if (first === undefined || last === undefined || Math.abs(now - last.at) > freshMillis) return undefined
+  const span = last.at - first.at
+  const came = last.blockAt - first.blockAt
+  return span < spanMillisMin || 2 * came < span || came > 2 * span ? undefined : last.blockAt - last.at
+}
+
+/** A gateway's clock beside ours. */
+interface ClockReading {
+  readonly name: string
+  readonly aheadMillis: number
+}
+
+/** Which clock is wrong, and by how much blocks are ahead of ours; below 0: behind it. */
+export interface WrongClock {
+  /** ours: several gateways agree with each other. either: there is one gateway. gateways: all else. */
+  readonly whose: "ours" | "either" | "gateways"
+  readonly aheadMillis: number
+  /** Gateways whose blocks are apart from our clock. */
+  readonly gateways: ReadonlyArray<string>
+}
+
+/** Judges which clock is wrong where blocks that go on are further from ours than allowed; undefined: none is. */
+export const wrongClock = (readings: ReadonlyArray<ClockReading>, maxAgeMillis: number): WrongClock | undefined => {
+  const apart = readings.filter(({ aheadMillis }) => Math.abs(aheadMillis) > maxAgeMillis)
+  const [first] = apart
+  if (first === undefined) return undefined
+  const groups = apart.map(({ aheadMillis }) =>
+    apart.filter((other) => Math.abs(other.aheadMillis - aheadMillis) <= maxAgeMillis),
+  )
+  const group = groups.reduce((largest, one) => (one.length > largest.length ? one : largest), [first])
+  const isMajority = group.length >= 2 && 2 * group.length > readings.length
+  return {
+    whose: isMajority ? "ours" : readings.length === 1 ? "either" : "gateways",
+    aheadMillis: (group[0] ?? first).aheadMillis,
+    gateways: (isMajority ? group : apart).map(({ name }) => name),
+  }
+}

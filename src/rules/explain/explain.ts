@@ -1,0 +1,362 @@
+import { formatAmount } from "../../domain/Amount.ts"
+import type { Decision, HoldReason } from "../../domain/Decision.ts"
+import { shortId } from "../../domain/Hex.ts"
+import { judge } from "../checks/decide.ts"
+import { funds } from "../checks/funds.ts"
+import { history } from "../checks/history.ts"
+import { knowledge } from "../checks/knowledge.ts"
+import { lockScope, pausesOf, stops } from "../checks/stops.ts"
+import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel, timeText } from "../Look.ts"
+import { isSlot, windowUse } from "../policy/limits.ts"
+import { lineFor } from "../policy/Policy.ts"
+import { type Account, accountName, type Party, type Receiver, receiverKey } from "../Rule.ts"
+import { reservedFrom } from "../Snapshot.ts"
+import { isOfSubject, waysOf } from "../Subject.ts"
+
+/** What a decision had to hand: balances, limits and what is under way. Amounts are decimal text. */
+interface Means {
+  readonly asset: string
+  readonly accounts: ReadonlyArray<SeenAccount>
+  /** How long the condition has been true, and in how many observations. */
+  readonly firing: { readonly since: number; readonly observations: number } | null
+  readonly lines: ReadonlyArray<SeenLine>
+  readonly quotas: ReadonlyArray<SeenQuota>
+  readonly underWay: ReadonlyArray<SeenPayment>
+}
+
+interface SeenAccount {
+  readonly account: string
+  /** watched: its balance decides. pays: its funds do. */
+  readonly role: "watched" | "pays"
+  /** null: no balance was ever seen. */
+  readonly balance: string | null
+  /** What open payments claim, and what is kept whatever happens. */
+  readonly reserved: string
+  readonly floor: string
+}
+
+/** The policy line for one way of the money, and how much of it is used, what is decided included. */
+interface SeenLine {
+  readonly from: string
+  readonly to: string
+  /** null: no line allows it. */
+  readonly line: number | null
+  readonly perTransfer: string
+  readonly used: string
+  readonly per24h: string
+  readonly left: string
+  readonly transfers: number
+  readonly transfersPer24h: number
+}
+
+/** The network's transfers of this epoch; all but the name null where it does not tell. */
+interface SeenQuota {
+  readonly party: string
+  readonly used: number | null
+  readonly limit: number | null
+  readonly kept: number
+  readonly endsAt: number | null
+}
+
+interface SeenPayment {
+  readonly id: string
+  readonly short: string
+  readonly state: string
+  readonly rule: string
+  readonly from: string
+  readonly to: string
+  readonly amount: string
+}
+
+const meansOf = (look: Look): Means => {
+  const { subject, snapshot, timer } = look
+  const payers = subject.payers.filter(({ publicKey }) =>
+    subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
+  )
+  const free = (party: Party): Account => ({ party, asset: subject.asset, balance: "free" })
+  return {
+    asset: subject.asset.symbol,
+    accounts: [
+      ...subject.accounts.map((account) => accountOf(look, account, "watched")),
+      ...payers.map((party) => accountOf(look, free(party), "pays")),
+    ],
+    firing: timer.firingSince === undefined ? null : { since: timer.firingSince, observations: timer.observations },
+    lines: waysOf(subject).map(({ from, to }) => lineOf(look, from, to)),
+    quotas: subject.payers.map((payer) => quotaOf(look, payer)),
+    underWay: snapshot.open
+      .filter((intent) => isOfSubject(intent, subject) || touchesSubject(look, intent.payment))
+      .map(({ id, state, rule, payment }) => ({
+        id,
+        short: shortId(id).slice(0, 4),
+        state,
+        rule,
+        from: payment.from,
+        to: payment.to,
+        amount: sayAmount(look, payment.amount),
+      })),
+  }
+}
+
+const touchesSubject = (
+  { subject }: Look,
+  payment: { readonly assetId: string; readonly fromKey: string; readonly toKey: string },
+): boolean => {
+  if (payment.assetId !== subject.asset.id) return false
+  const keys = [...subject.accounts.map(({ party }) => party.publicKey), ...subject.payers.map((p) => p.publicKey)]
+  return keys.some((key) => payment.fromKey === key || payment.toKey === key)
+}
+
+const accountOf = (look: Look, account: Account, role: SeenAccount["role"]): SeenAccount => {
+  const { subject, snapshot } = look
+  const { party, asset, balance } = account
+  const units = snapshot.balance(party.publicKey, asset.id, balance)
+  return {
+    account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
+    role,
+    balance: units === undefined ? null : sayAmount(look, units),
+    reserved: sayAmount(look, reservedFrom(snapshot, party.publicKey, asset.id)),
+    floor: sayLevel(look, floorOf(subject, party)),
+  }
+}
+
+const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
+  const { subject, snapshot } = look
+  const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
+  const line = lineFor(snapshot.policy, way)
+  const use = line === undefined ? { amount: 0n, count: 0 } : windowUse(snapshot, line, [])
+  const per24h = line?.per24h ?? 0n
+  return {
+    from: from.name,
+    to: to.name,
+    line: line?.line ?? null,
+    perTransfer: sayLevel(look, line?.perTransfer ?? 0n),
+    used: sayLevel(look, use.amount),
+    per24h: sayLevel(look, per24h),
+    left: sayLevel(look, per24h > use.amount ? per24h - use.amount : 0n),
+    transfers: use.count,
+    transfersPer24h: line?.transfersPer24h ?? 0,
+  }
+}
+
+const quotaOf = ({ snapshot }: Look, payer: Party): SeenQuota => {
+  const quota = snapshot.quota(payer.publicKey)
+  const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
+  return {
+    party: payer.name,
+    used: quota === undefined ? null : quota.used + unsigned,
+    limit: quota?.limit ?? null,
+    kept: payer.transfersKept,
+    endsAt: quota?.endsAt ?? null,
+  }
+}
+
+/** holds: the reason. also_holds: would be, had none before it. not_reached: needs what is not known or wanted. */
+export type Sign = "passed" | "holds" | "also_holds" | "not_reached"
+
+/** What one check said. */
+export interface Answer {
+  readonly reason: HoldReason
+  readonly sign: Sign
+  /** The sentence with the numbers; empty where it was not reached. */
+  readonly detail: string
+  /** Unix milliseconds at which it ends by itself; null where it does not hold, or time does not end it. */
+  readonly endsAt: number | null
+}
+
+/** When the subject could pay, if nothing else changes. */
+interface Next {
+  /** Unix milliseconds before which time alone keeps it silent; null where time does not. */
+  readonly notBefore: number | null
+  /** What else has to happen, in words. */
+  readonly after: ReadonlyArray<string>
+}
+
+/** All that one decision rests on, as plain values. Amounts are decimal text in units of the asset. */
+export interface Explanation extends Means {
+  readonly rule: string
+  readonly kind: string
+  readonly subject: string
+  readonly verdict: "acts" | "asks" | "holds"
+  /** The first that holds; null where it acts. */
+  readonly reason: HoldReason | null
+  /** "keep-hot-funded hot/USDT is silent: cooldown, 12 s left" */
+  readonly sentence: string
+  /** What would be paid or asked for now. */
+  readonly payments: ReadonlyArray<ExplainedPayment>
+  /** All checks, in order of precedence. */
+  readonly checks: ReadonlyArray<Answer>
+  readonly next: Next
+}
+
+export interface ExplainedPayment {
+  readonly from: string
+  readonly to: string
+  readonly asset: string
+  readonly amount: string
+  /** Base units as digits: what is the same under other decimals too. */
+  readonly units: string
+}
+
+const all: ReadonlyArray<Check> = [...stops, ...knowledge, ...history, ...funds]
+
+/** Checks that speak of the payments that are wanted: without a need they say nothing. */
+const ofNeed: ReadonlySet<HoldReason> = new Set([
+  "pending",
+  "settling",
+  "too_small",
+  "policy",
+  "limit",
+  "quota",
+  "fee",
+  "short",
+  "yielded",
+])
+
+/** Checks of money of ours: people pay what they are asked for from elsewhere. */
+const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota", "fee", "short", "yielded"])
+
+/** Why the subject pays or is silent: every check, what it looked at, and what would have to change. */
+export const explainSubject = (look: Look): Explanation => {
+  const { subject } = look
+  const { decision } = judge(look)
+  const reason = decision._tag === "Hold" ? decision.reason : null
+  const isSound = knowledge.every(({ held }) => held(look) === undefined)
+  const checks = all.map((check) => answerOf(check, { look, reason, isSound }))
+  return {
+    rule: subject.rule.name,
+    kind: subject.kind,
+    subject: subject.name,
+    verdict: decision._tag === "Hold" ? "holds" : decision._tag === "Act" ? "acts" : "asks",
+    reason,
+    sentence: `${subject.rule.name} ${subject.name} ${verdictText(decision, subject.asset.decimals)}`,
+    payments: paymentsOf(decision, subject.asset.decimals),
+    checks,
+    next: nextOf(checks, look),
+    ...meansOf(look),
+  }
+}
+
+interface Asked {
+  readonly look: Look
+  readonly reason: HoldReason | null
+  /** Whether the knowledge may be judged by. */
+  readonly isSound: boolean
+}
+
+const isReached = ({ reason }: Check, { look, isSound }: Asked): boolean => {
+  if (reason === "stale") return look.snapshot.asOf !== undefined
+  if (reason === "in_band") return isSound && look.need !== undefined && look.need._tag !== "NotDue"
+  return !ofNeed.has(reason) || (isSound && look.need?._tag === "Wanted")
+}
+
+const answerOf = (check: Check, asked: Asked): Answer => {
+  const { reason } = check
+  const { look } = asked
+  if (!isReached(check, asked)) return { reason, sign: "not_reached", detail: "", endsAt: null }
+  const detail = check.held(look)
+  if (detail === undefined) {
+    const byPeople = look.subject.kind === "request" && ofOurMoney.has(reason)
+    return {
+      reason,
+      sign: "passed",
+      detail: byPeople ? "people pay it from elsewhere" : check.passed(look),
+      endsAt: null,
+    }
+  }
+  const sign = reason === asked.reason ? "holds" : "also_holds"
+  return { reason, sign, detail, endsAt: check.ends?.(look) ?? null }
+}
+
+const nextOf = (checks: ReadonlyArray<Answer>, look: Look): Next => {
+  const holding = checks.filter(({ sign }) => sign === "holds" || sign === "also_holds")
+  const times = holding.flatMap(({ endsAt }) => (endsAt === null ? [] : [endsAt]))
+  return {
+    notBefore: times.length === 0 ? null : Math.max(...times),
+    after: holding.filter(({ endsAt }) => endsAt === null).map(({ reason }) => endedBy[reason](look)),
+  }
+}
+
+const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<ExplainedPayment> =>
+  decision._tag === "Hold"
+    ? []
+    : decision.payments.map((payment) => ({
+        from: payment.from,
+        to: payment.to,
+        asset: payment.asset,
+        amount: formatAmount(payment.amount, decimals),
+        units: String(payment.amount),
+      }))
+
+/** "is silent: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */
+const verdictText = (decision: Decision, decimals: number): string => {
+  if (decision._tag === "Hold") return `is silent: ${decision.reason.replaceAll("_", " ")}, ${decision.detail}`
+  const what = paymentsOf(decision, decimals).map((p) => `${p.amount} ${p.asset} ${p.from} -> ${p.to}`)
+  return `${decision._tag === "Act" ? "pays" : "asks people for"} ${what.join(", ")}: ${decision.detail}`
+}
+
+const fixed = (words: string) => () => words
+
+/** What would bring the subject out of its band. */
+const needBegins = (look: Look): string => {
+  const { subject } = look
+  const { forMillis } = subject.rule
+  const stays = forMillis === 0 ? "is seen so twice" : `stays so for ${timeText(forMillis)}, seen twice`
+  switch (subject.kind) {
+    case "topUp":
+      return `${subject.name} falls below ${sayLevel(look, subject.level.trigger)} and ${stays}`
+    case "sweep":
+      return `${subject.name} rises above ${sayLevel(look, subject.level.trigger)} and ${stays}`
+    case "split":
+    case "withdraw":
+      return `${subject.name} rises above ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
+    case "request":
+      return `${subject.name} falls below ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
+    case "rebalance":
+      return `an account is further from its share than the tolerance and ${stays}`
+    case "code":
+      return `its code asks for a payment and ${stays}`
+    case "payout":
+      return "its planned time comes"
+  }
+}
+
+/** What has to happen where time alone does not end a reason; `needs` are what people do. */
+export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
+  halted: fixed("a person ends the halt: cofferer resume --scope all --reason …"),
+  paused: (look) => {
+    const scopes = [...new Set(pausesOf(look).map(({ scope }) => scope))]
+    const commands = scopes.map((scope) => `cofferer resume --scope ${scope} --reason …`)
+    return `a person ends ${scopes.length === 1 ? "the pause" : "each pause"}: ${commands.join(", ")}`
+  },
+  maintenance: fixed("the window ends"),
+  outside_hours: fixed("the hours open"),
+  not_due: fixed("the planned time comes"),
+  locked: ({ subject }) => `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
+  code: ({ need }) =>
+    need?._tag === "Broken"
+      ? "its code answers soundly: mend it, then cofferer reload --reason …"
+      : "its code answers in time",
+  inhibited: ({ subject, snapshot }) =>
+    `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
+  no_data: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
+  stale: fixed("a newer block is read"),
+  catching_up: fixed("all is read and compared"),
+  disagreement: fixed("enough gateways agree"),
+  drift: fixed("rows and balances agree twice: see reconcile, and balances rebase"),
+  chain_unsettled: fixed("the network asks for legal work"),
+  in_band: needBegins,
+  pending: fixed("it is seen once more in a newer block"),
+  in_flight: fixed("what is under way ends"),
+  settling: fixed("balances of a newer block are read"),
+  cooldown: fixed("the cooldown ends"),
+  unresolved: fixed("the earlier payment is resolved: cofferer intents resolve …"),
+  awaiting_approval: fixed("people approve or reject it"),
+  too_small: (look) => `the need grows to ${sayAmount(look, leastOf(look))}`,
+  asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
+  policy: fixed("a policy line permits it"),
+  limit: fixed("earlier payments leave the window of 24 h"),
+  quota: fixed("the network's next epoch begins"),
+  fee: fixed("the network takes less, or maxFee allows more"),
+  short: ({ sized }) => `${[...new Set(sized.map(({ transfer }) => transfer.from.name))].join(", ")} is funded`,
+  yielded: fixed("what rules of a higher priority took is paid and free again"),
+}

@@ -1,0 +1,186 @@
+import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import { statusText } from "../../domain/Asset.ts"
+import type { HoldReason, RuleState } from "../../domain/Decision.ts"
+import {
+  type AlertRule,
+  type Condition,
+  conditionText,
+  type Past,
+  type PlainCondition,
+  stepText,
+} from "../Condition.ts"
+import { evaluate, type Facts, idle } from "../evaluate.ts"
+import { type Alerted, type AlertMemory, isOn, lookAtAlert } from "../kinds/alerting.ts"
+import { timeText } from "../Look.ts"
+import { hoursAt } from "../Schedule.ts"
+import { ageMillis } from "../Snapshot.ts"
+
+/** A comparison, or several joined, on what is known now. */
+export interface SeenCondition {
+  /** null: a comparison. */
+  readonly join: "all" | "any" | "not" | null
+  /** "hot/USDT is below 10,000" */
+  readonly text: string
+  /** null: not known. */
+  readonly holds: boolean | null
+  /** What was compared, "9,500.00"; null where it is not known, and of several conditions. */
+  readonly observed: string | null
+  /** What it was compared with, "below 10,000"; null of several conditions. */
+  readonly level: string | null
+  /** Age of the balances that were compared; null of several, of what is no balance, and where none was read. */
+  readonly ageSeconds: number | null
+  /** The sentence with the numbers. */
+  readonly detail: string
+  readonly of: ReadonlyArray<SeenCondition>
+}
+
+/** All that an alert's next look rests on, as plain values. Times are Unix milliseconds. */
+export interface AlertExplanation {
+  readonly rule: string
+  readonly severity: AlertRule["severity"]
+  /** acting: it fires, and people heard of it. holding: it fires, and they have not. */
+  readonly state: RuleState
+  /** Why people are not told; null where they are. */
+  readonly reason: HoldReason | null
+  /** "low fires: hot/USDT: 9,500.00 is below 10,000" */
+  readonly sentence: string
+  readonly when: SeenCondition
+  /** Must hold before it is over; null: it is over as soon as `when` is not so any more. */
+  readonly clear: SeenCondition | null
+  /** Since when the condition holds; null while it does not. */
+  readonly firingSince: number | null
+  readonly timers: AlertTimers
+}
+
+export interface AlertTimers {
+  readonly forMillis: number
+  readonly cooldownMillis: number
+  /** When it fires, if its condition holds until then; null where it does not hold, or fires already. */
+  readonly firesAt: number | null
+  /** When it is over, if it stays so until then; null where it does not fire, or still holds. */
+  readonly overAt: number | null
+  /** null: none runs. */
+  readonly cooldownEndsAt: number | null
+  /** When the hours begin in which people hear of it; null: they may now. */
+  readonly opensAt: number | null
+}
+
+/** Why an alert fires or is silent, as its next look would find. */
+export const explainAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): AlertExplanation => {
+  const alerted = lookAtAlert(rule, facts, before)
+  return {
+    rule: rule.name,
+    severity: rule.severity,
+    state: alerted.state,
+    reason: alerted.reason ?? null,
+    sentence: `${rule.name} ${verdictText(alerted)}`,
+    when: seenOf(rule.when, facts),
+    clear: rule.clear === undefined ? null : seenOf(rule.clear, facts),
+    firingSince: alerted.firingSince ?? null,
+    timers: timersOf(rule, alerted, before?.toldAt, facts.now),
+  }
+}
+
+const verdictText = ({ state, reason, detail }: Alerted): string => {
+  const why = reason === undefined || reason === "in_band" ? detail : `${reason.replaceAll("_", " ")}, ${detail}`
+  if (state === "acting") return `fires: ${detail}`
+  return state === "holding" ? `fires, and people are not told: ${why}` : `does not fire: ${why}`
+}
+
+const timersOf = (
+  { forMillis, cooldownMillis, during }: AlertRule,
+  alerted: Alerted,
+  toldAt: number | undefined,
+  now: number,
+): AlertTimers => {
+  const { firingSince, clearingSince } = alerted
+  const on = isOn(alerted)
+  const hours = during === undefined ? undefined : hoursAt(during, now)
+  const free = toldAt === undefined ? now : toldAt + cooldownMillis
+  return {
+    forMillis,
+    cooldownMillis,
+    firesAt: on || firingSince === undefined ? null : firingSince + forMillis,
+    overAt: on && clearingSince !== undefined ? clearingSince + forMillis : null,
+    cooldownEndsAt: free > now ? free : null,
+    opensAt: hours?.open === false ? hours.until : null,
+  }
+}
+
+const joins = { All: "all", Any: "any", Not: "not" } as const
+
+const seenOf = (condition: Condition, facts: Facts): SeenCondition => {
+  const { truth, sentence } = evaluate(condition, facts)
+  const seen = { text: conditionText(condition), holds: truth ?? null, detail: sentence }
+  if ("of" in condition) {
+    const parts = condition._tag === "Not" ? [condition.of] : condition.of
+    const of = parts.map((part) => seenOf(part, facts))
+    return { ...seen, join: joins[condition._tag], observed: null, level: null, ageSeconds: null, of }
+  }
+  const isOfBalances = condition._tag !== "Asset" && condition._tag !== "Held"
+  const ageSeconds = isOfBalances && facts.asOf !== undefined ? ageMillis(facts, facts.asOf) / 1_000 : null
+  return {
+    ...seen,
+    join: null,
+    observed: observedIn(condition, facts) ?? null,
+    level: levelOf(condition),
+    ageSeconds,
+    of: [],
+  }
+}
+
+const levelOf = (part: PlainCondition): string => {
+  switch (part._tag) {
+    case "Balance":
+      return `${part.side} ${formatLevel(part.units, part.account.asset.decimals)}`
+    case "Change":
+      return `${part.side} ${stepText(part.by, part.account.asset)}`
+    case "Rate":
+      return `${part.side} ${formatLevel(part.units, part.account.asset.decimals)} an hour`
+    case "Asset":
+      return [...part.is].map(statusText).join(" or ")
+    case "Stale":
+    case "Held":
+      return `longer than ${timeText(part.longerThanMillis)}`
+  }
+}
+
+/** What the comparison looks at; undefined where it is not known. Balances that are too old to tell are shown too. */
+const observedIn = (part: PlainCondition, facts: Facts): string | undefined => {
+  switch (part._tag) {
+    case "Balance": {
+      const { party, asset, balance } = part.account
+      const units = facts.balance(party.publicKey, asset.id, balance)
+      return units === undefined ? undefined : formatAmount(units, asset.decimals)
+    }
+    case "Change":
+    case "Rate": {
+      const moved = movedIn(part, facts)
+      if (moved === undefined) return undefined
+      const units = part._tag === "Change" ? moved : (moved * 3_600_000n) / BigInt(part.overMillis)
+      return `${formatAmount(units, part.account.asset.decimals)}${part._tag === "Change" ? "" : " an hour"}`
+    }
+    case "Asset":
+      return facts.listed && statusText(facts.listed.get(part.asset.id)?.status ?? "not listed")
+    case "Stale":
+      return facts.asOf === undefined ? undefined : timeText(ageMillis(facts, facts.asOf))
+    case "Held": {
+      const counted = facts
+        .silences(part.rule)
+        ?.filter(({ reason }) =>
+          part.reason === undefined ? reason !== undefined && !idle.has(reason) : reason === part.reason,
+        )
+      if (counted === undefined) return undefined
+      const [first] = counted.toSorted((a, b) => a.since - b.since)
+      if (first === undefined) return "not held"
+      return `${first.subject} held for ${first.reason?.replaceAll("_", " ")}, ${timeText(facts.now - first.since)}`
+    }
+  }
+}
+
+const movedIn = (past: Past, facts: Facts): bigint | undefined => {
+  const { party, asset, balance } = past.account
+  const now = facts.balance(party.publicKey, asset.id, balance)
+  const before = facts.past(past)
+  return now === undefined || before === undefined ? undefined : now - before
+}

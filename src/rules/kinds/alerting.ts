@@ -1,0 +1,182 @@
+import type { HoldReason, RuleState } from "../../domain/Decision.ts"
+import type { AlertRule } from "../Condition.ts"
+import { allOf, evaluate, type Facts, not, type Seen } from "../evaluate.ts"
+import { instantText, timeText } from "../Look.ts"
+import type { Notice } from "../Need.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../RuleMemory.ts"
+import { hoursAt } from "../Schedule.ts"
+
+/** An alert's rule has one subject. */
+export const alertSubject = "when"
+
+/** What an alert's rule remembers between two looks, and across restarts. */
+export interface AlertMemory {
+  /** Counts the times that it fired. */
+  readonly episode: number
+  readonly state: RuleState
+  /** Unix milliseconds since which the condition holds; undefined while it does not. */
+  readonly firingSince: number | undefined
+  /** Since when it is over, while it is on. */
+  readonly clearingSince?: number | undefined
+  /** When people last heard of it. */
+  readonly toldAt?: number | undefined
+}
+
+/** What one look at an alert's rule came to. */
+export interface Alerted extends AlertMemory {
+  readonly reason: HoldReason | undefined
+  readonly detail: string
+  /** What people are to be told now. */
+  readonly tell: "fires" | "over" | undefined
+}
+
+/** On: it fires, whether or not people have heard of it. */
+export const isOn = ({ state }: Pick<AlertMemory, "state">): boolean => state === "acting" || state === "holding"
+
+const none: AlertMemory = {
+  episode: 0,
+  state: "inactive",
+  firingSince: undefined,
+  clearingSince: undefined,
+  toldAt: undefined,
+}
+
+/**
+ * One look. What is not known neither fires nor clears: the timers stand as they are, and nothing changes before it is
+ * known again.
+ */
+export const alertAfter = (
+  rule: AlertRule,
+  { when, clear }: { readonly when: Seen; readonly clear: Seen | undefined },
+  { before: known = none, now }: { readonly before: AlertMemory | undefined; readonly now: number },
+): Alerted => {
+  const before = notAfter(known, now)
+  const seen = { when, now }
+  if (!isOn(before)) {
+    const firingSince =
+      when.truth === undefined ? before.firingSince : when.truth ? (before.firingSince ?? now) : undefined
+    const fires = when.truth === true && now - (firingSince ?? now) >= rule.forMillis
+    if (fires) {
+      return telling(rule, { ...before, episode: before.episode + 1, firingSince, clearingSince: undefined }, seen)
+    }
+    return resting({ ...before, firingSince }, rule, when)
+  }
+  const isOver = clear === undefined ? not(when.truth) : allOf([clear.truth, not(when.truth)])
+  const clearingSince = isOver === undefined ? before.clearingSince : isOver ? (before.clearingSince ?? now) : undefined
+  const ends = isOver === true && now - (clearingSince ?? now) >= rule.forMillis
+  if (!ends) return telling(rule, { ...before, clearingSince }, seen)
+  const ended = resting({ ...before, firingSince: undefined, clearingSince: undefined }, rule, clear ?? when)
+  return { ...ended, tell: before.state === "acting" ? "over" : undefined }
+}
+
+/** Facts of the past: those later than now are of a clock that was wrong, and count from now. */
+const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
+  const clamped = (at: number | undefined) => at && Math.min(at, now)
+  const { firingSince, clearingSince, toldAt } = memory
+  return {
+    ...memory,
+    firingSince: clamped(firingSince),
+    clearingSince: clamped(clearingSince),
+    toldAt: clamped(toldAt),
+  }
+}
+
+/** Off. */
+const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Seen): Alerted => {
+  const isPending = memory.firingSince !== undefined
+  return {
+    ...memory,
+    state: isPending ? "pending" : "inactive",
+    reason: truth === undefined ? "no_data" : isPending ? "pending" : "in_band",
+    detail: isPending && truth === true ? `${sentence}; must stay so for ${timeText(forMillis)}` : sentence,
+    tell: undefined,
+  }
+}
+
+/** On: people hear of it once, in the hours that are theirs, and not too soon after the last time. */
+const telling = (
+  { during, cooldownMillis }: AlertRule,
+  memory: AlertMemory,
+  { when: { sentence }, now }: { readonly when: Seen; readonly now: number },
+): Alerted => {
+  const silent = (reason: HoldReason, why: string): Alerted => ({
+    ...memory,
+    state: "holding",
+    reason,
+    detail: `${sentence}; ${why}`,
+    tell: undefined,
+  })
+  if (memory.state === "acting") return { ...memory, reason: undefined, detail: sentence, tell: undefined }
+  const hours = during === undefined ? undefined : hoursAt(during, now)
+  if (hours?.open === false) return silent("outside_hours", `people hear of it ${instantText(hours.until)}`)
+  const free = (memory.toldAt ?? -Infinity) + cooldownMillis
+  if (now < free) return silent("cooldown", `the last alert was less than ${timeText(cooldownMillis)} ago`)
+  return { ...memory, state: "acting", toldAt: now, reason: undefined, detail: sentence, tell: "fires" }
+}
+
+/** One look at an alert's rule, without what people are told. */
+export const lookAtAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): Alerted => {
+  const seen = {
+    when: evaluate(rule.when, facts),
+    clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
+  }
+  return alertAfter(rule, seen, { before, now: facts.now })
+}
+
+/** What a round says of a rule that tells people of a condition. */
+export interface AlertLook {
+  readonly rule: AlertRule
+  readonly memory: RuleMemory
+  readonly before: RuleMemory | undefined
+  /** One when it fires, one when it is over: each time that it fires has one of each. */
+  readonly notice: Notice | undefined
+}
+
+/** Judges the conditions that people are told of, all by what was remembered before any of them was looked at. */
+export const lookAtAlerts = (
+  rules: ReadonlyArray<AlertRule>,
+  facts: Facts,
+  memories: Memories,
+): ReadonlyArray<AlertLook> =>
+  rules.map((rule) => {
+    const { now } = facts
+    const before = memories.get(memoryKey(rule.name, alertSubject))
+    const { tell, ...kept } = lookAtAlert(rule, facts, before)
+    const memory: RuleMemory = {
+      ...kept,
+      rule: rule.name,
+      subject: alertSubject,
+      observations: 0,
+      lastObservation: 0n,
+      reasonSince: before !== undefined && before.reason === kept.reason ? before.reasonSince : now,
+      decidedAt: now,
+    }
+    return { rule, memory, before, notice: tell === undefined ? undefined : noticeOf(rule, memory, before) }
+  })
+
+const noticeOf = (
+  rule: AlertRule,
+  { state, episode, detail: said, decidedAt }: RuleMemory,
+  before?: RuleMemory,
+): Notice => {
+  const { name } = rule
+  const isOver = state !== "acting"
+  const lasted = before?.firingSince === undefined ? "" : ` after ${timeText(decidedAt - before.firingSince)}`
+  const detail = isOver ? `over${lasted}: ${said}` : said
+  const dedup = `rule/${name}/${episode}`
+  return {
+    topic: isOver ? "cleared" : "firing",
+    rule: name,
+    subject: name,
+    brief: detail,
+    alert: {
+      dedup: isOver ? `${dedup}/over` : dedup,
+      severity: isOver ? "info" : rule.severity,
+      kind: "rule",
+      subject: name,
+      detail,
+      fields: { rule: name, episode, over: isOver },
+      ...(isOver ? { resolves: [dedup] } : {}),
+    },
+  }
+}

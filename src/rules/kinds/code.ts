@@ -1,0 +1,171 @@
+import { formatAmount } from "../../domain/Amount.ts"
+import type { AssetStatusWord } from "../../domain/Asset.ts"
+import { balancesOf, type Knowledge } from "../Look.ts"
+import type { Need, Seen } from "../Need.ts"
+import { type Account, accountName, type CodeRule, type PinnedAsset } from "../Rule.ts"
+import type { Snapshot } from "../Snapshot.ts"
+import type { Subject } from "../Subject.ts"
+
+/** What an operator's function is told; it is frozen. */
+export interface CodeSeen {
+  /** Base units by account: "maker-1/USDT" is its free balance, "maker-1/USDT total" all of it. */
+  readonly balances: Readonly<Record<string, bigint>>
+  /** Base units of one unit of the rule's asset. */
+  readonly one: bigint
+  /** By symbol, of the rule's own asset and of its accounts'. */
+  readonly assets: Readonly<Record<string, CodeAsset>>
+  /** Start of the current minute, Unix milliseconds. */
+  readonly time: number
+}
+
+interface CodeAsset {
+  /** Base units of one unit of the asset. */
+  readonly one: bigint
+  readonly decimals: number
+  /** unknown: no listing was read yet. */
+  readonly status: AssetStatusWord | "unlisted" | "unknown"
+}
+
+/** What became of asking it. */
+export type CodeAnswer = (
+  | {
+      readonly _tag: "Pays"
+      /** Positions in the rule's receivers, each once, and base units above zero; none: nothing is needed. */
+      readonly payments: ReadonlyArray<{ readonly to: number; readonly amount: bigint }>
+      /** In the operator's words. */
+      readonly because: string | undefined
+    }
+  | { readonly _tag: "Broken"; readonly detail: string }
+) & {
+  /** Whether it looked at the time: then another minute may have another answer. */
+  readonly timed: boolean
+  /** Unix milliseconds before which it is not asked again: this is what became of asking it before. */
+  readonly until?: number
+}
+
+/** An answer and what it answers. */
+export interface Answered {
+  readonly seen: CodeSeen
+  readonly answer: CodeAnswer
+}
+
+/** An operator's function, wherever it runs. It never throws and always ends. */
+export interface Code {
+  /** SHA-256 in hex over its file and all files that it imports. */
+  readonly hash: string
+  /**
+   * Asks it; `now` is the time of the look, Unix milliseconds. One question at a time: while it thinks about another
+   * one the promise is that one's, and its answer says so.
+   */
+  readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
+}
+
+/** What was answered before a look, all in one batch, by the rules' names. Who has not answered yet is not in it. */
+export type Answers = ReadonlyMap<string, Answered & Pick<Code, "hash">>
+
+const minuteMillis = 60_000
+
+/** The name under which a code rule finds a balance. */
+export const balanceName = (account: Account): string =>
+  account.balance === "free" ? accountName(account) : `${accountName(account)} total`
+
+/** What a rule's function is told of a moment. */
+export const toldOf = (
+  { asset, accounts }: CodeRule,
+  balances: ReadonlyArray<bigint>,
+  known: Pick<Snapshot, "now" | "listed">,
+): CodeSeen => ({
+  balances: Object.fromEntries(accounts.map((account, i) => [balanceName(account), balances[i] ?? 0n])),
+  one: 10n ** BigInt(asset.decimals),
+  assets: Object.fromEntries(
+    [asset, ...accounts.map((account) => account.asset)].map((pin) => [pin.symbol, assetOf(pin, known.listed)]),
+  ),
+  time: Math.floor(known.now / minuteMillis) * minuteMillis,
+})
+
+const assetOf = ({ id, decimals }: PinnedAsset, listed: Snapshot["listed"]): CodeAsset => ({
+  one: 10n ** BigInt(decimals),
+  decimals,
+  status: listed === undefined ? "unknown" : (listed.get(id)?.status ?? "unlisted"),
+})
+
+/** Whether an answer holds for what would be told now. One that did not end rests, whatever it would be told. */
+export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean => {
+  if (answer.until !== undefined) return true
+  if (seen === told) return true
+  if (seen.one !== told.one || (answer.timed && seen.time !== told.time)) return false
+  const balances = Object.entries(told.balances)
+  const assets = Object.entries(told.assets)
+  return (
+    balances.length === Object.keys(seen.balances).length &&
+    balances.every(([name, units]) => seen.balances[name] === units) &&
+    assets.length === Object.keys(seen.assets).length &&
+    assets.every(([symbol, { decimals, status }]) => {
+      const before = seen.assets[symbol]
+      return before?.decimals === decimals && before.status === status
+    })
+  )
+}
+
+/** What the rule's own code asked for. All that modifies, limits and checks a payment comes after it. */
+export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need => {
+  const { rule } = subject
+  const told = toldOf(rule, balances, snapshot)
+  const answered = snapshot.answers?.get(rule.name)
+  if (answered === undefined) return { _tag: "Unanswered", detail: "its code has not answered yet" }
+  if (answered.hash !== rule.code.hash) return { _tag: "Unanswered", detail: "other code was asked in its place" }
+  if (!holdsFor(answered, told)) {
+    return { _tag: "Unanswered", detail: "its code was asked, and what it is told has changed since" }
+  }
+  const { answer } = answered
+  const again = answer.until ?? (answer.timed ? told.time + minuteMillis : undefined)
+  const next = again === undefined ? {} : { next: again }
+  if (answer._tag === "Broken") return { _tag: "Broken", detail: answer.detail, ...next }
+  const seen = rule.accounts
+    .map((account, i) => `${formatAmount(balances[i] ?? 0n, account.asset.decimals)} ${balanceName(account)}`)
+    .join(", ")
+  if (answer.payments.length === 0) return { _tag: "InBand", detail: `at ${seen} its code needs nothing`, ...next }
+  const because = answer.because === undefined ? `at ${seen} its code wants it` : `${answer.because} (${seen})`
+  const transfers = answer.payments.map(({ to, amount }) => ({ from: rule.from, to: rule.to[to]!, amount }))
+  return { _tag: "Wanted", detail: because, transfers, ...next }
+}
+
+/** What an operator's function is asked before a look. */
+export interface Question {
+  /** The rule's name. */
+  readonly rule: string
+  readonly code: Code
+  readonly seen: CodeSeen
+  /** Unix milliseconds of the look. */
+  readonly now: number
+}
+
+/** What the code of these subjects is asked; those whose balances are not known ask nothing. */
+export const questionsOf = (
+  subjects: ReadonlyArray<Subject>,
+  known: Knowledge & Pick<Snapshot, "now" | "listed">,
+): ReadonlyArray<Question> =>
+  subjects.filter(isCode).flatMap((subject) => {
+    const balances = balancesOf(subject, known)
+    if (balances === undefined) return []
+    return [
+      { rule: subject.rule.name, code: subject.rule.code, seen: toldOf(subject.rule, balances, known), now: known.now },
+    ]
+  })
+
+const isCode = (subject: Subject): subject is Extract<Subject, { kind: "code" }> => subject.kind === "code"
+
+/** Asks all of them. The answers are there once what is waited for has ended. */
+export const askAll = (questions: ReadonlyArray<Question>) => {
+  const answers = new Map<string, Answered & Pick<Code, "hash">>()
+  const waited = questions.flatMap(({ rule, code, seen, now }) => {
+    const put = (one: Answered) => {
+      answers.set(rule, { ...one, hash: code.hash })
+    }
+    const said = code.ask(seen, now)
+    if (said instanceof Promise) return [said.then(put)]
+    put(said)
+    return []
+  })
+  return { answers: answers as Answers, waited }
+}

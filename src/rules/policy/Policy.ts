@@ -1,0 +1,135 @@
+import type { BaseUnits } from "../../domain/Amount.ts"
+import type { ApprovalGroup } from "../../domain/Approval.ts"
+import type { IntentCommand } from "../../domain/Intent.ts"
+import type { Share } from "../Rule.ts"
+
+/** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
+export interface PolicyLine {
+  /** Position in the file, from 1: its name in messages and metrics. */
+  readonly line: number
+  /** Public keys; the limits are shared by all of them. */
+  readonly from: ReadonlySet<string>
+  /** Public keys, and addresses outside of the network that may be withdrawn to. */
+  readonly to: ReadonlySet<string>
+  readonly assetId: string
+  readonly perTransfer: BaseUnits
+  readonly per24h: BaseUnits
+  readonly transfersPer24h: number
+  /** Who must sign payments of more than `above` base units; undefined: nobody. */
+  readonly approval?: { readonly group: ApprovalGroup; readonly above: BaseUnits } | undefined
+}
+
+/** What the file calls the keys, addresses and assets that its policy names. */
+export interface PolicyNames {
+  /** Name by public key, or by address outside of the network. */
+  readonly parties: ReadonlyMap<string, string>
+  /** By asset id. */
+  readonly assets: ReadonlyMap<string, { readonly symbol: string; readonly decimals: number }>
+}
+
+export interface Policy {
+  /** No part of the digest: other names are no other policy. Absent: nothing has a name. */
+  readonly names?: PolicyNames
+  readonly maxFee: Share
+  readonly lines: ReadonlyArray<PolicyLine>
+  /** Every group of operators, whether a line asks for it or not: they also end halts and approve policies. */
+  readonly groups?: ReadonlyArray<ApprovalGroup>
+  /** SHA-256 over the policy's canonical text, with approvals and what payers keep: what operators approve. */
+  readonly digest: string
+  /** First 8 hex characters of the digest: what people compare. */
+  readonly hash: string
+}
+
+/** Names of the signer's refusals: journal, metric label and message use the same. */
+export const refusals = [
+  "no_line",
+  "amount",
+  "window_amount",
+  "window_count",
+  "fee",
+  "command",
+  "chain_id",
+  "framing",
+  "halted",
+  "lease",
+  "watermark",
+  "attempt_alive",
+  "attempts",
+  "approval",
+  "floor",
+  "stale",
+  "permit",
+  "signature",
+] as const
+export type Refusal = (typeof refusals)[number]
+
+/** One payment as the policy sees it, in keys. */
+export interface PolicyPayment {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+  readonly amount: bigint
+}
+
+/** What one line's window of 24 hours already holds: signed, or set aside for an open intent. */
+export interface WindowUse {
+  readonly amount: bigint
+  readonly count: number
+}
+
+export type Verdict =
+  | { readonly permitted: true; readonly line: PolicyLine }
+  | {
+      readonly permitted: false
+      readonly refusal: Refusal
+      readonly detail: string
+      /** The line whose limit is in the way; undefined where no line names the payment. */
+      readonly line: PolicyLine | undefined
+    }
+
+/** The largest fee that may be taken on top of an amount, rounded up: what is reserved beside it. */
+export const feeMax = (maxFee: Share, amount: bigint): bigint =>
+  (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
+
+const free: Share = { numerator: 0n, denominator: 1n }
+
+/** The share of an amount that the network may take on top: nothing but of transfers, whatever the policy allows. */
+export const feeShare = (command: IntentCommand, maxFee: Share): Share => (command === "transfer" ? maxFee : free)
+
+/** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
+export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
+  policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
+
+/** The people who must approve so large a payment under the line; undefined where it needs nobody. */
+export const approvalFor = (line: PolicyLine | undefined, amount: bigint): ApprovalGroup | undefined =>
+  line?.approval !== undefined && amount > line.approval.above ? line.approval.group : undefined
+
+/**
+ * Judges a payment against its line and the line's window of the last 24 hours (`used` excludes the payment itself).
+ * Deny by default: no line, no payment.
+ */
+export const judge = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
+  const line = lineFor(policy, payment)
+  const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail, line })
+  if (line === undefined) return refuse("no_line", "no policy line allows this payment")
+  const at = `policy line ${line.line}`
+  if (payment.amount <= 0n) return refuse("amount", "a payment of nothing")
+  if (payment.amount > line.perTransfer) {
+    return refuse("amount", `${payment.amount} is above ${line.perTransfer} per transfer (${at})`)
+  }
+  const { amount, count } = used(line)
+  if (amount + payment.amount > line.per24h) {
+    return refuse("window_amount", `${amount} of ${line.per24h} in 24 h are used (${at})`)
+  }
+  if (count + 1 > line.transfersPer24h) {
+    return refuse("window_count", `${count} of ${line.transfersPer24h} transfers in 24 h are used (${at})`)
+  }
+  return { permitted: true, line }
+}
+
+/** What people call what a payment names in keys; "unnamed", in base units, what the file does not name. */
+export const namesIn = ({ names }: Policy, { from, to, assetId }: Omit<PolicyPayment, "amount">) => {
+  const { symbol, decimals } = names?.assets.get(assetId) ?? { symbol: "unnamed", decimals: 0 }
+  const nameOf = (key: string): string => names?.parties.get(key) ?? "unnamed"
+  return { fromName: nameOf(from), toName: nameOf(to), symbol, decimals }
+}

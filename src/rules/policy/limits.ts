@@ -1,0 +1,28 @@
+import type { Intent } from "../../domain/Intent.ts"
+import type { Snapshot } from "../Snapshot.ts"
+import type { PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
+
+/** Whether a payment is decided and nothing of it is signed: the signer's windows do not hold it yet. */
+export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
+  state === "proposed" || state === "awaiting_approval" || state === "reserved"
+
+/** Whether the network will count it among the transfers of this epoch, and has not yet. */
+export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
+  isUnsigned(intent) && intent.command !== "withdraw"
+
+/** A line's window: what was signed, what open intents will sign, and payments that are to be made beside them. */
+export const windowUse = (
+  snapshot: Pick<Snapshot, "open" | "signed">,
+  line: PolicyLine,
+  beside: ReadonlyArray<PolicyPayment>,
+): WindowUse => {
+  const open = snapshot.open.filter(isUnsigned).map(({ payment: { fromKey, toKey, assetId, amount } }) => ({
+    from: fromKey,
+    to: toKey,
+    assetId,
+    amount,
+  }))
+  return [...open, ...beside]
+    .filter(({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId)
+    .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), snapshot.signed(line))
+}

@@ -1,0 +1,272 @@
+import { formatLevel } from "../../domain/Amount.ts"
+import { groupText } from "../../domain/Approval.ts"
+import type { Party, PinnedAsset, Share } from "../Rule.ts"
+import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+
+/** What bounds the money of a treasury, whatever rules and gateways say. */
+export interface Terms {
+  readonly mode: "observe" | "shadow" | "live"
+  readonly policy: Policy
+  readonly parties: ReadonlyMap<string, Party>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+  /** Knowledge older than this moves no money. */
+  readonly maxAgeMillis: number
+  /** How many gateways must say the same. */
+  readonly quorum: number
+  /** Every signature is for this chain alone. */
+  readonly chainId: string
+  /** SHA-256 in hex over each file of rules in TypeScript, with all that it imports. */
+  readonly code: ReadonlyArray<string>
+  /** What the network is written to take of transfers, where its gateways tell no parameters. */
+  readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
+}
+
+interface Cell {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+}
+
+/**
+ * What the new terms permit that the old ones did not, in words; empty where they are as strict or stricter: then every
+ * sequence of payments that the new policy lets pass, the old one would have let pass too, and it leaves every floor
+ * as it was. Who must approve comes first. Where lines overlap in new ways it may name what is no more than before,
+ * never the other way round.
+ */
+export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
+  ...approvalWords(old.policy, next.policy, { old: amountIn(old, next), next: amountIn(next, old) }),
+  ...lineWords(old, next),
+  ...windowWords(old, next),
+  ...feeWords(old.policy.maxFee, next.policy.maxFee),
+  ...partyWords(old, next),
+  ...(next.maxAgeMillis > old.maxAgeMillis
+    ? [`knowledge of ${next.maxAgeMillis / 1_000} s moves money, before of ${old.maxAgeMillis / 1_000} s`]
+    : []),
+  ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
+  ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
+  ...writtenFeeWords(old.fee, next.fee),
+  ...repinned(old, next),
+  ...codeWords(old, next),
+]
+
+const isLess = (one: Share, other: Share): boolean =>
+  one.numerator * other.denominator < other.numerator * one.denominator
+
+/** A fee that is written lower than it is passes under every bound. */
+const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<string> => {
+  if (next === undefined) return []
+  if (old === undefined) return ["the network's fee is what the file says, before only what the network says"]
+  return [
+    ...(isLess(next.factor, old.factor)
+      ? [`a fee of the network of ${percent(next.factor)}, before ${percent(old.factor)}`]
+      : []),
+    ...(isLess(next.maxQuantum, old.maxQuantum)
+      ? [`a largest fee of ${percent(next.maxQuantum)} of a quantum, before ${percent(old.maxQuantum)}`]
+      : []),
+  ]
+}
+
+/** Assets that are pinned otherwise: their amounts mean something else. */
+const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
+    const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
+    const moved =
+      named === undefined || named.id === id ? [] : [`${symbol} is ${id.slice(0, 8)}, before ${named.id.slice(0, 8)}`]
+    const scaled =
+      same === undefined || same.decimals === decimals
+        ? []
+        : [`${symbol} has ${decimals} decimals, before ${same.decimals}`]
+    return [...moved, ...scaled]
+  })
+
+/** Rules in code that nobody has agreed to. */
+const codeWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
+  const fresh = next.code.filter((hash) => !old.code.includes(hash))
+  if (fresh.length === 0) return []
+  const before = old.code.length === 0 ? "none" : old.code.map((hash) => hash.slice(0, 8)).join(", ")
+  return [`rules in code ${fresh.map((hash) => hash.slice(0, 8)).join(", ")}, before ${before}`]
+}
+
+/** The payments that a line names and no line before it does. */
+const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>
+  [...line.from].flatMap((from) =>
+    [...line.to].map((to) => ({ from, to, assetId: line.assetId })).filter((cell) => lineFor(policy, cell) === line),
+  )
+
+const names = (terms: Terms, keys: Iterable<string>): string => {
+  const known = new Map([...terms.parties.values()].map(({ publicKey, name }) => [publicKey as string, name]))
+  return [...new Set(keys)].map((key) => known.get(key) ?? key.slice(0, 8)).join(", ")
+}
+
+const assetOf = (terms: Terms, id: string): PinnedAsset | undefined =>
+  [...terms.assets.values()].find((asset) => asset.id === id)
+
+/** An amount as its own terms write it; where the others write the asset with other decimals, in base units as well. */
+const figureIn = (terms: Terms, others: Terms, id: string, units: bigint): string => {
+  const [own, other] = [assetOf(terms, id)?.decimals, assetOf(others, id)?.decimals]
+  const figure = formatLevel(units, own ?? 0)
+  return own === undefined || other === undefined || own === other ? figure : `${figure} (${units} base units)`
+}
+
+const amountIn =
+  (terms: Terms, others: Terms): SayAmount =>
+  (id, units) =>
+    `${figureIn(terms, others, id, units)} ${assetOf(terms, id)?.symbol ?? id.slice(0, 8)}`
+
+const titleOf = (terms: Terms, line: PolicyLine, cells: ReadonlyArray<Cell>): string => {
+  const symbol = assetOf(terms, line.assetId)?.symbol ?? line.assetId.slice(0, 8)
+  const [from, to] = [cells.map((cell) => cell.from), cells.map((cell) => cell.to)]
+  return `policy line ${line.line}, ${names(terms, from)} -> ${names(terms, to)}, ${symbol}`
+}
+
+const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  next.policy.lines.flatMap((line) => {
+    const cells = cellsOf(next.policy, line).map((cell) => ({
+      cell,
+      before: lineFor(old.policy, cell),
+    }))
+    const fresh = cells.filter(({ before }) => before === undefined).map(({ cell }) => cell)
+    const raised = cells.filter(({ before }) => before !== undefined && before.perTransfer < line.perTransfer)
+    const [first] = raised
+    return [
+      ...(fresh.length > 0 ? [`${titleOf(next, line, fresh)}: no line allowed it before`] : []),
+      ...(first?.before === undefined
+        ? []
+        : [
+            `${titleOf(
+              next,
+              line,
+              raised.map(({ cell }) => cell),
+            )}: ${figureIn(next, old, line.assetId, line.perTransfer)} each, before ${figureIn(old, next, line.assetId, first.before.perTransfer)}`,
+          ]),
+    ]
+  })
+
+/** Whether the line counts a payment in its window, whichever line permitted it. */
+const counts = (line: PolicyLine, { from, to, assetId }: Cell): boolean =>
+  line.assetId === assetId && line.from.has(from) && line.to.has(to)
+
+/**
+ * An old line bounded all that it counts in 24 hours. A new line bounds what it counts itself; what it does not count
+ * is bounded by the other new lines that permit it, so their limits add up.
+ */
+const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
+  const permits = next.policy.lines.map((line) => ({ line, cells: cellsOf(next.policy, line) }))
+  return old.policy.lines.flatMap((before) => {
+    const own = cellsOf(old.policy, before)
+    if (own.length === 0) return []
+    let [amount, transfers] = [0n, 0]
+    for (const { line, cells } of permits) {
+      if (!cells.some((cell) => lineFor(old.policy, cell) === before)) continue
+      const beside = permits.filter(
+        (other) => other.line !== line && other.cells.some((cell) => counts(before, cell) && !counts(line, cell)),
+      )
+      const sum = beside.reduce((total, other) => total + other.line.per24h, line.per24h as bigint)
+      const number = beside.reduce((total, other) => total + other.line.transfersPer24h, line.transfersPer24h)
+      if (sum > amount) amount = sum
+      transfers = Math.max(transfers, number)
+    }
+    const title = titleOf(old, before, own)
+    return [
+      ...(amount > before.per24h
+        ? [
+            `${title}: ${figureIn(next, old, before.assetId, amount)} in 24 h, before ${figureIn(old, next, before.assetId, before.per24h)}`,
+          ]
+        : []),
+      ...(transfers > before.transfersPer24h
+        ? [`${title}: ${transfers} transfers in 24 h, before ${before.transfersPer24h}`]
+        : []),
+    ]
+  })
+}
+
+const percent = ({ numerator, denominator }: Share): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
+const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
+  next.numerator * old.denominator > old.numerator * next.denominator
+    ? [`a fee of ${percent(next)}, before ${percent(old)}`]
+    : []
+
+const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  [...old.parties.values()].flatMap((before) => {
+    const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
+    // Without its signer it pays nothing now, but these terms are what the next ones are compared with.
+    if (after === undefined) return []
+    const floors = [...before.floor].flatMap(([id, floor]) => {
+      const left = after.floor.get(id) ?? 0n
+      if (left >= floor) return []
+      const symbol = assetOf(old, id)?.symbol ?? id.slice(0, 8)
+      return [
+        `${after.name} keeps ${figureIn(next, old, id, left)} ${symbol}, before ${figureIn(old, next, id, floor)}`,
+      ]
+    })
+    const kept =
+      after.transfersKept < before.transfersKept
+        ? [`${after.name} keeps ${after.transfersKept} transfers for people, before ${before.transfersKept}`]
+        : []
+    return [...floors, ...kept]
+  })
+
+type LineApproval = NonNullable<PolicyLine["approval"]>
+
+/** An amount of an asset, by its id, in words. */
+type SayAmount = (assetId: string, units: bigint) => string
+
+const says = (approval: LineApproval | undefined, amount: (units: bigint) => string): string => {
+  if (approval === undefined) return "nobody"
+  const people = groupText(approval.group)
+  return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
+}
+
+/** Whether all that the new line asks of people is at least what the old one asked, of the same people or fewer. */
+const isAsStrict = (old: LineApproval, next: LineApproval | undefined): boolean =>
+  next !== undefined &&
+  next.above <= old.above &&
+  next.group.need >= old.group.need &&
+  next.group.withinMillis <= old.group.withinMillis &&
+  [...next.group.of].every(([, key]) => [...old.group.of.values()].includes(key))
+
+const operatorsOf = ({ groups = [] }: Policy): ReadonlyMap<string, string> =>
+  new Map(groups.flatMap(({ of }) => [...of].map(([name, key]) => [key, name] as const)))
+
+/** Two of the operators end a halt or approve a policy: who joins them, and where they become fewer than two. */
+const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
+  const [before, after] = [operatorsOf(old), operatorsOf(next)]
+  const fresh = [...after].filter(([key]) => before.size > 0 && !before.has(key)).map(([, name]) => name)
+  // Nobody approves what he proposed himself, and who proposed it is known by his name.
+  const renamed = [...after].flatMap(([key, name]) => {
+    const was = before.get(key)
+    return was === undefined || was === name ? [] : [`operator ${was} is named ${name}`]
+  })
+  return [
+    ...(fresh.length > 0 ? [`${fresh.join(", ")} may approve`] : []),
+    ...renamed,
+    ...(Math.min(2, after.size) < Math.min(2, before.size) ? [`${after.size} operators, before ${before.size}`] : []),
+  ]
+}
+
+/** What people had to approve and needs fewer of them now, or others, in words. */
+export const approvalWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> => [...approvalLineWords(old, next, amounts), ...operatorWords(old, next)]
+
+const approvalLineWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> =>
+  next.lines.flatMap((line) => {
+    const { assetId } = line
+    const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId })))
+    const weaker = pairs.find((pair) => {
+      const before = lineFor(old, pair)?.approval
+      return lineFor(next, pair) === line && before !== undefined && !isAsStrict(before, line.approval)
+    })
+    if (weaker === undefined) return []
+    const after = says(line.approval, (units) => amounts.next(assetId, units))
+    const before = says(lineFor(old, weaker)?.approval, (units) => amounts.old(assetId, units))
+    return [`policy line ${line.line}: ${after} must approve, before ${before}`]
+  })

@@ -1,0 +1,167 @@
+import { isExternal } from "../../domain/Hex.ts"
+import {
+  type External,
+  isPaying,
+  type Party,
+  type PayingRule,
+  type PinnedAsset,
+  type Receiver,
+  type Rule,
+  receiverKey,
+  type Share,
+} from "../Rule.ts"
+import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+
+/** What a policy line permits at worst in any 24 hours of the ledger's time. Amounts are base units. */
+export interface WorstLine {
+  readonly line: number
+  /** Names of the parties that can pay by it and are named by no line before it. */
+  readonly from: ReadonlyArray<string>
+  readonly to: ReadonlyArray<string>
+  readonly asset: string
+  readonly decimals: number
+  readonly perTransfer: bigint
+  readonly transfers: number
+  /** All of its payments together, without fees. */
+  readonly amount: bigint
+  /** The highest fees of all of them together. */
+  readonly fees: bigint
+  /** Receivers whose key is elsewhere and from which no rule leads back: what they are paid leaves the treasury. */
+  readonly leavesTo: ReadonlyArray<string>
+  /** Those of them that are addresses outside of the network: what is withdrawn to them leaves it. */
+  readonly leavesNetworkTo: ReadonlyArray<string>
+  /** Who must sign each payment; undefined where nobody is asked. */
+  readonly approval: PolicyLine["approval"]
+}
+
+/** Of a party's transfers in 24 hours: what the policy permits against what the network does. */
+interface WorstQuota {
+  readonly party: string
+  readonly permitted: number
+  readonly limit: number
+  readonly kept: number
+  /** Neither permitted by a policy line nor kept for people; 0 where they do not suffice. */
+  readonly free: number
+}
+
+interface WorstFloor {
+  readonly party: string
+  readonly asset: string
+  readonly decimals: number
+  readonly floor: bigint
+}
+
+/** What a treasury may lose or move at worst, whatever gateways say and rules decide. */
+export interface WorstCase {
+  readonly maxFee: Share
+  /** Lines that permit nothing are not among them. */
+  readonly lines: ReadonlyArray<WorstLine>
+  /** Kept by the balances that the gateways show. */
+  readonly floors: ReadonlyArray<WorstFloor>
+  readonly quotas: ReadonlyArray<WorstQuota>
+}
+
+/** What is asked about. */
+export interface Permitting {
+  readonly rules: ReadonlyArray<Rule>
+  readonly parties: ReadonlyMap<string, Party>
+  /** Absent where there are none. */
+  readonly addresses?: ReadonlyMap<string, External>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+  readonly policy: Policy
+}
+
+/** Transfers that the network lets a key send in an epoch of 24 hours, unless its parameters say otherwise. */
+export const networkTransfersPerDay = 20
+
+/**
+ * The sums that hold whatever happens: the signer counts each line's payments of the last 24 hours before it signs one
+ * more, and what no line allows is not signed. A line's sum is bounded by its per24h, and by as many payments of its
+ * perTransfer as it permits.
+ */
+export const worstCase = (treasury: Permitting, transfersPerDay: number = networkTransfersPerDay): WorstCase => {
+  const { policy, parties, assets } = treasury
+  const lines = policy.lines.flatMap((line) => {
+    const worst = lineAtWorst(treasury, line)
+    return worst === undefined ? [] : [worst]
+  })
+  const floors = [...parties.values()].flatMap((party) =>
+    [...assets.values()].flatMap(({ id, symbol, decimals }) => {
+      const floor = party.floor.get(id)
+      return floor === undefined ? [] : [{ party: party.name, asset: symbol, decimals, floor }]
+    }),
+  )
+  const quotas = [...parties.values()].flatMap(({ name, publicKey, transfersKept }) => {
+    const permitted = transfersPermitted(policy, publicKey)
+    if (!lines.some(({ from }) => from.includes(name))) return []
+    const free = Math.max(0, transfersPerDay - transfersKept - permitted)
+    return [{ party: name, permitted, limit: transfersPerDay, kept: transfersKept, free }]
+  })
+  return { maxFee: policy.maxFee, lines, floors, quotas }
+}
+
+const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefined => {
+  const { policy, assets, parties } = treasury
+  const asset = [...assets.values()].find(({ id }) => id === line.assetId)
+  const permits = (from: Party, to: Receiver) =>
+    from.signer !== undefined &&
+    lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: line.assetId }) === line
+  const all = [...parties.values()]
+  const outside = [...(treasury.addresses?.values() ?? [])]
+  const from = all.filter((party) => [...all, ...outside].some((to) => permits(party, to)))
+  const to = all.filter((party) => from.some((payer) => permits(payer, party)))
+  const leavesNetworkTo = outside.filter((address) => from.some((payer) => permits(payer, address)))
+  const most = line.perTransfer * BigInt(line.transfersPer24h)
+  const amount = most < line.per24h ? most : line.per24h
+  if (from.length === 0 || amount === 0n) return undefined
+  return {
+    line: line.line,
+    from: from.map(({ name }) => name),
+    to: [...to, ...leavesNetworkTo].map(({ name }) => name),
+    asset: asset?.symbol ?? line.assetId,
+    decimals: asset?.decimals ?? 0,
+    perTransfer: line.perTransfer < line.per24h ? line.perTransfer : line.per24h,
+    transfers: line.transfersPer24h,
+    amount,
+    // Each fee is rounded up on its own. A withdrawal costs none.
+    fees: to.length === 0 ? 0n : feeMax(policy.maxFee, amount) + BigInt(line.transfersPer24h),
+    leavesTo: [
+      ...to.filter((party) => party.signer === undefined && !hasWayBack(treasury, party, line.assetId)),
+      ...leavesNetworkTo,
+    ].map(({ name }) => name),
+    leavesNetworkTo: leavesNetworkTo.map(({ name }) => name),
+    approval: line.approval,
+  }
+}
+
+/** Whether a rule brings money of the asset back from the party, or asks people to. */
+const hasWayBack = ({ rules }: Permitting, party: Party, assetId: string): boolean =>
+  rules.filter(isPaying).some((rule) => !rule.trial && takesFrom(rule, party, assetId))
+
+const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => {
+  switch (rule.kind) {
+    case "topUp":
+      return rule.from === party && rule.levels.some(({ asset }) => asset.id === assetId)
+    case "sweep":
+      return rule.levels.some((level) => level.party === party && level.asset.id === assetId)
+    case "split":
+    case "withdraw":
+      return rule.level.party === party && rule.level.asset.id === assetId
+    case "rebalance":
+      return rule.asset.id === assetId && rule.weights.some((weight) => weight.party === party)
+    case "request":
+      return rule.from === party && rule.level.asset.id === assetId
+    case "code":
+      return rule.from === party && rule.asset.id === assetId
+    case "payout":
+      return false
+  }
+}
+
+/** Transfers that all lines together let the key send in 24 hours; withdrawals are none. */
+export const transfersPermitted = (policy: Policy, key: string): number =>
+  policy.lines
+    .filter((line) =>
+      [...line.to].some((to) => !isExternal(to) && lineFor(policy, { from: key, to, assetId: line.assetId }) === line),
+    )
+    .reduce((sum, { transfersPer24h }) => sum + transfersPer24h, 0)

@@ -1,0 +1,242 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+
+const SeqRow = Schema.Struct({ seq: Schema.Int })
+/** Alerts forgotten at once: more would stop everything else for too long. */
+const prunedAtOnce = 5_000
+
+/**
+ * Forgets alerts that every receiver took before a time (Unix milliseconds). What a receiver did not take stays, and
+ * so does what stands until a person acts: it is raised again at each look, and only its row says that it was told.
+ */
+const pruneAlerts = (sql: SqlClient.SqlClient) =>
+  Effect.fn("AlertQueue.prune")(
+    function* (before: number) {
+      for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
+        const old = yield* sql`SELECT seq FROM alerts AS a
+          WHERE at < ${before} AND dedup NOT LIKE 'halt/%' AND dedup NOT LIKE 'overflow/%' AND NOT EXISTS
+          (SELECT 1 FROM deliveries WHERE alert = a.seq AND (state <> 'delivered' OR updated_at >= ${before}))
+          ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
+        gone = old.length
+        if (gone === 0) return
+        const seqs = sql.in(old.map(({ seq }) => seq))
+        yield* sql`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
+          Effect.andThen(sql`DELETE FROM alerts WHERE seq IN ${seqs}`),
+          sql.withTransaction,
+        )
+      }
+    },
+    (effect) => effect.pipe(storeError("AlertQueue.prune")),
+  )
+
+const AlertRow = Schema.Struct({ at: Schema.Int, subject: Schema.String, detail: Schema.String })
+
+/** What a notify rule told last by a time (Unix milliseconds); undefined where none of it is stored. */
+export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
+  { kind, name }: { readonly kind: "notify" | "alert"; readonly name: string },
+  until: number,
+) {
+  const sql = yield* SqlClient.SqlClient
+  const prefix = `${kind === "alert" ? "rule" : "asset"}/${name}`
+  // "0" follows "/": all names that begin with the rule's, by the index.
+  const rows = yield* sql`SELECT at, subject, detail FROM alerts
+    WHERE dedup >= ${`${prefix}/`} AND dedup < ${`${prefix}0`} AND at <= ${until} ORDER BY seq DESC LIMIT 1`.pipe(
+    rowsOf(AlertRow, "Alerts.lastOf"),
+  )
+  return rows[0]
+})
+
+/** Something people should know. */
+export interface Alert {
+  /** Says what it is about: a second alert with the same text here is the same alert, and is not sent again. */
+  readonly dedup: string
+  readonly severity: "page" | "ticket" | "info"
+  /** Static word: "asset", "intent", "loop" … */
+  readonly kind: string
+  readonly subject: string
+  /** One sentence for a person. */
+  readonly detail: string
+  readonly fields: Readonly<Record<string, string | number | boolean>>
+  /**
+   * Of an all-clear: `dedup` of each alert that it ends, or its beginning up to a "/". It goes to their receivers
+   * alone, or by its severity where none is stored any more.
+   */
+  readonly resolves?: ReadonlyArray<string>
+  /** Receivers; absent or none: those of its severity. */
+  readonly to?: ReadonlyArray<string>
+}
+
+/** Alerts that a receiver has not taken. */
+export interface Pending {
+  readonly receiver: string
+  readonly n: number
+  readonly pages: number
+  /** Unix milliseconds at which the oldest was raised. */
+  readonly oldest: number
+}
+
+/** One alert on its way to one receiver. */
+export interface Delivery extends Alert {
+  readonly seq: number
+  readonly receiver: string
+  readonly tries: number
+  /** Unix milliseconds at which it was raised. */
+  readonly at: number
+}
+
+const DeliveryRow = Schema.Struct({
+  seq: Schema.Int,
+  receiver: Schema.String,
+  tries: Schema.Int,
+  dedup: Schema.String,
+  severity: Schema.Literals(["page", "ticket", "info"]),
+  kind: Schema.String,
+  subject: Schema.String,
+  detail: Schema.String,
+  fields: Schema.fromJsonString(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
+  ),
+  at: Schema.Int,
+})
+/** What a try changes in the row of its delivery. */
+interface Outcome {
+  readonly state: "delivered" | "pending" | "dead_letter"
+  readonly next_at: number
+  readonly tries?: number
+  readonly error?: string | null
+}
+
+const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int), written: Schema.NullOr(Schema.Int) })
+const noDelivery = { at: null, written: null }
+const PendingRow = Schema.Struct({
+  receiver: Schema.String,
+  n: Schema.Int,
+  pages: Schema.Int,
+  oldest: Schema.Int,
+})
+const ReceiverRow = Schema.Struct({ receiver: Schema.String })
+
+/** Receivers of stored alerts, by what an all-clear resolves. */
+const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) =>
+  Effect.forEach(resolves, (dedup) =>
+    sql`SELECT DISTINCT d.receiver FROM deliveries d JOIN alerts a ON a.seq = d.alert
+      WHERE a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`})`.pipe(
+      rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
+    ),
+  ).pipe(Effect.map((rows) => rows.flat().map(({ receiver }) => receiver)))
+
+/**
+ * Alerts are durable before anybody is told, and stay until each receiver has taken them. What was written later than
+ * now was written while a clock was wrong, and is due.
+ */
+export class AlertQueue extends Context.Service<
+  AlertQueue,
+  {
+    /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
+    readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
+    /**
+     * Says that what an alert told is over, once and to who got it. `of` is its `dedup`, or the beginning of several
+     * up to a "/"; false where nobody heard of it.
+     */
+    readonly allClear: (
+      of: string,
+      alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">,
+    ) => Effect.Effect<boolean, StoreError>
+    /** Deliveries due now, to one receiver or to all: pages, then the oldest, `count` at most. */
+    readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /** Notes a try before it is made: where the store takes nothing, nobody is told the same again and again. */
+    readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
+    /** Notes that the receiver has it. */
+    readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
+    /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
+    readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
+    /** Stored deliveries that wait, by receiver: how many, how many of them pages, and when the oldest was raised. */
+    readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
+    /** Forgets alerts that every receiver took before a time (Unix milliseconds); what was not taken stays. */
+    readonly prune: (before: number) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/AlertQueue") {
+  static readonly layer = (receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>) =>
+    Layer.effect(
+      AlertQueue,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const end = Effect.fnUntraced(
+          function* ({ seq, receiver }: Delivery, how: Outcome) {
+            const updated_at = yield* Clock.currentTimeMillis
+            yield* sql`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
+              WHERE alert = ${seq} AND receiver = ${receiver}`
+          },
+          (effect) => storeError("AlertQueue.end")(effect),
+        )
+        const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
+          "",
+          sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
+            rowsOf(FirstRow, "AlertQueue.first"),
+          ),
+        )
+        const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
+          function* ({ resolves = [], to = [], ...alert }: Alert) {
+            const at = yield* Clock.currentTimeMillis
+            const rows =
+              yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
+              ON CONFLICT (dedup) DO NOTHING RETURNING seq`
+            const seq = rows[0]?.["seq"]
+            if (seq === undefined) return false
+            const named = [...to, ...(yield* receiversOf(sql, resolves))]
+            for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
+              yield* sql`INSERT INTO deliveries ${sql.insert({
+                alert: seq,
+                receiver,
+                state: "pending",
+                next_at: at,
+                updated_at: at,
+              })}`
+            }
+            return true
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+        )
+        return AlertQueue.of({
+          raise,
+          allClear: Effect.fn("AlertQueue.allClear")(
+            function* (of: string, alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">) {
+              if ((yield* receiversOf(sql, [of])).length === 0) return false
+              const fields = { ...alert.fields, over: true }
+              return yield* raise({ ...alert, fields, dedup: `${of}/over`, severity: "info", resolves: [of] })
+            },
+            (effect) => effect.pipe(storeError("AlertQueue.allClear")),
+          ),
+          due: Effect.fn("AlertQueue.due")(function* (count: number, receiver?: string) {
+            const now = yield* Clock.currentTimeMillis
+            const { at, written } = (yield* first)[0] ?? noDelivery
+            if (at === null || (at > now && (written ?? 0) <= now)) return []
+            return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
+              a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
+              WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
+              AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
+              ORDER BY a.severity <> 'page', a.seq, d.receiver
+              LIMIT ${count}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
+          }),
+          begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
+            end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),
+          ),
+          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
+            end(delivery, { state: "delivered", error: null, next_at: 0 }),
+          ),
+          failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
+            end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
+          ),
+          pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
+          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
+          JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
+            rowsOf(PendingRow, "AlertQueue.pending"),
+          ),
+          prune: pruneAlerts(sql),
+        })
+      }),
+    )
+}

@@ -1,0 +1,129 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { BalanceChange } from "../../domain/Balance.ts"
+import { Big, rowsOf } from "../database/columns.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+import { makeStoreRows } from "./storeRows.ts"
+
+/** A part of the past that is read behind the daemon's back. Times are Unix nanoseconds. */
+export interface Backfill {
+  readonly seq: number
+  /** Rows from here on, */
+  readonly since: bigint
+  /** and below this. */
+  readonly until: bigint
+  /** Every row below it is stored. */
+  readonly next: bigint
+  /** Unix milliseconds of our clock at which it last came further. */
+  readonly updatedAt: number
+}
+
+/** A part of the past whose rows the gateway had forgotten when they were to be read. */
+interface Gap {
+  readonly since: bigint
+  readonly until: bigint
+  readonly cause: string
+  /** Unix milliseconds. */
+  readonly seenAt: number
+}
+
+const BackfillRow = Schema.Struct({ seq: Schema.Int, since: Big, until: Big, next: Big, updatedAt: Schema.Int })
+const GapRow = Schema.Struct({ since: Big, until: Big, cause: Schema.String, seenAt: Schema.Int })
+const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
+
+/** What is read of the past, how far that has come, and what of it is lost. */
+export class Backfills extends Context.Service<
+  Backfills,
+  {
+    /**
+     * Asks for the rows since a time, up to where what is known begins. Undefined where they are known or asked for
+     * already, and before the first reading of balances.
+     */
+    readonly since: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
+    /** From where on rows are known or asked for; undefined before the first reading of balances. */
+    readonly begins: Effect.Effect<bigint | undefined, StoreError>
+    /** Asks for the rows between two times. Undefined where what is asked for, and not begun yet, has all of them. */
+    readonly between: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
+    /** What is not read to its end, oldest wish first. */
+    readonly open: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
+    /** Stores rows and how far they reach together. Latest balances and the watermark stay as they are. */
+    readonly advance: (
+      backfill: Backfill,
+      rows: ReadonlyArray<BalanceChange>,
+      next: bigint,
+    ) => Effect.Effect<void, StoreError>
+    /** Writes down, and journals, that the rows between two times cannot be had. */
+    readonly lost: (gap: Omit<Gap, "seenAt">) => Effect.Effect<void, StoreError>
+    /** Newest first, at most 10. */
+    readonly gaps: Effect.Effect<ReadonlyArray<Gap>, StoreError>
+  }
+>()("cofferer/store/Backfills") {
+  static readonly layerNoDeps = Layer.effect(
+    Backfills,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rowStore = makeStoreRows(sql)
+      const journal = yield* Journal
+      const times = rowsOf(TimeRow, "Backfills.begins")
+      const read = rowsOf(BackfillRow, "Backfills.read")
+      /** Rows are complete from here on, or will be. A store of an earlier version has no base but its oldest row. */
+      const begins = Effect.gen(function* () {
+        const asked = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
+        const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)
+        if (base[0]?.at != null) return earlier(asked[0]?.at, base[0].at)
+        const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
+        const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
+        return earlier(asked[0]?.at, oldest[0]?.at ?? mark[0]?.at)
+      }).pipe(storeError("Backfills.begins"))
+      const between = Effect.fn("Backfills.between")(
+        function* (since: bigint, until: bigint) {
+          if (since >= until) return undefined
+          const same =
+            yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
+          if (same.length > 0) return undefined
+          const at = yield* Clock.currentTimeMillis
+          const rows = yield* sql`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
+            RETURNING seq, since, until, next, updated_at AS "updatedAt"`.pipe(read)
+          yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "asked" } })
+          return rows[0]
+        },
+        (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.between")),
+      )
+      return Backfills.of({
+        begins,
+        between,
+        since: Effect.fn("Backfills.since")(function* (since: bigint) {
+          const until = yield* begins
+          return until === undefined ? undefined : yield* between(since, until)
+        }),
+        open: sql`SELECT seq, since, until, next, updated_at AS "updatedAt" FROM backfills
+          WHERE next < until ORDER BY seq`.pipe(read),
+        advance: Effect.fn("Backfills.advance")(
+          function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
+            yield* rowStore.storePast(rows)
+            const at = yield* Clock.currentTimeMillis
+            yield* sql`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
+            if (next < until) return
+            yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.advance")),
+        ),
+        lost: Effect.fn("Backfills.lost")(
+          function* (gap: Omit<Gap, "seenAt">) {
+            const at = yield* Clock.currentTimeMillis
+            yield* sql`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
+            yield* journal.append({ kind: "gap", subject: "balances", body: { ...gap } })
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.lost")),
+        ),
+        gaps: sql`SELECT since, until, cause, seen_at AS "seenAt" FROM gaps ORDER BY seq DESC LIMIT 10`.pipe(
+          rowsOf(GapRow, "Backfills.gaps"),
+        ),
+      })
+    }),
+  )
+}
+
+const earlier = (a: bigint | null | undefined, b: bigint | null | undefined): bigint | undefined =>
+  a == null ? (b ?? undefined) : b == null || a < b ? a : b

@@ -1,0 +1,152 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
+import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { BalanceColumns } from "./storeRows.ts"
+
+/** An account of which our rows and the gateway's listing tell different balances, in base units. */
+export interface Difference extends AccountKey {
+  /** By our newest row; 0 where there is none. */
+  readonly stored: bigint
+  /** By the gateway's listing; 0 where it does not list the account. */
+  readonly reported: bigint
+}
+
+/** A difference that was seen twice, and which no row explains. */
+export interface Drift extends Difference {
+  readonly seq: number
+  /** Unix milliseconds since which it is known. */
+  readonly since: number
+  /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
+  readonly agreed: bigint | null
+}
+
+const DriftRow = Schema.Struct({
+  seq: Schema.Int,
+  party: Schema.String,
+  asset: Schema.String,
+  market: Schema.String,
+  type: Schema.String,
+  stored: Digits,
+  reported: Digits,
+  since: Schema.Int,
+  agreed: Schema.NullOr(Big),
+})
+
+const lookbackNanos = 300_000_000_000n
+
+/** One text for one account. */
+export const accountName = ({ party, asset, market, type }: AccountKey): string =>
+  [party, asset, market, type].join(" ")
+
+/** What comparing balance rows with the gateway's own balances has come to. */
+export class Drifts extends Context.Service<
+  Drifts,
+  {
+    /** Those in force, oldest first. */
+    readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
+    /** These, and those that ended since a time of our clock (Unix milliseconds). */
+    readonly since: (at: number) => Effect.Effect<ReadonlyArray<Drift>, StoreError>
+    /**
+     * Notes one comparison: a drift begins where there was none, and takes its newest balances where there was. It ends
+     * for accounts, named as by `accountName`, that agree a second time, in a listing of a later block than all that
+     * was known at the first. Accounts that could not be compared stay as they are.
+     */
+    readonly note: (seen: {
+      readonly differing: ReadonlyArray<Difference>
+      readonly agreeing: ReadonlySet<string>
+      /** Block time of the listing, and up to which rows were known. Unix nanoseconds. */
+      readonly listed: bigint
+      readonly until: bigint
+    }) => Effect.Effect<{ readonly begun: ReadonlyArray<Drift>; readonly ended: ReadonlyArray<Drift> }, StoreError>
+    /**
+     * All rows from a block time up to, not including, another (Unix nanoseconds), in no order; undefined where they
+     * are more than `max`: how many there are must not decide how much memory is used.
+     */
+    readonly rowsBetween: (
+      from: bigint,
+      end: bigint,
+      max: number,
+    ) => Effect.Effect<ReadonlyArray<BalanceChange> | undefined, StoreError>
+    /** The account's balance by its newest row before a block time, at most five minutes before. */
+    readonly balanceBefore: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
+    /** Whether this process has compared all balances once since its start. */
+    readonly isChecked: Effect.Effect<boolean>
+    readonly check: Effect.Effect<void>
+    /** Balances began anew: what was compared before says nothing of them. */
+    readonly uncheck: Effect.Effect<void>
+  }
+>()("cofferer/store/Drifts") {
+  static readonly layer = Layer.effect(
+    Drifts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let isChecked = false
+      const columns = sql.literal("seq, party, asset, market, type, stored, reported, at AS since, agreed")
+      const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
+        "",
+        sql`SELECT ${columns} FROM drifts WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
+      )
+      const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
+        const { party, asset, market, type } = difference
+        const stored = difference.stored.toString()
+        const reported = difference.reported.toString()
+        yield* sql`INSERT INTO drifts ${sql.insert({ party, asset, market, type, stored, reported, at })}`
+      })
+      const note = Effect.fnUntraced(function* (seen: Parameters<Drifts["Service"]["note"]>[0]) {
+        const { differing, agreeing, listed, until } = seen
+        const at = yield* Clock.currentTimeMillis
+        const known = new Map((yield* all).map((drift) => [accountName(drift), drift]))
+        for (const difference of differing) {
+          const drift = known.get(accountName(difference))
+          if (drift === undefined) yield* begin(difference, at)
+          else {
+            yield* sql`UPDATE drifts SET stored = ${difference.stored.toString()},
+              reported = ${difference.reported.toString()}, agreed = NULL WHERE seq = ${drift.seq}`
+          }
+        }
+        const agreed = [...known.values()].filter((drift) => agreeing.has(accountName(drift)))
+        for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
+          yield* sql`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
+        }
+        const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
+        for (const { seq } of ended) yield* sql`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
+        return { begun: (yield* all).filter((drift) => !known.has(accountName(drift))), ended }
+      })
+      return Drifts.of({
+        all,
+        since: Effect.fn("Drifts.since")(function* (at: number) {
+          const over = sql`SELECT ${columns} FROM drifts WHERE ended_at >= ${at}`
+          return [...(yield* all), ...(yield* over.pipe(rowsOf(DriftRow, "Drifts.since")))]
+        }),
+        note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
+          note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),
+        ),
+        rowsBetween: Effect.fn("Drifts.rowsBetween")((from: bigint, end: bigint, max: number) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp >= ${from} AND timestamp < ${end} LIMIT ${max + 1}`.pipe(
+            rowsOf(BalanceColumns, "Drifts.rowsBetween"),
+            Effect.map((rows) => (rows.length > max ? undefined : rows)),
+          ),
+        ),
+        balanceBefore: Effect.fn("Drifts.balanceBefore")(({ party, asset, market, type }: AccountKey, time: bigint) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp < ${time} AND timestamp >= ${time - lookbackNanos} AND party = ${party}
+            AND asset = ${asset} AND market = ${market} AND type = ${type} ORDER BY timestamp DESC LIMIT 1`.pipe(
+            rowsOf(BalanceColumns, "Drifts.balanceBefore"),
+            Effect.map((rows) => rows[0]?.balance),
+          ),
+        ),
+        isChecked: Effect.sync(() => isChecked),
+        check: Effect.sync(() => {
+          isChecked = true
+        }),
+        uncheck: Effect.sync(() => {
+          isChecked = false
+        }),
+      })
+    }),
+  )
+}

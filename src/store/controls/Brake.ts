@@ -1,0 +1,260 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../../config/ConfigInForce.ts"
+import type { Treasury } from "../../config/Treasury.ts"
+import { type HaltReason, keptReasons, remedyOf } from "../../domain/Halt.ts"
+import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
+import { visible } from "../../domain/text.ts"
+import { stopsPayment } from "../../rules/checks/stops.ts"
+import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+
+/** Names of parties with their keys, and symbols of pinned assets with their ids. */
+interface Names {
+  readonly parties: ReadonlyMap<string, string>
+  readonly assets: ReadonlyMap<string, string>
+}
+
+const namesOf = ({ parties, assets }: Pick<Treasury, "parties" | "assets">): Names => ({
+  parties: new Map([...parties.values()].map(({ name, publicKey }) => [name, publicKey])),
+  assets: new Map([...assets.values()].map(({ symbol, id }) => [symbol, id])),
+})
+
+const parts = (scope: string): readonly [kind: string, name: string] => {
+  const at = scope.indexOf(":")
+  return [scope.slice(0, Math.max(0, at)), scope.slice(at + 1)]
+}
+
+const named = (kind: string, { parties, assets }: Names): ReadonlyMap<string, string> | undefined =>
+  kind === "party" ? parties : kind === "asset" || kind === "pin" ? assets : undefined
+
+/** The scope by what outlives names: a party's key, an asset's id. Rules go by their names. */
+const keptScope = (scope: string, names: Names): string => {
+  const [kind, name] = parts(scope)
+  const key = named(kind, names)?.get(name)
+  return key === undefined ? scope : `${kind}:${key}`
+}
+
+/** The scope under today's names; as it is kept where nothing has that key or id any more. */
+const shownScope = (kept: string, names: Names): string => {
+  const [kind, key] = parts(kept)
+  const found = [...(named(kind, names) ?? [])].find(([, one]) => one === key)
+  return found === undefined ? kept : `${kind}:${found[0]}`
+}
+
+/** The rule that a scope stops; undefined for one of something else. */
+export const ruleOfScope = (scope: string): string | undefined => {
+  const [kind, name] = parts(scope)
+  return kind === "rule" || kind === "lock" ? name : undefined
+}
+
+const noNames: Names = { parties: new Map(), assets: new Map() }
+
+/**
+ * A person's stop; with scope "pin:SYMBOL" that of an asset whose listing contradicts its pin, with "lock:NAME" that of
+ * a rule whose payments fail. Scopes of people: "all", "rule:NAME", "party:NAME", "asset:SYMBOL". It ends when someone
+ * resumes it, or at `until`.
+ */
+export interface Pause {
+  readonly seq: number
+  /** Under the names that parties and assets have now. */
+  readonly scope: string
+  /** As it is stored: with the party's key or the asset's id, so that no other name ends it. */
+  readonly kept: string
+  readonly reason: string
+  readonly author: string
+  readonly at: number
+  readonly until: number | undefined
+}
+
+/** Nothing is signed while one is in force. */
+interface Halt {
+  readonly seq: number
+  readonly reason: string
+  readonly detail: string
+  readonly at: number
+}
+
+const PauseRow = Schema.Struct({
+  seq: Schema.Int,
+  scope: Schema.String,
+  reason: Schema.String,
+  author: Schema.String,
+  at: Schema.Int,
+  until: Schema.NullOr(Schema.Int),
+})
+const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
+/** Halts of people: each of them stops an acceptance of terms, also while one of them is in force already. */
+const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
+
+const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
+
+/** What stops payments: durable, in force before the next send, and always with a reason. Alerts go on. */
+export class Brake extends Context.Service<
+  Brake,
+  {
+    readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    /** When a person last ended a pause of each scope, Unix milliseconds. */
+    readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
+    readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
+    readonly pause: (pause: {
+      readonly scope: string
+      readonly reason: string
+      readonly author: string
+      readonly until: number | undefined
+    }) => Effect.Effect<void, StoreError>
+    /**
+     * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
+     * the next look, as that of a HALT file does. What `keptReasons` names stays. A second execution that was found
+     * counts as acknowledged. Returns how many ended.
+     */
+    readonly resume: (resume: {
+      readonly scope: string
+      readonly reason: string
+      readonly author: string
+    }) => Effect.Effect<number, StoreError>
+    /**
+     * A second halt for the same reason while the first is in force changes nothing. A new one, and each of people,
+     * ends the hour of an acceptance of terms.
+     */
+    readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
+    /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
+    readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Brake") {
+  static readonly layerNoDeps = Layer.effect(
+    Brake,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      const database = yield* Database
+      const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
+        "",
+        sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+          rowsOf(HaltRow, "Brake.halts"),
+        ),
+      )
+      const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+      const names = (): Names => (config === undefined ? noNames : namesOf(config.now().treasury))
+      const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
+        "",
+        sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
+          rowsOf(PauseRow, "Brake.pauses"),
+          Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
+        ),
+      )
+      const durable = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+        effect.pipe(sql.withTransaction, storeError(name))
+      const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
+        const at = yield* Clock.currentTimeMillis
+        const ended = yield* sql`UPDATE pauses SET ended_at = ${at}
+          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
+          AND (until IS NULL OR until > ${at}) RETURNING seq`
+        const lifted =
+          scope === "all"
+            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
+                AND ended_at IS NULL RETURNING seq`
+            : []
+        if (scope === "all") {
+          yield* sql`UPDATE duplicates SET acknowledged_at = ${at} WHERE acknowledged_at IS NULL`
+        }
+        yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
+        return ended.length + lifted.length
+      })
+      const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
+        const ended = yield* sql`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
+        for (const { hash } of ended) {
+          const detail = `the acceptance of the terms ${hash} is void: halted by ${reason}`
+          yield* journal.append({ kind: "halt", subject: "terms", body: { detail } })
+        }
+      })
+      const halt = Effect.fnUntraced(function* (reason: string, said: string) {
+        const isIn = (yield* halts).some((h) => h.reason === reason)
+        const at = yield* Clock.currentTimeMillis
+        if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
+        if (isIn) return
+        const detail = visible(said)
+        yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
+        yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
+      })
+      const release = Effect.fnUntraced(function* (reason: string, detail: string) {
+        const at = yield* Clock.currentTimeMillis
+        const ended = yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
+          RETURNING seq`
+        if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
+      })
+      return Brake.of({
+        halts,
+        ended: sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at IS NOT NULL GROUP BY scope`.pipe(
+          rowsOf(EndedRow, "Brake.ended"),
+          Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
+        ),
+        pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.map(unended, (pauses) => {
+            const today = names()
+            return pauses
+              .filter(({ until }) => until === undefined || until > now)
+              .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
+          }),
+        ),
+        pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
+          durable(
+            "Brake.pause",
+            Effect.gen(function* () {
+              const at = yield* Clock.currentTimeMillis
+              const kept = keptScope(scope, names())
+              // They are shown within a sentence: a line of their own would be read as ours.
+              const said = { reason: visible(reason), author: visible(author) }
+              yield* sql`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
+              yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
+            }),
+          ),
+        ),
+        resume: Effect.fn("Brake.resume")(({ scope, reason, author }) =>
+          durable("Brake.resume", resume(scope, reason, author)),
+        ),
+        halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
+        // Asked each second for a file that is not there: that must not take the write lock.
+        release: Effect.fn("Brake.release")((reason: string, detail: string) =>
+          halts.pipe(
+            Effect.map((rows) => rows.some((row) => row.reason === reason)),
+            Effect.flatMap((isIn) => (isIn ? durable("Brake.release", release(reason, detail)) : Effect.void)),
+          ),
+        ),
+      })
+    }),
+  )
+}
+
+/** The command that ends pauses of a scope. */
+export const resumeCommand = (scope: string): string =>
+  scope === "all" ? '"cofferer resume --reason TEXT"' : `"cofferer resume --scope ${scope} --reason TEXT"`
+
+/** Until when a pause lasts, for people. */
+export const untilText = (until: number | undefined | null): string =>
+  until == null
+    ? "until someone resumes it"
+    : `until ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`
+
+const pauseText = ({ scope, author, reason, until }: Pause): string =>
+  `paused (${scope}) by ${author} ${untilText(until)}: ${reason}; ${resumeCommand(scope)}`
+
+/**
+ * Which halts and pauses hold a payment now, each with its reason and what ends it; empty where none does. What is
+ * already in the network may still be confirmed: a halt only sends nothing more.
+ */
+export const holdsOf = Effect.fn("Brake.holdsOf")(function* ({
+  rule,
+  payment,
+  state,
+}: Pick<Intent, "rule" | "payment" | "state">) {
+  if (isFinalIntent(state)) return []
+  const brake = yield* Brake
+  const halts = (yield* brake.halts).map(
+    ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason)}`,
+  )
+  const pauses = (yield* brake.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
+  return [...halts, ...pauses]
+})

@@ -1,0 +1,116 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/storedAlerts.ts"
+import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
+import type { Terms } from "../../rules/policy/weakens.ts"
+import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { StoreError, storeError } from "../database/StoreError.ts"
+
+/** The terms in force: the last ones of mode live. */
+interface TermsInForce {
+  /** Number of the journal entry that put them in force. */
+  readonly seq: number
+  readonly hash: string
+  readonly terms: Terms
+  /** Receivers and routes of alerts under them. */
+  readonly alerts: AlertConfig
+}
+
+/** A person's word for weaker terms without the operators' keys. */
+export interface Acceptance {
+  readonly id: number
+  /** SHA-256 of the terms, 64 hex characters. */
+  readonly hash: string
+  readonly author: string
+  readonly reason: string
+  /** When it was given, Unix milliseconds. */
+  readonly at: number
+  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
+  readonly since: number | null
+  /** When it put the terms in force, Unix milliseconds; null until then. */
+  readonly inForceAt: number | null
+}
+
+const TermsRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String, terms: Schema.String, alerts: Schema.String })
+const AcceptanceRow = Schema.Struct({
+  id: Schema.Int,
+  hash: Schema.String,
+  author: Schema.String,
+  reason: Schema.String,
+  at: Schema.Int,
+  since: Schema.NullOr(Schema.Int),
+  inForceAt: Schema.NullOr(Schema.Int),
+})
+
+const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
+  const terms = decodeTerms(text)
+  if (terms === undefined || termsHash(terms) !== row.hash) {
+    return new StoreError({ operation: "TermsLog.inForce", cause: `the terms of entry ${row.seq} cannot be read` })
+  }
+  return Effect.succeed({ ...row, terms, alerts: decodeAlerts(alerts) } satisfies TermsInForce)
+}
+
+/** What bounds the money by the last live configuration. Outlives every file. */
+export class TermsLog extends Context.Service<
+  TermsLog,
+  {
+    /** Undefined in a store that was never live. */
+    readonly inForce: Effect.Effect<TermsInForce | undefined, StoreError>
+    /** Puts terms in force, in the transaction of the journal entry with this number. */
+    readonly put: (next: Omit<TermsInForce, "hash">) => Effect.Effect<void, StoreError>
+    /** Notes the receivers and routes of today for the terms in force. */
+    readonly note: (alerts: AlertConfig) => Effect.Effect<void, StoreError>
+    /** The acceptance whose hour is under way, or the last one that put terms in force. */
+    readonly acceptance: Effect.Effect<Acceptance | undefined, StoreError>
+    readonly accept: (given: Pick<Acceptance, "hash" | "author" | "reason">) => Effect.Effect<void, StoreError>
+    /** Counts the hour from a time on; null: from one that is still to come. */
+    readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
+    /** Ends the hour that is under way, if there is one. A halt ends it as well. */
+    readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/TermsLog") {
+  static readonly layer = Layer.effect(
+    TermsLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const database = yield* Database
+      const write = <A, E>(name: string, statement: (at: number) => Effect.Effect<A, E>) =>
+        Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, storeError(name), Effect.withSpan(name))
+      return TermsLog.of({
+        inForce: database.memoryOf<TermsInForce | undefined>("terms")(
+          "",
+          sql`SELECT seq, hash, terms, alerts FROM terms ORDER BY seq DESC LIMIT 1`.pipe(
+            rowsOf(TermsRow, "TermsLog.inForce"),
+            Effect.flatMap(([row]) => (row === undefined ? Effect.undefined : termsIn(row))),
+          ),
+        ),
+        put: ({ seq, terms, alerts }) =>
+          write("TermsLog.put", (at) => {
+            const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
+            return sql`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
+          }),
+        note: (alerts) =>
+          write(
+            "TermsLog.note",
+            () => sql`UPDATE terms SET alerts = ${encodeAlerts(alerts)} WHERE seq = (SELECT max(seq) FROM terms)`,
+          ),
+        acceptance: sql`SELECT id, hash, author, reason, at, since, in_force_at AS "inForceAt" FROM terms_accepted
+          WHERE ended_at IS NULL OR in_force_at IS NOT NULL ORDER BY id DESC LIMIT 1`.pipe(
+          rowsOf(AcceptanceRow, "TermsLog.acceptance"),
+          Effect.map(([row]) => row),
+        ),
+        accept: (given) =>
+          write("TermsLog.accept", (at) => sql`INSERT INTO terms_accepted ${sql.insert({ ...given, at })}`),
+        countFrom: (since) =>
+          write("TermsLog.countFrom", () => sql`UPDATE terms_accepted SET since = ${since} WHERE ended_at IS NULL`),
+        endHour: (end) =>
+          write(
+            "TermsLog.endHour",
+            (at) => sql`UPDATE terms_accepted SET ended_at = ${at}, in_force_at = ${end === "in force" ? at : null}
+              WHERE ended_at IS NULL`,
+          ),
+      })
+    }),
+  )
+}

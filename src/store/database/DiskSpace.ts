@@ -1,0 +1,81 @@
+import { statfsSync } from "node:fs"
+import { Context, Effect, Layer } from "effect"
+import { say } from "../../telemetry/Logging.ts"
+import { Brake } from "../controls/Brake.ts"
+import { trip } from "../controls/trip.ts"
+import { Signals } from "./Signals.ts"
+
+const mebibyte = 1_048_576
+
+/**
+ * Below this nothing new is decided or signed: room for what is under way to be confirmed and journalled, and for hours
+ * of balance rows while people come. A small file system keeps a twentieth of itself instead.
+ */
+const neededBytesMax = 256 * mebibyte
+const neededShare = 0.05
+
+/** Room of the file system that holds the store, in bytes. */
+interface Room {
+  /** What this user may still write; undefined where the file system does not say. */
+  readonly free: number | undefined
+  /** Below this nothing new is decided. */
+  readonly needed: number
+}
+
+/** Bytes in MiB, for people. */
+export const mebibytesText = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`
+
+/** The disk that holds the store. */
+export class DiskSpace extends Context.Service<
+  DiskSpace,
+  {
+    /** The data directory. */
+    readonly dir: string
+    readonly room: Effect.Effect<Room>
+  }
+>()("cofferer/store/DiskSpace") {
+  static readonly layer = (dir: string) => Layer.succeed(DiskSpace, { dir, room: Effect.sync(() => roomIn(dir)) })
+}
+
+const roomIn = (dir: string): Room => {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(dir)
+    if (blocks === 0) return { free: undefined, needed: neededBytesMax }
+    return { free: bavail * bsize, needed: Math.min(neededBytesMax, Math.floor(blocks * bsize * neededShare)) }
+  } catch {
+    // Where it cannot be asked, a write that fails says it.
+    return { free: undefined, needed: neededBytesMax }
+  }
+}
+
+const reason = "disk_full"
+
+/** A file system at its bound would halt and go on in turn, and page people each time: twice the bound ends it. */
+export const enoughSpace = ({ needed }: Room): number => 2 * needed
+
+const isFull = Effect.map(
+  Effect.flatMap(Brake, ({ halts }) => halts),
+  (halts) => halts.some((halt) => halt.reason === reason),
+)
+
+/** Before anything new is decided: halts where the disk that holds the store has little room left. */
+export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
+  const { dir, room } = yield* DiskSpace
+  const found = yield* room
+  if (found.free === undefined || found.free >= found.needed || (yield* isFull)) return
+  const [free, needed] = [found.free, enoughSpace(found)].map(mebibytesText)
+  yield* trip(reason, `free space under ${dir}: ${free} left, ${needed} needed`)
+})
+
+/** Halts on a disk with little room, and ends that halt by itself once there is enough. */
+export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
+  if (!(yield* isFull)) return yield* checkDiskSpace()
+  const room = yield* (yield* DiskSpace).room
+  if (room.free !== undefined && room.free < enoughSpace(room)) return
+  const detail = room.free === undefined ? "the disk takes writes" : `${mebibytesText(room.free)} are free again`
+  yield* (yield* Brake).release(reason, detail)
+  yield* say("resumed", { subject: reason, detail: `by itself: ${detail}` })
+  const signals = yield* Signals
+  yield* signals.wake("engine")
+  yield* signals.wake("submitter")
+})

@@ -1,0 +1,86 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Framing } from "../../tx/Transaction.ts"
+import { rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
+const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
+
+/** Small facts that outlive the process: who this installation is, and which wire form a chain takes. */
+export class Settings extends Context.Service<
+  Settings,
+  {
+    readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
+    readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
+    /** The stored value; where there is none, `make` gives it and it is stored. */
+    readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
+    /** The wire form in which a transaction was executed on this chain, if one was: all its gateways take the same. */
+    readonly framing: (chainId: string) => Effect.Effect<Framing | undefined, StoreError>
+    readonly rememberFraming: (chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
+    readonly forgetFraming: (chainId: string) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Settings") {
+  static readonly layer = Layer.effect(
+    Settings,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const remembered = (yield* Database).memoryOf<ReadonlyMap<string, string>>("settings")
+      const all = remembered(
+        "",
+        sql`SELECT key, value FROM settings`.pipe(
+          rowsOf(SettingRow, "Settings.get"),
+          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+        ),
+      )
+      const get = (key: string) => Effect.map(all, (values) => values.get(key))
+      const set = Effect.fn("Settings.set")((key: string, value: string) =>
+        sql`INSERT INTO settings ${sql.insert({ key, value })}
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, storeError("Settings.set")),
+      )
+      return Settings.of({
+        get,
+        set,
+        getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
+          const stored = yield* get(key)
+          if (stored !== undefined) return stored
+          const value = yield* make
+          yield* set(key, value)
+          return value
+        }),
+        // Earlier versions kept one for each address: the newest of them holds.
+        framing: Effect.fn("Settings.framing")((chainId: string) =>
+          sql`SELECT framing FROM framings WHERE chain_id = ${chainId} ORDER BY at DESC LIMIT 1`.pipe(
+            rowsOf(FramingRow, "Settings.framing"),
+            Effect.map((rows) => rows[0]?.framing),
+          ),
+        ),
+        rememberFraming: Effect.fn("Settings.rememberFraming")(
+          function* (chainId: string, framing: Framing) {
+            const at = yield* Clock.currentTimeMillis
+            yield* sql`DELETE FROM framings WHERE chain_id = ${chainId}`
+            yield* sql`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing, at })}`
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("Settings.rememberFraming")),
+        ),
+        forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
+          sql`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
+            Effect.asVoid,
+            storeError("Settings.forgetFraming"),
+          ),
+        ),
+      })
+    }),
+  )
+}
+
+/** Reads a stored text, and keeps what the last one was read as. No text, and an empty one, are nothing. */
+export const lastly = <A>(read: (text: string) => A | undefined): ((text: string | undefined) => A | undefined) => {
+  let last: { readonly text: string; readonly value: A | undefined } | undefined
+  return (text) => {
+    if (text === undefined || text === "") return undefined
+    if (last?.text !== text) last = { text, value: read(text) }
+    return last.value
+  }
+}

@@ -1,0 +1,74 @@
+import { Clock, Effect, Schema, SchemaGetter } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { StoreError } from "./StoreError.ts"
+
+/** A 64-bit column: the driver gives number or bigint, the program takes bigint. */
+export const Big = Schema.Union([Schema.BigInt, Schema.Int]).pipe(
+  Schema.decodeTo(Schema.BigInt, {
+    decode: SchemaGetter.transform((n: bigint | number) => BigInt(n)),
+    encode: SchemaGetter.transform((n: bigint) => n as bigint | number),
+  }),
+)
+
+/** Money or another number beyond 64 bits: digits in the table, bigint in the program. */
+export const Digits = Schema.String.pipe(
+  Schema.decodeTo(Schema.BigInt, {
+    decode: SchemaGetter.transform((text: string) => BigInt(text)),
+    encode: SchemaGetter.transform((n: bigint) => n.toString()),
+  }),
+)
+
+/** A bytes column; SQLite's driver gives a plain Uint8Array. */
+export const Bytes = Schema.Uint8Array
+
+/** Rows as the driver gave them, to rows of the schema. A row that does not fit is a StoreError, never a guess. */
+export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string) => {
+  const decode = Schema.decodeUnknownEffect(Schema.Array(schema))
+  return <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>): Effect.Effect<ReadonlyArray<A>, StoreError> =>
+    rows.pipe(
+      Effect.flatMap((all) => decode(all)),
+      Effect.mapError((cause) => new StoreError({ operation, cause })),
+    )
+}
+
+/**
+ * Tuples in one statement at most. A shorter rest goes in halves of it, so that few forms of a statement are prepared
+ * for lists of any length.
+ */
+const tuplesMax = 128
+
+/** A statement over tuples of parameters, run over lists of any length. Answers what all of it answered. */
+export const overTuples = (sql: SqlClient.SqlClient, width: number, write: (tuples: string) => string) => {
+  const mark = sql.onDialectOrElse({ pg: () => (n: number) => `$${n}`, orElse: () => () => "?" })
+  const texts = new Map<number, string>()
+  const textOf = (count: number): string => {
+    const known = texts.get(count)
+    if (known !== undefined) return known
+    const tuple = (i: number) => `(${Array.from({ length: width }, (_, j) => mark(i * width + j + 1)).join(",")})`
+    const text = write(Array.from({ length: count }, (_, i) => tuple(i)).join(","))
+    texts.set(count, text)
+    return text
+  }
+  return Effect.fnUntraced(function* (
+    parameters: ReadonlyArray<unknown>,
+  ): Effect.fn.Return<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError> {
+    const answers: Array<ReadonlyArray<unknown>> = []
+    let size = tuplesMax
+    for (let i = 0; i < parameters.length; i += size * width) {
+      while (i + size * width > parameters.length) size /= 2
+      for (const row of yield* sql.unsafe(textOf(size), parameters.slice(i, i + size * width)).values) answers.push(row)
+    }
+    return answers
+  })
+}
+
+const NewestRow = Schema.Struct({ newest: Schema.NullOr(Big) })
+
+/** The later of the newest trusted block and of our clock, in Unix milliseconds: nothing that was seen is later. */
+export const latestTime = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const rows = yield* sql`SELECT max(timestamp) AS newest FROM watermarks WHERE name = 'balances'`.pipe(
+    rowsOf(NewestRow, "latestTime"),
+  )
+  const newest = rows[0]?.newest ?? 0n
+  return Math.max(yield* Clock.currentTimeMillis, Number(newest / 1_000_000n) + 1)
+})

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "../database/columns.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+
+/** What kind of thing an entry tells of. */
+type JournalKind =
+  | "installed"
+  | "started"
+  | "decision"
+  | "intent"
+  | "permit"
+  | "attempt"
+  | "work"
+  | "send"
+  | "evidence"
+  | "signature"
+  | "refusal"
+  | "pause"
+  | "resume"
+  | "halt"
+  | "asset"
+  | "stranger"
+  | "duplicate"
+  | "adopted"
+  | "recovered"
+  | "backfill"
+  | "rebase"
+  | "gap"
+  | "config"
+  | "asked"
+  | "received"
+  | "approval"
+
+export interface JournalEntry {
+  readonly kind: JournalKind
+  /** What it is about: an intent id, a rule and subject, a scope. */
+  readonly subject: string
+  /** Plain JSON; bigints as digit strings. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** The newest entry: its number and its hash. Sequence 0 and 64 zeros before the first. */
+export interface JournalHead {
+  readonly seq: number
+  readonly hash: string
+}
+
+const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+export const EntryRow = Schema.Struct({
+  seq: Schema.Int,
+  at: Schema.Int,
+  treasury: Schema.String,
+  kind: Schema.String,
+  subject: Schema.String,
+  body: Schema.String,
+  prev: Schema.String,
+  hash: Schema.String,
+})
+
+/** SHA-256 over the entry's columns and the hash before it: no entry can be changed, dropped or slipped in unseen. */
+export const entryHash = (entry: Omit<typeof EntryRow.Type, "hash">): string => {
+  const hash = createHash("sha256")
+  hash.update(JSON.stringify([entry.prev, entry.seq, entry.at, entry.treasury, entry.kind, entry.subject, entry.body]))
+  return hash.digest("hex")
+}
+
+/**
+ * SHA-256 over hashes of entries, in order. Who has the chain's hashes alone cannot tell what stands between two of
+ * them: an entry that is to be proven by a later one is named by it in this way.
+ */
+export const hashOfHashes = (hashes: ReadonlyArray<string>): string =>
+  createHash("sha256").update(JSON.stringify(hashes)).digest("hex")
+
+/** The head of an empty journal. */
+export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
+
+/** A body as the journal holds it. */
+export const bodyText = (body: JournalEntry["body"]): string =>
+  JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
+
+/**
+ * The hash-chained record of everything that was decided, signed, sent and seen. Entries are appended in the
+ * transaction of the change that they tell of, so neither exists without the other.
+ */
+export class Journal extends Context.Service<
+  Journal,
+  {
+    /** Appends at the head. Call it inside the transaction of the change. */
+    readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError>
+    readonly head: Effect.Effect<JournalHead, StoreError>
+    /** Entries about a subject, oldest first, at most 1,000. */
+    readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
+    /** The newest entry of a kind about a subject. */
+    readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
+    /** Hashes of the entries about a subject before a sequence number, oldest first. */
+    readonly hashesBefore: (subject: string, seq: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
+    /** The hash of an entry; undefined where there is none. */
+    readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
+  }
+>()("cofferer/store/Journal") {
+  static readonly layer = (treasury: string) =>
+    Layer.effect(
+      Journal,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const entries = rowsOf(EntryRow, "Journal.read")
+        const head = sql`SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
+          rowsOf(HeadRow, "Journal.head"),
+          Effect.map((rows) => rows[0] ?? genesis),
+        )
+        const append = Effect.fn("Journal.append")(function* (entry: JournalEntry) {
+          const last = yield* head
+          const row = {
+            seq: last.seq + 1,
+            at: yield* Clock.currentTimeMillis,
+            treasury,
+            kind: entry.kind,
+            subject: entry.subject,
+            body: bodyText(entry.body),
+            prev: last.hash,
+          }
+          const hash = entryHash(row)
+          yield* sql`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
+          return { seq: row.seq, hash }
+        })
+        return Journal.of({
+          append,
+          head,
+          hashAt: (seq) =>
+            sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
+              rowsOf(HeadRow, "Journal.hashAt"),
+              Effect.map((rows) => rows[0]?.hash),
+            ),
+          hashesBefore: (subject, seq) =>
+            sql`SELECT seq, hash FROM journal WHERE subject = ${subject} AND seq < ${seq} ORDER BY seq`.pipe(
+              rowsOf(HeadRow, "Journal.hashesBefore"),
+              Effect.map((rows) => rows.map(({ hash }) => hash)),
+            ),
+          last: (subject, kind) =>
+            sql`SELECT * FROM journal WHERE subject = ${subject} AND kind = ${kind} ORDER BY seq DESC LIMIT 1`.pipe(
+              entries,
+              Effect.map((rows) => rows[0]),
+            ),
+          about: (subject) =>
+            sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
+        })
+      }),
+    )
+}

@@ -1,0 +1,164 @@
+import { Result, Schema } from "effect"
+import { commandTags } from "../../domain/Command.ts"
+import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
+import { readReference } from "../../domain/Reference.ts"
+import { decodeInputData } from "../../tx/InputData.ts"
+import { transferId } from "../../tx/Transaction.ts"
+import type { StoredEntry } from "./archive.ts"
+import { hashOfHashes } from "./Journal.ts"
+import type { ReceiptAttempt, Statement } from "./receipt.ts"
+
+/** What the signed bytes say, in keys and base units: the payer's key vouches for it. */
+interface Signed {
+  readonly k: number
+  readonly command: IntentCommand
+  readonly chainId: string
+  readonly from: string
+  /** A key, or an address outside of the network. */
+  readonly to: string
+  readonly assetId: string
+  readonly units: string
+  readonly transferId: string
+}
+
+/** What the payer's journal held before the signature: the signed bytes carry all of its hash. */
+export interface Recorded {
+  readonly k: number
+  readonly seq: number
+  readonly policy: string
+  readonly policyDigest: string
+  readonly line: number
+  readonly approval: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | null
+  /** What the payer's configuration calls the keys and the asset; null where its entry is not in the chain before. */
+  readonly names: Names | null
+}
+
+export interface Names {
+  readonly from: string
+  readonly to: string
+  readonly symbol: string
+  readonly decimals: number
+}
+
+/** By attempt, oldest first. An attempt whose bytes carry no such hash has nothing recorded. */
+export interface Proven {
+  readonly signed: ReadonlyArray<Signed>
+  readonly recorded: ReadonlyArray<Recorded>
+}
+
+const Text = Schema.String
+const Payment = { k: Schema.Int, command: Text, chainId: Text, from: Text, to: Text, asset: Text, amount: Text }
+const PermitBody = Schema.Struct({
+  ...Payment,
+  policy: Text,
+  policyDigest: Text,
+  line: Schema.Int,
+  approval: Schema.optional(Schema.Struct({ group: Text, need: Schema.Int, by: Schema.Array(Text) })),
+  before: Text,
+})
+const NamesBody = Schema.Struct({
+  command: Text,
+  from: Text,
+  to: Text,
+  asset: Text,
+  policyDigest: Text,
+  fromName: Text,
+  toName: Text,
+  symbol: Text,
+  decimals: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })),
+})
+const readPermit = Schema.decodeUnknownResult(Schema.fromJsonString(PermitBody))
+const readNames = Schema.decodeUnknownResult(Schema.fromJsonString(NamesBody))
+
+/** What the bytes of an attempt say; undefined where they are no command of this program. */
+export const signedOf = ({
+  k,
+  chainId,
+  party,
+  inputData,
+  signature,
+}: Pick<ReceiptAttempt, "k" | "chainId" | "party" | "inputData" | "signature">): Signed | undefined => {
+  const data = Result.getOrUndefined(decodeInputData(Buffer.from(String(inputData), "hex")))
+  const command = intentCommands.find((one) => commandTags[one] === data?.command._tag)
+  if (data === undefined || command === undefined || !/^[0-9a-f]{128}$/.test(String(signature))) return undefined
+  const place = { k: Number(k), command, chainId: String(chainId), from: String(party) }
+  const made = { transferId: transferId(String(signature)) }
+  if (data.command._tag === "Transfer") {
+    const { to, asset, amount } = data.command
+    return { ...place, to, assetId: asset, units: String(amount), ...made }
+  }
+  if (data.command._tag !== "Withdraw") return undefined
+  const { receiverAddress = "", asset, amount } = data.command
+  return { ...place, to: receiverAddress, assetId: asset, units: String(amount), ...made }
+}
+
+/** What the bytes of a transfer name; undefined where they name nothing, or are none. */
+const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
+  const data = Result.getOrUndefined(decodeInputData(Buffer.from(String(inputData), "hex")))
+  return data?.command._tag === "Transfer" ? readReference(data.command.reference) : undefined
+}
+
+/**
+ * Why an entry is no permit of what these bytes do; undefined where it is one. It names all that the journal said of
+ * the payment before: the chain's hashes alone do not bind what a receipt leaves out between two entries.
+ */
+export const permitProblem = (
+  permit: StoredEntry,
+  signed: Omit<Signed, "transferId">,
+  entries: ReadonlyArray<StoredEntry>,
+): string | undefined => {
+  const body = permit.kind === "permit" ? Result.getOrUndefined(readPermit(permit.body)) : undefined
+  if (body === undefined) return `entry ${permit.seq}, which it names, is no permit`
+  const { k, command, chainId, from, to, asset, amount } = body
+  const said = [k, command, chainId, from, to, asset, amount]
+  const is = [signed.k, signed.command, signed.chainId, signed.from, signed.to, signed.assetId, signed.units]
+  if (said.some((value, i) => value !== is[i])) return `entry ${permit.seq} permits something else`
+  const before = entries.filter(({ seq }) => seq < permit.seq).map(({ hash }) => hash)
+  return body.before === hashOfHashes(before)
+    ? undefined
+    : `entries before its permit ${permit.seq} are others, or gone`
+}
+
+/**
+ * What the signed reference of an attempt proves about the journal: undefined where it names none by all of its hash,
+ * a text where it does and the entries do not show what it names.
+ */
+export const recordedOf = (
+  attempt: ReceiptAttempt,
+  entries: ReadonlyArray<StoredEntry>,
+): Recorded | string | undefined => {
+  const seen = referenceIn(attempt)
+  if (seen === undefined) return undefined
+  const permit = entries.find(({ seq }) => seq === seen.seq)
+  if (permit?.hash !== seen.hash) return `it was signed on another journal at entry ${seen.seq}`
+  const signed = signedOf(attempt)
+  const problem = signed === undefined ? "its bytes are no command" : permitProblem(permit, signed, entries)
+  if (problem !== undefined) return problem
+  const body = Result.getOrThrow(readPermit(permit.body))
+  const { k, policy, policyDigest, line, approval = null } = body
+  const before = entries.filter(({ seq }) => seq < permit.seq)
+  const made = entries.find((one) => one.kind === "signature" && JSON.parse(one.body)["k"] === k)
+  if (made !== undefined && made.seq < permit.seq) return `its permit, entry ${permit.seq}, comes after its signature`
+  const signers = new Set(before.flatMap((one) => (one.kind === "approval" ? JSON.parse(one.body)["operator"] : [])))
+  const missing = approval?.by.find((name) => !signers.has(name))
+  if (missing !== undefined) return `its permit relies on ${missing}, who had not approved it then`
+  return { k, seq: seen.seq, policy, policyDigest, line, approval, names: namesOf(body, before) }
+}
+
+/** What the configuration in force called them: the last such entry before the permit, under the same policy. */
+const namesOf = (permit: typeof PermitBody.Type, before: ReadonlyArray<StoredEntry>): Names | null => {
+  const entry = before.findLast(({ kind }) => kind === "config")
+  const named = entry && Result.getOrUndefined(readNames(entry.body))
+  if (named === undefined || named.policyDigest !== permit.policyDigest || named.command !== permit.command) return null
+  if (named.from !== permit.from || named.to !== permit.to || named.asset !== permit.asset) return null
+  return { from: named.fromName, to: named.toName, symbol: named.symbol, decimals: named.decimals }
+}
+
+/** What is proven of the attempts that are stated. What does not hold is left out: `checkReceipt` says why. */
+export const provenOf = ({ attempts }: Statement, entries: ReadonlyArray<StoredEntry>): Proven => ({
+  signed: attempts.flatMap((attempt) => signedOf(attempt) ?? []),
+  recorded: attempts.flatMap((attempt) => {
+    const recorded = recordedOf(attempt, entries)
+    return typeof recorded === "object" ? recorded : []
+  }),
+})

@@ -1,0 +1,245 @@
+import { formatAmount } from "../../domain/Amount.ts"
+import { withdrawnHere } from "../../domain/Intent.ts"
+import type { Link, StoredEntry } from "./archive.ts"
+import type { Proven } from "./proven.ts"
+
+/** What a body of the journal holds: plain JSON, large numbers as digits. */
+type Plain = string | number | null
+type Body = Readonly<Record<string, unknown>>
+
+interface ReceiptSend {
+  readonly n: Plain
+  readonly at: string
+  readonly gateway: Plain
+  readonly framing: Plain
+  readonly txHash: Plain
+  /** Null where the process ended before an answer came. */
+  readonly answer: {
+    readonly at: string
+    readonly outcome: Plain
+    readonly code: Plain
+    readonly data: Plain
+  } | null
+}
+
+export interface ReceiptAttempt {
+  readonly k: Plain
+  readonly state: Plain
+  readonly signedAt: string
+  readonly chainId: Plain
+  /** Public key of the signer. */
+  readonly party: Plain
+  readonly nonce: Plain
+  readonly anchorHeight: Plain
+  readonly anchorHash: Plain
+  readonly windowBlocks: Plain
+  readonly difficulty: Plain
+  /** Hex of the bytes that were signed, behind the chain id and a zero byte. */
+  readonly inputData: Plain
+  readonly signature: Plain
+  readonly transferId: Plain
+  /** Hex of what was signed, and the policy line under which it was. */
+  readonly permit: {
+    readonly digest: Plain
+    readonly policy: Plain
+    readonly line: Plain
+    /** The operators on whom the signer relied; absent where the line asked for none. */
+    readonly approval?: Relied
+  } | null
+  readonly works: ReadonlyArray<Readonly<Record<"tid" | "nonce" | "hashBare" | "hashPrefixed", Plain>>>
+  readonly sends: ReadonlyArray<ReceiptSend>
+  readonly evidence: ReadonlyArray<
+    { readonly at: string } & Readonly<Record<"kind" | "gateway" | "height" | "detail", Plain>>
+  >
+}
+
+/** What the signer found approved. */
+interface Relied {
+  readonly group: string
+  readonly need: number
+  readonly by: ReadonlyArray<string>
+}
+
+/** One operator's signature, and the text that they signed. */
+export type ReceiptApproval = { readonly at: string } & Readonly<
+  Record<"operator" | "key" | "text" | "signature", Plain>
+>
+
+/** Everything about one payment that its journal entries say. */
+export interface Statement {
+  readonly treasury: string
+  readonly payment: Readonly<
+    Record<"id" | "rule" | "subject" | "from" | "fromKey" | "to" | "toKey" | "asset" | "assetId" | "amount", Plain>
+  > &
+    Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>> & {
+      /** The person who handed it in; absent where a rule decided it. */
+      readonly submittedBy?: string
+      /** What the network is to do; absent of a transfer. */
+      readonly command?: Plain
+      /** What nobody must read into it. */
+      readonly note?: string
+    }
+  readonly decision:
+    | ({ readonly at: string } & Readonly<
+        Record<"sentence" | "policy" | "line" | "perTransfer" | "per24h" | "transfersPer24h", Plain>
+      > & {
+          /** The group that had to approve it. */
+          readonly approval?: string
+        })
+    | null
+  readonly states: ReadonlyArray<
+    { readonly at: string } & Readonly<
+      Record<"state" | "detail" | "fee" | "settledAt" | "verb" | "author" | "reason", Plain>
+    >
+  >
+  readonly attempts: ReadonlyArray<ReceiptAttempt>
+  /** Absent where nobody signed anything. */
+  readonly approvals?: ReadonlyArray<ReceiptApproval>
+  /** What else is told of it, such as refusals of the signer. */
+  readonly remarks: ReadonlyArray<{ readonly at: string; readonly kind: string; readonly body: Body }>
+}
+
+/**
+ * A payment with its proof: what is proven, what is claimed beside it, its own entries, and the chain of hashes from
+ * the first of them to the last.
+ */
+export interface Receipt {
+  readonly receipt: 2
+  readonly proven: Proven
+  /** What the payer's journal says, and no signature proves: names, units, rule, times, people's words, the end. */
+  readonly claimed: Statement
+  readonly journal: Chain
+}
+
+/** Entries about one payment, and their places in the chain. */
+export interface Chain {
+  readonly entries: ReadonlyArray<StoredEntry>
+  readonly links: ReadonlyArray<Link>
+}
+
+const plain = (value: unknown): Plain => (typeof value === "string" || typeof value === "number" ? value : null)
+
+const pick = <K extends string>(body: Body, ...names: ReadonlyArray<K>): Readonly<Record<K, Plain>> =>
+  Object.fromEntries(names.map((name) => [name, plain(body[name])])) as Record<K, Plain>
+
+/** The word behind the name, where there is one: a receipt of before it was journalled stays what it is. */
+const words = <K extends string>(body: Body, name: K): { readonly [P in K]?: string } => {
+  const value = body[name]
+  return typeof value === "string" ? ({ [name]: value } as { readonly [P in K]?: string }) : {}
+}
+
+const relied = ({ approval }: Body): { readonly approval?: Relied } => {
+  if (typeof approval !== "object" || approval === null) return {}
+  const { group, need, by } = approval as Readonly<Record<string, unknown>>
+  return { approval: { group: String(group), need: Number(need), by: Array.isArray(by) ? by.map(String) : [] } }
+}
+
+const approvalOf = ({ at, body }: Told): ReceiptApproval => ({
+  at,
+  ...pick(body, "operator", "key", "text", "signature"),
+})
+
+interface Told {
+  readonly at: string
+  readonly kind: string
+  readonly body: Body
+}
+
+const toldOf = (entry: StoredEntry): Told => {
+  const body: unknown = JSON.parse(entry.body)
+  if (typeof body !== "object" || body === null) throw new SyntaxError("no object")
+  return { at: new Date(entry.at).toISOString(), kind: entry.kind, body: body as Body }
+}
+
+/** What the entries say, in order. Throws where one is no JSON: a SyntaxError. */
+export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
+  const told = entries.map(toldOf)
+  const intents = told.filter((t) => t.kind === "intent")
+  const decision = told.find((t) => t.kind === "decision")
+  const approvals = told.filter((t) => t.kind === "approval")
+  const remarks = told.filter((t) => !known.has(t.kind))
+  return {
+    treasury: entries[0]?.treasury ?? "",
+    payment: paymentOf(entries[0]?.subject ?? "", intents[0]?.body ?? {}),
+    decision:
+      decision === undefined
+        ? null
+        : {
+            at: decision.at,
+            ...pick(decision.body, "sentence", "policy", "line", "perTransfer", "per24h", "transfersPer24h"),
+            ...words(decision.body, "approval"),
+          },
+    states: intents.map(({ at, body }) => ({
+      at,
+      ...pick(body, "state", "detail", "fee", "settledAt", "verb", "author", "reason"),
+    })),
+    attempts: told.filter(isSigned).map((signed) => attemptOf(signed, told)),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map(approvalOf) }),
+    remarks: remarks.map(({ at, kind, body }) => ({ at, kind, body })),
+  }
+}
+
+const known: ReadonlySet<string> = new Set([
+  "intent",
+  "decision",
+  "attempt",
+  "signature",
+  "work",
+  "send",
+  "evidence",
+  "approval",
+  "permit",
+  "config",
+])
+const isSigned = ({ kind, body }: Told): boolean => kind === "attempt" && body["state"] === "signed"
+
+const paymentOf = (id: string, body: Body): Statement["payment"] => {
+  const units = plain(body["amount"])
+  const decimals = plain(body["decimals"])
+  const isAmount = typeof units === "string" && /^[0-9]{1,78}$/.test(units) && typeof decimals === "number"
+  return {
+    id,
+    ...(body["command"] === undefined ? {} : { command: plain(body["command"]) }),
+    ...(body["command"] === "withdraw" ? { note: withdrawnHere } : {}),
+    ...pick(body, "rule", "episode", "decimals", "feeMax"),
+    ...words(body, "submittedBy"),
+    subject: plain(body["about"]),
+    from: plain(body["fromName"]),
+    fromKey: plain(body["from"]),
+    to: plain(body["toName"]),
+    toKey: plain(body["to"]),
+    asset: plain(body["symbol"]),
+    assetId: plain(body["asset"]),
+    amount: isAmount ? formatAmount(BigInt(units), decimals) : null,
+    units,
+  }
+}
+
+const attemptOf = (signed: Told, all: ReadonlyArray<Told>): ReceiptAttempt => {
+  const { body } = signed
+  const own = all.filter((t) => t.body["k"] === body["k"])
+  const of = (kind: string) => own.filter((t) => t.kind === kind)
+  const permit = of("signature")[0]?.body
+  return {
+    ...pick(body, "k", "chainId", "party", "nonce", "anchorHeight", "anchorHash", "windowBlocks", "difficulty"),
+    ...pick(body, "inputData", "signature", "transferId"),
+    state: plain(of("attempt").at(-1)?.body["state"]),
+    signedAt: signed.at,
+    permit: permit === undefined ? null : { ...pick(permit, "digest", "policy", "line"), ...relied(permit) },
+    works: of("work").map((t) => pick(t.body, "tid", "nonce", "hashBare", "hashPrefixed")),
+    sends: sendsOf(own),
+    evidence: of("evidence").map(({ at, body }) => ({ at, ...pick(body, "kind", "gateway", "height", "detail") })),
+  }
+}
+
+/** Sends as they began, each with its answer: the first of the same number that follows. */
+const sendsOf = (own: ReadonlyArray<Told>): ReadonlyArray<ReceiptSend> => {
+  const answers = own.filter((t) => t.kind === "send")
+  return own.flatMap(({ at, kind, body }) => {
+    if (kind !== "attempt" || body["state"] !== "sending") return []
+    const place = answers.findIndex((t) => t.body["n"] === body["n"] && t.body["gateway"] === body["gateway"])
+    const answer = place < 0 ? undefined : answers.splice(place, 1)[0]
+    const said = answer && { at: answer.at, ...pick(answer.body, "outcome", "code", "data") }
+    return [{ at, ...pick(body, "n", "gateway", "framing", "txHash"), answer: said ?? null }]
+  })
+}

@@ -1,0 +1,118 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type Statement } from "effect/sql"
+import { liveAttemptStates } from "../../domain/Attempt.ts"
+import { hasElapsed } from "../../domain/Time.ts"
+import type { Quota } from "../../rules/Snapshot.ts"
+import { Digits, rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { lastly, Settings } from "../database/Settings.ts"
+import type { StoreError } from "../database/StoreError.ts"
+import { Listings } from "./Listings.ts"
+
+/** Unix milliseconds of the answer that told it last. */
+const readAt = Schema.Int
+
+const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Digits, readAt })
+
+/** The network's epoch as last told. */
+export const KnownEpoch = Schema.Struct({
+  seq: Schema.Int,
+  /** Unix nanoseconds of its first block. */
+  startAt: Digits,
+  /** Unix milliseconds at which it is expected to end. */
+  endsAtMillis: Schema.Int,
+  /** Transfers that the network counted, by key, in blocks before `asOf` (Unix nanoseconds) at least. */
+  told: Schema.Record(Schema.String, Count),
+  readAt,
+})
+export type KnownEpoch = typeof KnownEpoch.Type
+
+const Stored = Schema.fromJsonString(KnownEpoch)
+const decode = Schema.decodeUnknownOption(Stored)
+const encode = Schema.encodeSync(Stored)
+const key = "epoch"
+/** An epoch that should have ended so long ago without news of the next is not known any more. */
+const lateMillisMax = 600_000
+/**
+ * What no answer has confirmed for so long does not count: whoever told it once may have been wrong. Longer than a day,
+ * the epoch of networks, so that after hours of sleep rules do not decide what an epoch that is used up refuses.
+ */
+const unconfirmedMillisMax = 93_600_000
+const limitKey = "spam.protection.maxUserTransfersPerEpoch"
+const CountRow = Schema.Struct({ n: Schema.Int })
+
+/** What the network lets a key send in one of its epochs, and how much of it is used. */
+export class Epochs extends Context.Service<
+  Epochs,
+  {
+    readonly now: Effect.Effect<KnownEpoch | undefined, StoreError>
+    readonly note: (epoch: KnownEpoch) => Effect.Effect<void, StoreError>
+    /** The network tells no epoch any more. */
+    readonly forget: Effect.Effect<void, StoreError>
+    /**
+     * Of the present epoch: what the network counted and our journal sent since; undefined where none is known, or none
+     * was confirmed of late.
+     */
+    readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
+  }
+>()("cofferer/store/Epochs") {
+  static readonly layerNoDeps: Layer.Layer<Epochs, never, SqlClient.SqlClient | Database | Settings | Listings> =
+    Layer.effect(
+      Epochs,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const settings = yield* Settings
+        const listings = yield* Listings
+        const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
+        const now = Effect.map(
+          settings.get(key),
+          lastly((text) => Option.getOrUndefined(decode(text))),
+        )
+        const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
+        const countRows = rowsOf(CountRow, "Epochs.sent")
+        const count = (question: string, rows: Statement.Statement<unknown>) =>
+          Effect.map(remembered(question, countRows(rows)), ([row]) => row?.n ?? 0)
+        /**
+         * Withdrawals do not count. Signed transfers that are in no block yet may come into one of this epoch at any
+         * time.
+         */
+        const open = (publicKey: string) =>
+          count(
+            publicKey,
+            sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
+            WHERE a.state IN (${live}) AND a.party = ${publicKey} AND i.command <> 'withdraw'`,
+          )
+        const ended = (publicKey: string, since: bigint) =>
+          count(
+            `${publicKey} ${since}`,
+            sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
+            WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')
+            AND i.command <> 'withdraw'`,
+          )
+        return Epochs.of({
+          now,
+          note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
+          forget: settings.set(key, "").pipe(Effect.withSpan("Epochs.forget")),
+          quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
+            const epoch = yield* now
+            const at = yield* Clock.currentTimeMillis
+            if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
+            if (!isConfirmed(epoch, at)) return undefined
+            const count = epoch.told[publicKey]
+            const told = count !== undefined && isConfirmed(count, at) ? count : undefined
+            const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+            if (limit === undefined) return undefined
+            const own = yield* ended(publicKey, epoch.startAt)
+            const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
+            return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
+          }),
+        })
+      }),
+    )
+}
+
+const isConfirmed = ({ readAt: last }: { readonly readAt: number }, now: number): boolean =>
+  !hasElapsed(last, now, unconfirmedMillisMax)
+
+const wholeOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined

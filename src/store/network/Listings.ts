@@ -1,0 +1,287 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Asset, type AssetStatusWord, statusWord } from "../../domain/Asset.ts"
+import { Digits, rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+
+/** A field of an asset that was listed with another value before. */
+interface AssetChange {
+  readonly field: string
+  readonly before: string
+  readonly after: string
+}
+
+/** What happened to an asset between two listings. */
+type AssetEventKind = "status" | "changed" | "vanished" | "returned"
+
+export interface AssetEvent {
+  readonly kind: AssetEventKind
+  readonly asset: string
+  readonly symbol: string
+  /** Undefined: the asset was not listed before. */
+  readonly from: AssetStatusWord | undefined
+  readonly to: AssetStatusWord
+  /** Of kind "changed": what changed. */
+  readonly changes: ReadonlyArray<AssetChange>
+}
+
+/** An asset as stored. */
+interface StoredAsset {
+  readonly id: string
+  readonly symbol: string
+  readonly status: AssetStatusWord
+  /** Its fields but the status, by name; undefined where an earlier version stored fewer. */
+  readonly fields: Readonly<Record<string, string>> | undefined
+  /** Complete listings in a row without it. */
+  readonly missed: number
+}
+
+/** Complete listings in a row without an asset after which it counts as gone: one alone may be cut short. */
+const missedMax = 2
+
+/** Longest text of a field that is kept and compared; names and symbols are free text of whoever proposes an asset. */
+const textMax = 256
+
+/** All that is told of an asset but its status, as text. */
+export const fieldsOf = ({ name, symbol, decimals, quantum, source }: Asset): Readonly<Record<string, string>> => {
+  const { kind, ...more } = source
+  const fields = { name, symbol, decimals: String(decimals), quantum: String(quantum), source: kind, ...more }
+  return Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text.slice(0, textMax)]))
+}
+
+const changesOf = (before: StoredAsset["fields"], after: Readonly<Record<string, string>>): Array<AssetChange> => {
+  if (before === undefined) return []
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names
+    .map((field) => ({ field, before: before[field] ?? "", after: after[field] ?? "" }))
+    .filter((change) => change.before !== change.after)
+}
+
+/**
+ * What a complete listing, without an id twice, tells beside what is stored. `missing` are stored assets that it does
+ * not name. Where nothing is stored the listing is the baseline: its assets were there before, so nothing happened.
+ */
+const compareListing = (
+  stored: ReadonlyMap<string, StoredAsset>,
+  listed: ReadonlyArray<Asset>,
+): { readonly events: ReadonlyArray<AssetEvent>; readonly missing: ReadonlyArray<StoredAsset> } => {
+  const events: Array<AssetEvent> = []
+  const ids = new Set(listed.map(({ id }) => id))
+  for (const asset of listed) {
+    const before = stored.get(asset.id)
+    const to = statusWord(asset.status)
+    const event = { asset: asset.id, symbol: asset.symbol.slice(0, textMax), from: before?.status, to, changes: [] }
+    if (before === undefined) {
+      if (stored.size > 0) events.push({ ...event, kind: "status" })
+      continue
+    }
+    if (before.missed >= missedMax) events.push({ ...event, kind: "returned" })
+    const changes = changesOf(before.fields, fieldsOf(asset))
+    if (changes.length > 0) events.push({ ...event, kind: "changed", changes })
+    if (before.status !== to) events.push({ ...event, kind: "status" })
+  }
+  const missing = [...stored.values()].filter(({ id }) => !ids.has(id))
+  for (const { id, symbol, status, missed } of missing) {
+    if (missed + 1 !== missedMax) continue
+    events.push({ kind: "vanished", asset: id, symbol, from: status, to: status, changes: [] })
+  }
+  return { events, missing }
+}
+
+/** An asset as last listed. */
+export interface ListedAsset {
+  readonly id: string
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+  readonly quantum: bigint
+  readonly status: AssetStatusWord
+  /** Unix milliseconds of our clock, when this was stored. */
+  readonly seenAt: number
+}
+
+/** Something that happened to an asset, seen once. */
+export interface AssetTransition extends AssetEvent {
+  readonly seq: number
+  readonly at: number
+}
+
+const AssetRow = Schema.Struct({
+  id: Schema.String,
+  symbol: Schema.String,
+  name: Schema.String,
+  decimals: Schema.Int,
+  quantum: Digits,
+  status: Schema.String,
+  seenAt: Schema.Int,
+  fields: Schema.String,
+  missed: Schema.Int,
+})
+type AssetRow = typeof AssetRow.Type
+const TransitionRow = Schema.Struct({
+  seq: Schema.Int,
+  kind: Schema.Literals(["status", "changed", "vanished", "returned"]),
+  asset: Schema.String,
+  symbol: Schema.String,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.String,
+  changes: Schema.fromJsonString(
+    Schema.Array(Schema.Struct({ field: Schema.String, before: Schema.String, after: Schema.String })),
+  ),
+  at: Schema.Int,
+})
+const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String })
+/** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
+export class Listings extends Context.Service<
+  Listings,
+  {
+    /**
+     * Stores a complete listing without an id twice. Returns what happened since the last one. The first listing of an
+     * installation is the baseline: its assets were there before, so nothing happened to them. An asset that is not
+     * listed stays as it was, until it has been missing twice in a row.
+     */
+    readonly replace: (assets: ReadonlyArray<Asset>) => Effect.Effect<ReadonlyArray<AssetEvent>, StoreError>
+    /** Assets that are listed. */
+    readonly assets: Effect.Effect<ReadonlyArray<ListedAsset>, StoreError>
+    /** What happened and no rule has seen yet, oldest first. */
+    readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
+    readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
+    /** All of them: what the network tells no more is forgotten. */
+    readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
+    /** As last read, however long ago: without the least amount rules would decide what the network refuses. */
+    readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
+  }
+>()("cofferer/store/Listings") {
+  static readonly layerNoDeps = Layer.effect(
+    Listings,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      const stored = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
+        FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets"))
+      const database = yield* Database
+      const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
+        "",
+        Effect.map(stored, (rows) =>
+          rows
+            .filter(({ missed }) => missed < missedMax)
+            .map(({ fields: _, missed: __, ...row }) => ({ ...row, status: storedWord(row.status) })),
+        ),
+      )
+      const unhandled = database.memoryOf<ReadonlyArray<AssetTransition>>("asset_transitions")(
+        "",
+        sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at
+          FROM asset_transitions WHERE handled = 0 ORDER BY seq`.pipe(
+          rowsOf(TransitionRow, "Listings.unhandled"),
+          Effect.map((rows) => rows.map(transitionOf)),
+        ),
+      )
+      const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
+        "",
+        sql`SELECT key, value FROM parameters`.pipe(
+          rowsOf(ParameterRow, "Listings.parameters"),
+          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+        ),
+      )
+      const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
+        const { kind, asset, symbol, from, to, changes } = event
+        yield* sql`INSERT INTO asset_transitions ${sql.insert({
+          kind,
+          asset,
+          symbol,
+          from_status: from ?? null,
+          to_status: to,
+          changes: JSON.stringify(changes),
+          at,
+        })}`
+        yield* journal.append({
+          kind: "asset",
+          subject: asset,
+          body: { asset, symbol, from, to, at, ...(kind === "status" ? {} : { kind, changes: changes.map(inWords) }) },
+        })
+      })
+      const replace = Effect.fn("Listings.replace")(
+        function* (listed: ReadonlyArray<Asset>) {
+          const at = yield* Clock.currentTimeMillis
+          const known = new Map((yield* stored).map((row) => [row.id, storedOf(row)]))
+          const { events, missing } = compareListing(known, listed)
+          const touched = new Set(events.map(({ asset }) => asset))
+          for (const asset of listed) {
+            const before = known.get(asset.id)
+            const isSame = before?.fields !== undefined && before.missed === 0 && !touched.has(asset.id)
+            if (isSame) continue
+            yield* sql`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
+              symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
+              quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
+              fields = excluded.fields, missed = 0`
+          }
+          for (const { id, missed } of missing) {
+            if (missed < missedMax) yield* sql`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
+          }
+          for (const event of events) yield* keep(event, at)
+          return events
+        },
+        (effect) => effect.pipe(sql.withTransaction, storeError("Listings.replace")),
+      )
+      const saveParameters = Effect.fn("Listings.saveParameters")(
+        function* (values: ReadonlyMap<string, string>) {
+          const seenAt = yield* Clock.currentTimeMillis
+          for (const [key, value] of values) {
+            yield* sql`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
+              ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
+          }
+          yield* sql`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
+        },
+        (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
+      )
+      return Listings.of({
+        replace,
+        assets,
+        unhandled,
+        markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
+          sql`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
+            Effect.asVoid,
+            storeError("Listings.markHandled"),
+          ),
+        ),
+        saveParameters,
+        parameters,
+      })
+    }),
+  )
+}
+
+const transitionOf = (row: typeof TransitionRow.Type): AssetTransition => ({
+  ...row,
+  from: row.from === null ? undefined : storedWord(row.from),
+  to: storedWord(row.to),
+})
+
+/** Listings stores the operator's words; a word of a later version reads as unspecified. */
+const words: ReadonlySet<string> = new Set(["proposed", "rejected", "pendingListing", "enabled"])
+const isWord = (text: string): text is AssetStatusWord => words.has(text)
+const storedWord = (text: string): AssetStatusWord => (isWord(text) ? text : "unspecified")
+
+const storedOf = ({ id, symbol, status, fields, missed }: AssetRow): StoredAsset => ({
+  id,
+  symbol,
+  status: storedWord(status),
+  fields: fields === "" ? undefined : Schema.decodeSync(Fields)(fields),
+  missed,
+})
+
+const inWords = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
+
+const assetColumns = (asset: Asset, seenAt: number) => ({
+  id: asset.id,
+  symbol: asset.symbol,
+  name: asset.name,
+  decimals: asset.decimals,
+  quantum: asset.quantum.toString(),
+  status: statusWord(asset.status),
+  seen_at: seenAt,
+  fields: JSON.stringify(fieldsOf(asset)),
+})

@@ -1,0 +1,67 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "../database/columns.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+
+/** One operator's signature over a text. Whoever relies on it verifies it: a row proves nothing. */
+export interface Approval {
+  /** What it is about: an intent id, "terms HASH", "resume SEQS". */
+  readonly subject: string
+  /** Name of the operator at that time. */
+  readonly operator: string
+  /** Public key, 64 hex characters. */
+  readonly key: string
+  /** What was signed, to the byte. */
+  readonly text: string
+  readonly signature: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+export const ApprovalRow = Schema.Struct({
+  subject: Schema.String,
+  operator: Schema.String,
+  key: Schema.String,
+  text: Schema.String,
+  signature: Schema.String,
+  at: Schema.Int,
+})
+export const approvalColumns = "subject, operator, key, text, signature, at"
+
+/** What operators signed: appended, never changed, and journalled. */
+export class Approvals extends Context.Service<
+  Approvals,
+  {
+    /** Stores a signature, and journals it with its text. False where the key has signed the same text before. */
+    readonly give: (approval: Omit<Approval, "at">) => Effect.Effect<boolean, StoreError>
+    /** Oldest first. */
+    readonly about: (subject: string) => Effect.Effect<ReadonlyArray<Approval>, StoreError>
+  }
+>()("cofferer/store/Approvals") {
+  static readonly layerNoDeps = Layer.effect(
+    Approvals,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      return Approvals.of({
+        give: Effect.fn("Approvals.give")(
+          function* (approval) {
+            const row = { ...approval, at: yield* Clock.currentTimeMillis }
+            const done = yield* sql`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
+              RETURNING seq`
+            if (done.length === 0) return false
+            const { subject, ...body } = approval
+            yield* journal.append({ kind: "approval", subject, body })
+            return true
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("Approvals.give")),
+        ),
+        about: (subject) =>
+          sql`SELECT ${sql.literal(approvalColumns)} FROM approvals WHERE subject = ${subject} ORDER BY seq`.pipe(
+            rowsOf(ApprovalRow, "Approvals.about"),
+          ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,125 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { general } from "../../domain/AccountType.ts"
+import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
+import { Big, Digits, rowsOf } from "../database/columns.ts"
+import type { StoreError } from "../database/StoreError.ts"
+
+/** What a general account held after a block, or when balances began anew. Times are Unix nanoseconds. */
+export interface GeneralRow {
+  readonly asset: string
+  readonly balance: bigint
+  readonly timestamp: bigint
+  /** Balances began anew here: the step to it is no debit. */
+  readonly isOpening: boolean
+}
+
+/** One payment of the journal, as far as it can explain that a balance fell. */
+export interface KnownPayment {
+  readonly id: string
+  readonly asset: string
+  /** What it took at most, in base units, with its fee. */
+  readonly cost: bigint
+  /** How often it executed, or may have. */
+  readonly times: number
+  /** It has not come to its end: whether it executed is not known. */
+  readonly isOpen: boolean
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly settledAt: bigint | undefined
+}
+
+const GeneralColumns = Schema.Struct({ asset: Schema.String, balance: Digits, timestamp: Big, opening: Schema.Int })
+const PaymentColumns = Schema.Struct({
+  id: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+  feeMax: Digits,
+  fee: Schema.NullOr(Digits),
+  state: Schema.String,
+  createdAt: Schema.Int,
+  updatedAt: Schema.Int,
+  settledAt: Schema.NullOr(Big),
+  executions: Schema.Int,
+})
+const GapColumns = Schema.Struct({ since: Big, until: Big })
+const IdRow = Schema.Struct({ id: Schema.String })
+
+/** Rows read at once; more are left for the next time. */
+const rowsMax = 10_000
+
+/** Payments that ended so long before the first row may be in it. */
+const earlierMillis = 600_000
+
+const finals: ReadonlySet<string> = new Set(finalIntentStates)
+const opens = Object.keys(intentMoves)
+/** Nothing of these has ever left. */
+const unsent: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "reserved"])
+
+const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
+  const { id, asset, amount, feeMax, fee, state, createdAt, updatedAt, settledAt, executions } = row
+  const isOpen = !finals.has(state) && !unsent.has(state)
+  // Where more executions are noted than one, the first is among them even of a payment that was said to be none.
+  const times = state === "confirmed" || isOpen ? Math.max(1, executions) : Math.max(0, executions - 1)
+  const cost = amount + (fee ?? feeMax)
+  return { id, asset, cost, times, isOpen, createdAt, updatedAt, settledAt: settledAt ?? undefined }
+}
+
+/** What the journal and the rows tell of one key. */
+interface Book {
+  /** Rows and opening balances of its general accounts after a block time, oldest first; at most 10,000. */
+  readonly rows: ReadonlyArray<GeneralRow>
+  /** Its payments that are open, or came to an end not long before the first of these rows, oldest first. */
+  readonly payments: ReadonlyArray<KnownPayment>
+  /** Times whose rows are lost. */
+  readonly gaps: ReadonlyArray<typeof GapColumns.Type>
+}
+
+/** What is needed to tell whether all that left a key's general accounts was paid by the journal. */
+export class Debits extends Context.Service<
+  Debits,
+  {
+    readonly book: (party: string, after: bigint) => Effect.Effect<Book, StoreError>
+    /** Those of the transfers' ids that an attempt or a finding has. */
+    readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
+  }
+>()("cofferer/store/Debits") {
+  static readonly layer = Layer.effect(
+    Debits,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return Debits.of({
+        book: Effect.fn("Debits.book")(function* (party: string, after: bigint) {
+          const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
+            WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
+            UNION ALL SELECT asset, balance, timestamp, 1 AS opening FROM openings
+            WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
+            ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
+          const since = Number((rows[0]?.timestamp ?? 0n) / 1_000_000n) - earlierMillis
+          // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
+          const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
+            created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",
+            (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
+            FROM intents WHERE from_key = ${party}
+            AND (state IN ${sql.in(opens)} OR updated_at > ${since})
+            AND (state <> ${"confirmed"} OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id
+              AND attempts.state = ${"confirmed"}))
+            ORDER BY +created_at, id`.pipe(rowsOf(PaymentColumns, "Debits.payments"))
+          const gaps = yield* sql`SELECT since, until FROM gaps`.pipe(rowsOf(GapColumns, "Debits.gaps"))
+          return {
+            rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 })),
+            payments: payments.map(toPayment).filter(({ times }) => times > 0),
+            gaps,
+          } satisfies Book
+        }),
+        known: Effect.fn("Debits.known")(function* (ids: ReadonlyArray<string>) {
+          if (ids.length === 0) return new Set<string>()
+          const found = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+            UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.known"))
+          return new Set(found.map(({ id }) => id))
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,384 @@
+import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Attempt } from "../../domain/Attempt.ts"
+import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
+import { readReference } from "../../domain/Reference.ts"
+import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
+
+/** A transfer as the ledger lists it, as far as it is kept. */
+export interface ListedTransfer {
+  readonly id: string
+  readonly from: string
+  readonly to: string
+  readonly asset: string
+  readonly amount: bigint
+  readonly reference: string
+  readonly status: string
+  /** Block time of its latest version, Unix nanoseconds. */
+  readonly timestamp: bigint
+}
+
+/** A transfer of our key that no attempt explains. */
+export interface Stranger extends ListedTransfer {
+  /** Whether its reference carries this installation's tag: another copy of this store signed it. */
+  readonly own: boolean
+}
+
+/** An attempt that came to an end. */
+export interface EndedAttempt {
+  readonly intentId: string
+  readonly k: number
+  readonly command: IntentCommand
+  readonly transferId: string
+  readonly state: string
+  readonly to: string
+  readonly asset: string
+  readonly amount: bigint
+}
+
+/** How a stranger came to be known. */
+type Acknowledgement = "adopted" | "recovered"
+
+/** What a listing brought to light. */
+interface Noted {
+  /** Strangers that were not seen before. */
+  readonly strangers: ReadonlyArray<Stranger>
+  /** Attempts of ours that the listing shows as done. */
+  readonly done: ReadonlyArray<Attempt>
+}
+
+/** What comparing the ledger with the journal brought to light, and how far the comparison has come. */
+export class Findings extends Context.Service<
+  Findings,
+  {
+    /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
+    readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
+    /** All listings are read from their beginning again. */
+    readonly readWhole: Effect.Effect<void, StoreError>
+    /**
+     * Stores what a listing showed, how each now stands, and with a cursor how far it was read, together. Transfers of
+     * our attempts count as executions where they are done; all others are strangers.
+     */
+    readonly note: (seen: {
+      readonly party: string
+      readonly cursor: string | undefined
+      readonly transfers: ReadonlyArray<ListedTransfer>
+      readonly isOwn: (reference: string) => boolean
+    }) => Effect.Effect<Noted, StoreError>
+    /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
+    readonly noteExecution: (transferId: string, timestamp: bigint) => Effect.Effect<void, StoreError>
+    /** Blocks in which the attempt was seen as done. */
+    readonly executions: (transferId: string) => Effect.Effect<number, StoreError>
+    /** Transfer id of the newest listed payment of ours of a kind, of which a movement was seen; undefined: none. */
+    readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
+    /** Strangers that are not known yet, oldest first. */
+    readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    /** What is listed of the key with this tag and is no attempt of this store, whoever knows it; oldest first. */
+    readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
+    readonly alike: (of: {
+      readonly party: string
+      readonly asset: string
+      readonly amount: bigint
+      readonly since: bigint
+    }) => Effect.Effect<number, StoreError>
+    /** By key: the block time (Unix nanoseconds) of the oldest transfer that was listed. */
+    readonly reach: Effect.Effect<ReadonlyMap<string, bigint>, StoreError>
+    readonly acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) => Effect.Effect<void, StoreError>
+    /** Notes that an intent executed `count` times, at least twice; false where that is known. */
+    readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
+    /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
+    readonly duplicates: Effect.Effect<ReadonlyArray<{ readonly intentId: string; readonly n: number }>, StoreError>
+    /** Attempts of a key that came to an end, and what their payments are, oldest first. */
+    readonly ended: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
+    /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
+    readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
+    /** Watches an attempt again: there is a doubt about how often it executed. */
+    readonly watch: (attempt: Attempt) => Effect.Effect<void, StoreError>
+    /** As `watch`, by the ids of transfers; one that no attempt has changes nothing. */
+    readonly watchTransfers: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
+    readonly endWatch: (attempt: Attempt) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Findings") {
+  static readonly layerNoDeps = Layer.effect(
+    Findings,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      return Findings.of({
+        ...makeStrangers(sql, journal),
+        ...makeDuplicates(sql, journal),
+        ...makeWatches(sql),
+        ...makeEnded(sql),
+      })
+    }),
+  )
+}
+
+type Sql = SqlClient.SqlClient
+type Port = Findings["Service"]
+
+const CursorRow = Schema.Struct({ cursor: Schema.String })
+const IdRow = Schema.Struct({ id: Schema.String })
+const CountRow = Schema.Struct({ n: Schema.Int })
+const ListedRow = Schema.Struct({
+  id: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+  reference: Schema.String,
+  status: Schema.String,
+  timestamp: Big,
+  own: Schema.Int,
+})
+const OldestRow = Schema.Struct({ party: Schema.String, oldest: Big })
+const listedColumns = 'id, party AS "from", receiver AS "to", asset, amount, reference, status, timestamp, own'
+const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
+
+/** Ids in one statement. */
+const idsMax = 500
+
+const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
+  effect.pipe(sql.withTransaction, storeError(name))
+
+/** Stores what is listed, or how it stands now; true where it was not known. */
+const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, knownAs: "ours" | undefined) {
+  const { id, from, to, asset, reference, status, timestamp } = listed
+  const at = yield* Clock.currentTimeMillis
+  const own = listed.own ? 1 : 0
+  const tag = readReference(reference)?.tag ?? null
+  const rows = yield* sql`INSERT INTO listed_transfers ${sql.insert({
+    id,
+    party: from,
+    receiver: to,
+    asset,
+    amount: listed.amount.toString(),
+    reference,
+    tag,
+    status,
+    timestamp,
+    own,
+    seen_at: at,
+    known_as: knownAs ?? null,
+    known_at: knownAs === undefined ? null : at,
+  })} ON CONFLICT (id) DO NOTHING RETURNING id`
+  if (rows.length > 0) return true
+  yield* sql`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
+    WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
+  // Movements name no receiver and no reference: without the tag that the list names, it would be paid again.
+  if (to !== "")
+    yield* sql`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
+      WHERE id = ${id} AND receiver = ''`
+  return false
+})
+
+/** Stores a stranger and its journal entry; false where it is known. */
+const insertStranger = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], stranger: Stranger) {
+  const { id, from, to, asset, amount, reference, status, timestamp } = stranger
+  if (!(yield* insertListed(sql, stranger, undefined))) return false
+  const own = stranger.own ? 1 : 0
+  yield* journal.append({
+    kind: "stranger",
+    subject: id,
+    body: { from, to, asset, amount, reference, status, timestamp, own },
+  })
+  return true
+})
+
+const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: string, timestamp: bigint) {
+  const at = yield* Clock.currentTimeMillis
+  yield* sql`INSERT INTO executions ${sql.insert({ transfer_id: transferId, timestamp, seen_at: at })}
+    ON CONFLICT DO NOTHING`
+})
+
+const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArray<ListedTransfer>) {
+  const found = new Map<string, Attempt>()
+  for (const part of Arr.chunksOf(
+    transfers.map((t) => t.id),
+    idsMax,
+  )) {
+    const rows =
+      yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
+        rowsOf(AttemptRow, "Findings.note"),
+      )
+    for (const row of rows) found.set(row.transferId, toAttempt(row))
+  }
+  return found
+})
+
+const note = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  { party, cursor, transfers, isOwn }: Parameters<Port["note"]>[0],
+) {
+  const known = yield* attemptsOf(sql, transfers)
+  const strangers: Array<Stranger> = []
+  const done: Array<Attempt> = []
+  for (const transfer of transfers) {
+    const attempt = known.get(transfer.id)
+    const listed = { ...transfer, own: isOwn(transfer.reference) }
+    if (attempt === undefined) {
+      if (yield* insertStranger(sql, journal, listed)) strangers.push(listed)
+      continue
+    }
+    yield* insertListed(sql, listed, "ours")
+    if (transfer.status !== "done") continue
+    yield* insertExecution(sql, transfer.id, transfer.timestamp)
+    done.push(attempt)
+  }
+  if (cursor !== undefined) {
+    const at = yield* Clock.currentTimeMillis
+    yield* sql`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
+      ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
+  }
+  return { strangers, done } satisfies Noted
+})
+
+const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<Stranger> =>
+  rows.map((row) => ({ ...row, own: row.own === 1 }))
+
+const makeStrangers = (
+  sql: Sql,
+  journal: Journal["Service"],
+): Pick<
+  Port,
+  | "cursor"
+  | "readWhole"
+  | "note"
+  | "noteExecution"
+  | "executions"
+  | "newestListed"
+  | "strangers"
+  | "acknowledge"
+  | "bearing"
+  | "alike"
+  | "reach"
+> => ({
+  cursor: (party) =>
+    sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
+      rowsOf(CursorRow, "Findings.cursor"),
+      Effect.map((rows) => rows[0]?.cursor),
+    ),
+  readWhole: sql`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, storeError("Findings.readWhole")),
+  note: Effect.fn("Findings.note")((seen: Parameters<Port["note"]>[0]) =>
+    durable(sql, "Findings.note", note(sql, journal, seen)),
+  ),
+  noteExecution: Effect.fn("Findings.noteExecution")((transferId: string, timestamp: bigint) =>
+    insertExecution(sql, transferId, timestamp).pipe(storeError("Findings.noteExecution")),
+  ),
+  executions: (transferId) =>
+    sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
+      rowsOf(CountRow, "Findings.executions"),
+      Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  newestListed: (party, command) =>
+    sql`SELECT l.id FROM listed_transfers l JOIN attempts a ON a.transfer_id = l.id
+      JOIN intents i ON i.id = a.intent_id JOIN evidence e ON e.intent_id = a.intent_id AND e.k = a.k
+      WHERE l.party = ${party} AND i.command = ${command} AND l.status = 'done' AND e.kind = 'moved'
+      ORDER BY l.timestamp DESC LIMIT 1`.pipe(
+      rowsOf(IdRow, "Findings.newestListed"),
+      Effect.map((rows) => rows[0]?.id),
+    ),
+  strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
+    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),
+  bearing: (party, tag) =>
+    sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
+      rowsOf(ListedRow, "Findings.bearing"),
+      Effect.map(toListed),
+    ),
+  alike: ({ party, asset, amount, since }) =>
+    sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
+      AND amount = ${amount.toString()} AND timestamp > ${since}
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
+      rowsOf(CountRow, "Findings.alike"),
+      Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  reach: sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
+    rowsOf(OldestRow, "Findings.reach"),
+    Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
+  ),
+  acknowledge: Effect.fn("Findings.acknowledge")((ids: ReadonlyArray<string>, as: Acknowledgement) =>
+    durable(
+      sql,
+      "Findings.acknowledge",
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        Effect.forEach(
+          Arr.chunksOf(ids, idsMax),
+          (part) => sql`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
+          { discard: true },
+        ),
+      ),
+    ),
+  ),
+})
+
+const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port, "noteDuplicate" | "duplicates"> => ({
+  noteDuplicate: Effect.fn("Findings.noteDuplicate")(
+    function* (intentId: string, count: number, detail: string) {
+      const at = yield* Clock.currentTimeMillis
+      let fresh = false
+      for (let n = 2; n <= count; n++) {
+        const rows = yield* sql`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
+          ON CONFLICT (intent_id, n) DO NOTHING RETURNING n`
+        if (rows.length === 0) continue
+        fresh = true
+        yield* journal.append({ kind: "duplicate", subject: intentId, body: { n, detail } })
+      }
+      return fresh
+    },
+    (effect) => durable(sql, "Findings.noteDuplicate", effect),
+  ),
+  duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
+    ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
+})
+
+const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers" | "endWatch"> => {
+  const columns = sql.literal(attemptColumns)
+  return {
+    watched: sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
+      ORDER BY created_at, intent_id, k`.pipe(
+      rowsOf(AttemptRow, "Findings.watched"),
+      Effect.map((rows) => rows.map(toAttempt)),
+    ),
+    watch: Effect.fn("Findings.watch")((attempt: Attempt) =>
+      sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
+        Effect.asVoid,
+        storeError("Findings.watch"),
+      ),
+    ),
+    watchTransfers: Effect.fn("Findings.watchTransfers")((ids: ReadonlyArray<string>) =>
+      sql`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, storeError("Findings.watchTransfers")),
+    ),
+    endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
+      sql`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
+        Effect.asVoid,
+        storeError("Findings.endWatch"),
+      ),
+    ),
+  }
+}
+
+const EndedRow = Schema.Struct({
+  intentId: Schema.String,
+  k: Schema.Int,
+  command: Schema.Literals(intentCommands),
+  transferId: Schema.String,
+  state: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+})
+
+const makeEnded = (sql: Sql): Pick<Port, "ended"> => ({
+  ended: (party) =>
+    sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
+      asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
+      WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
+      ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
+})

@@ -1,0 +1,161 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { WindowUse } from "../../rules/policy/Policy.ts"
+import { Digits, rowsOf } from "../database/columns.ts"
+import { Database, rounded } from "../database/Database.ts"
+import { StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+
+/** One signature that was given, and what it may spend. */
+export interface Spend {
+  readonly intentId: string
+  readonly k: number
+  /** Hex of the digest that was signed. */
+  readonly digest: string
+  readonly signature: string
+  readonly from: string
+  /** Empty where it is not known: it counts for every receiver. */
+  readonly to: string
+  readonly assetId: string
+  readonly amount: bigint
+  /** Unix milliseconds: the later of the newest block's time and of our clock. It is never clamped. */
+  readonly spentAt: number
+  /** Hash of the policy that permitted it, and the position of the line that did among those of its kind. */
+  readonly policy: string
+  readonly line: number
+  /** The operators whose signatures were verified; undefined where the line asked for none. */
+  readonly approval?: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | undefined
+}
+
+const SignedRow = Schema.Struct({
+  k: Schema.Int,
+  digest: Schema.String,
+  signature: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  assetId: Schema.String,
+  amount: Digits,
+})
+/** An attempt that was signed. */
+export type Signed = typeof SignedRow.Type
+const UsedRow = Schema.Struct({
+  intentId: Schema.String,
+  amount: Digits,
+  from: Schema.String,
+  to: Schema.String,
+  spentAt: Schema.Int,
+  endedAt: Schema.NullOr(Schema.Int),
+})
+
+/** Whether it counts in a window that begins then: it is open, was signed since, or executed since. */
+const countsSince =
+  (since: number) =>
+  ({ spentAt, endedAt }: typeof UsedRow.Type): boolean =>
+    endedAt === null || Math.max(spentAt, endedAt) > since
+
+/** A payment whose receiver is not known may have gone to any. */
+const isTo = (receiver: string, to: ReadonlySet<string>): boolean => receiver === "" || to.has(receiver)
+
+/**
+ * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
+ * attempt of one intent counts once, since at most one of them executes. A payment counts while it is open, and until
+ * 24 hours after it was signed and after it executed.
+ */
+export class SpendLog extends Context.Service<
+  SpendLog,
+  {
+    /** The signed attempts of an intent, oldest first. */
+    readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Signed>, StoreError>
+    readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
+    /**
+     * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. Whatever is said here,
+     * what was signed counts for 24 hours. Nothing signed: nothing changes.
+     */
+    readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
+    /** Judging and recording as one: of two that ask at once the second sees what the first has recorded. */
+    readonly inTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+    /**
+     * What counts for the asset between these keys in a window that begins then (Unix milliseconds), without these
+     * intents.
+     */
+    readonly used: (window: {
+      readonly from: ReadonlySet<string>
+      readonly to: ReadonlySet<string>
+      readonly assetId: string
+      readonly since: number
+      readonly except: ReadonlySet<string>
+    }) => Effect.Effect<WindowUse, StoreError>
+  }
+>()("cofferer/store/SpendLog") {
+  static readonly layerNoDeps = Layer.effect(
+    SpendLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
+      return SpendLog.of({
+        attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
+          sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount FROM spends
+            WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
+        ),
+        record: Effect.fn("SpendLog.record")(
+          function* (spend: Spend) {
+            yield* sql`INSERT INTO spends ${sql.insert({
+              intent_id: spend.intentId,
+              k: spend.k,
+              digest: spend.digest,
+              signature: spend.signature,
+              from_key: spend.from,
+              to_key: spend.to,
+              asset_id: spend.assetId,
+              amount: spend.amount.toString(),
+              spent_at: spend.spentAt,
+              signed_at: yield* Clock.currentTimeMillis,
+            })}`
+            yield* journal.append({
+              kind: "signature",
+              subject: spend.intentId,
+              body: {
+                k: spend.k,
+                digest: spend.digest,
+                signature: spend.signature,
+                amount: spend.amount,
+                policy: spend.policy,
+                line: spend.line,
+                approval: spend.approval,
+              },
+            })
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
+        ),
+        close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
+          sql`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
+            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, storeError("SpendLog.close")),
+        ),
+        inTurn: (effect) =>
+          sql
+            .withTransaction(effect)
+            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
+        used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
+          remembered(
+            `${assetId} ${rounded(since)}`,
+            sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", spent_at AS "spentAt",
+              ended_at AS "endedAt" FROM spends AS s WHERE asset_id = ${assetId}
+              AND (ended_at IS NULL OR ended_at > ${rounded(since)} OR spent_at > ${rounded(since)})
+              AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
+          ).pipe(
+            Effect.map((spends) =>
+              spends
+                .filter(countsSince(since))
+                .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId))
+                .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), {
+                  amount: 0n,
+                  count: 0,
+                }),
+            ),
+          ),
+        ),
+      })
+    }),
+  )
+}

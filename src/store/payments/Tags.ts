@@ -1,0 +1,25 @@
+import { Context, Effect } from "effect"
+import type { Intent } from "../../domain/Intent.ts"
+import { Findings } from "./Findings.ts"
+
+/** What payments are called on the ledger. */
+export class Tags extends Context.Service<
+  Tags,
+  {
+    /** 16 hex characters, equal for every store of the paying key; undefined where that key is not held here. */
+    readonly of: (party: string, intentId: string) => string | undefined
+  }
+>()("cofferer/store/Tags") {}
+
+/**
+ * What the ledger lists under the payment's tag though no attempt of this store is it: another life of the store paid
+ * it, or tried to. Oldest first. A withdrawal bears no tag.
+ */
+export const listedBefore = Effect.fnUntraced(function* ({
+  id,
+  command,
+  payment: { fromKey },
+}: Pick<Intent, "id" | "command"> & { readonly payment: Pick<Intent["payment"], "fromKey"> }) {
+  const tag = command === "transfer" ? (yield* Tags).of(fromKey, id) : undefined
+  return tag === undefined ? [] : yield* (yield* Findings).bearing(fromKey, tag)
+})

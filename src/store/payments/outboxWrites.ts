@@ -1,0 +1,304 @@
+import { Clock, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import {
+  type Attempt,
+  type AttemptState,
+  attemptMoves,
+  type EvidenceKind,
+  isFinalAttempt,
+  type LiveAttemptState,
+  liveAttemptStates,
+} from "../../domain/Attempt.ts"
+import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../../domain/Intent.ts"
+import { latestTime } from "../database/columns.ts"
+import { StoreError, storeError } from "../database/StoreError.ts"
+import type { Journal } from "../journal/Journal.ts"
+import type { SendEnd, SendStart, Settlement, SolvedWork } from "./Outbox.ts"
+import { attemptInsert, intentInsert } from "./outboxRows.ts"
+import type { SpendLog } from "./SpendLog.ts"
+
+type Sql = SqlClient.SqlClient
+
+export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
+  record: Effect.fn("Outbox.record")(
+    function* (intent: Intent) {
+      const done =
+        yield* sql`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
+      if (done.length === 0) return false
+      const { payment } = intent
+      yield* journal.append({
+        kind: "intent",
+        subject: intent.id,
+        body: {
+          state: intent.state,
+          ...commandBody(intent),
+          rule: intent.rule,
+          about: intent.subject,
+          episode: intent.episode,
+          submittedBy: intent.submittedBy,
+          from: payment.fromKey,
+          to: payment.toKey,
+          asset: payment.assetId,
+          amount: payment.amount,
+          fromName: payment.from,
+          toName: payment.to,
+          symbol: payment.asset,
+          decimals: intent.decimals,
+          feeMax: intent.feeMax,
+          detail: intent.detail,
+        },
+      })
+      return true
+    },
+    (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.record")),
+  ),
+  move: Effect.fn("Outbox.move")(
+    (intent: Intent, to: IntentState, settlement: Settlement) =>
+      moveIntent({ sql, journal, spends }, intent, to, settlement),
+    (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.move")),
+  ),
+})
+
+/** A transfer goes without saying: entries of it say what they always said. */
+const commandBody = ({ command }: Intent) => (command === "transfer" ? {} : { command })
+
+/** What a change of a payment is written by. */
+interface Writers {
+  readonly sql: Sql
+  readonly journal: Journal["Service"]
+  readonly spends: SpendLog["Service"]
+}
+
+const moveIntent = Effect.fnUntraced(function* (
+  { sql, journal, spends }: Writers,
+  intent: Intent,
+  to: IntentState,
+  { detail, fee, settledAt, by, askedAt }: Settlement,
+) {
+  const at = yield* Clock.currentTimeMillis
+  const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
+    (s) => s === to || intentMoves[s].includes(to),
+  )
+  const done = yield* sql`UPDATE intents SET state = ${to}, detail = ${detail}, fee = ${fee?.toString() ?? null},
+    settled_at = ${settledAt ?? null}, updated_at = ${at},
+    asked_at = coalesce(${askedAt ?? null}, asked_at)
+    WHERE id = ${intent.id} AND state IN ${sql.in(from)} RETURNING id`
+  if (done.length === 0) {
+    return yield* new StoreError({
+      operation: "move",
+      cause: new Error(`${intent.id}: no way to ${to} from its state`),
+    })
+  }
+  if (intent.state !== to) {
+    yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
+  }
+  if (isFinalIntent(to)) yield* spends.close(intent.id, yield* executedAt(sql, to, settledAt))
+  return { ...intent, state: to, detail, fee, settledAt, updatedAt: at, ...(askedAt === undefined ? {} : { askedAt }) }
+})
+
+/**
+ * When it executed, for the signer's windows (Unix milliseconds); undefined: it never did. No later than anything that
+ * can have been seen: a time that a gateway makes up would use a limit up for ever.
+ */
+const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, settledAt: bigint | undefined) {
+  if (state !== "confirmed" && state !== "failed") return undefined
+  const latest = yield* latestTime(sql)
+  return settledAt === undefined ? latest : Math.min(latest, Number(settledAt / 1_000_000n) + 1)
+})
+
+export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {
+  const writers: Writers = { sql, journal, spends }
+  // As written in the index of live attempts: only so is it used.
+  const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
+  const step = <A, E>(name: string, effect: Effect.Effect<A, E>) => effect.pipe(sql.withTransaction, storeError(name))
+  return {
+    persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
+      step("Outbox.persist", persist(writers, intent, attempt)),
+    ),
+    saveWork: Effect.fn("Outbox.saveWork")(
+      (
+        attempt: Attempt,
+        work: {
+          readonly tid: string
+          readonly nonce: bigint
+          readonly hashBare: string
+          readonly hashPrefixed: string
+        },
+      ) => step("Outbox.saveWork", saveWork(sql, journal, attempt, work)),
+    ),
+    dropWork: Effect.fn("Outbox.dropWork")((attempt: Attempt, nextAt: number) =>
+      step(
+        "Outbox.dropWork",
+        Effect.flatMap(
+          Clock.currentTimeMillis,
+          (at) => sql`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
+            hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
+            WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
+        ).pipe(Effect.asVoid),
+      ),
+    ),
+    beginSend: Effect.fn("Outbox.beginSend")((start: SendStart) =>
+      step("Outbox.beginSend", beginSend(sql, journal, start)),
+    ),
+    endSend: Effect.fn("Outbox.endSend")((end: SendEnd) => step("Outbox.endSend", endSend(sql, journal, end))),
+    addEvidence: Effect.fn("Outbox.addEvidence")(
+      (
+        attempt: Attempt,
+        kind: EvidenceKind,
+        seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
+      ) => step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
+    ),
+    noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
+      sql`UPDATE attempts SET
+        window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
+        window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
+        WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
+        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, storeError("Outbox.noteWindow")),
+    ),
+    schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>
+      sql`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
+        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, storeError("Outbox.schedule")),
+    ),
+    settle: Effect.fn("Outbox.settle")(
+      (
+        intent: Intent,
+        attempt: Attempt,
+        to: "confirmed" | "failed" | "expired",
+        intentTo: IntentState,
+        settlement: Settlement,
+      ) =>
+        step(
+          "Outbox.settle",
+          moveAttempt(sql, journal, attempt, to, { detail: settlement.detail }).pipe(
+            Effect.andThen(moveIntent(writers, intent, intentTo, settlement)),
+            Effect.asVoid,
+          ),
+        ),
+    ),
+  }
+}
+
+const moveAttempt = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  attempt: Attempt,
+  to: AttemptState,
+  body: Readonly<Record<string, unknown>>,
+) {
+  const at = yield* Clock.currentTimeMillis
+  const from = (Object.keys(attemptMoves) as Array<LiveAttemptState>).filter(
+    (s) => s === to || attemptMoves[s].includes(to),
+  )
+  const done = yield* sql`UPDATE attempts SET state = ${to}, updated_at = ${at}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(from)} RETURNING k`
+  if (done.length === 0) {
+    const cause = new Error(`${attempt.intentId}/${attempt.k}: no way to ${to} from its state`)
+    return yield* new StoreError({ operation: "moveAttempt", cause })
+  }
+  // A send that begins after one that was cut off is another send.
+  if (attempt.state !== to || isFinalAttempt(to) || to === "sending") {
+    yield* journal.append({ kind: "attempt", subject: attempt.intentId, body: { k: attempt.k, state: to, ...body } })
+  }
+})
+
+const persist = Effect.fnUntraced(function* (writers: Writers, intent: Intent, attempt: Attempt) {
+  const { sql, journal } = writers
+  if (isFinalIntent(intent.state)) {
+    return yield* new StoreError({ operation: "persist", cause: new Error(`${intent.id} is ${intent.state}`) })
+  }
+  yield* sql`INSERT INTO attempts ${sql.insert(attemptInsert(attempt))}`
+  yield* journal.append({
+    kind: "attempt",
+    subject: attempt.intentId,
+    body: {
+      k: attempt.k,
+      state: attempt.state,
+      chainId: attempt.chainId,
+      party: attempt.party,
+      anchorHeight: attempt.anchorHeight,
+      anchorHash: attempt.anchorHash,
+      difficulty: attempt.difficulty,
+      windowBlocks: attempt.windowBlocks,
+      nonce: attempt.nonce,
+      transferId: attempt.transferId,
+      inputData: Buffer.from(attempt.inputData).toString("hex"),
+      signature: attempt.signature,
+    },
+  })
+  const detail = `signed on block ${attempt.anchorHeight}`
+  yield* moveIntent(writers, intent, "in_flight", { detail })
+})
+
+const saveWork = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  attempt: Attempt,
+  work: SolvedWork,
+) {
+  const at = yield* Clock.currentTimeMillis
+  // Settled while the work was solved: an attempt that is over needs none. What may have been sent stays as it is.
+  const done = yield* sql`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
+    hash_bare = ${work.hashBare}, hash_prefixed = ${work.hashPrefixed}, updated_at = ${at}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}
+    AND work_index = ${attempt.workIndex} AND pow_tid IS NULL RETURNING k`
+  if (done.length === 0) return
+  yield* journal.append({ kind: "work", subject: attempt.intentId, body: { k: attempt.k, ...work } })
+})
+
+const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
+  const { attempt, gateway, framing, first, txHash } = start
+  const at = yield* Clock.currentTimeMillis
+  yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
+  yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
+  yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
+  const rows = yield* sql`INSERT INTO sends ${sql.insert({
+    intent_id: attempt.intentId,
+    k: attempt.k,
+    n: attempt.sends + 1,
+    gateway,
+    framing,
+    first: first ? 1 : 0,
+    tx_hash: txHash,
+    started_at: at,
+  })} RETURNING seq`
+  return Number(rows[0]!["seq"])
+})
+
+const endSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], end: SendEnd) {
+  const { attempt, outcome, code, data, log } = end
+  const at = yield* Clock.currentTimeMillis
+  yield* sql`UPDATE sends SET ended_at = ${at}, outcome = ${outcome}, code = ${code ?? null}, data = ${data}, log = ${log}
+    WHERE seq = ${end.seq}`
+  // Settled while the answer was awaited: the answer is kept, and changes nothing any more.
+  const waiting = yield* sql`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state = 'sending' RETURNING k`
+  yield* journal.append({
+    kind: "send",
+    subject: attempt.intentId,
+    body: { k: attempt.k, n: attempt.sends, gateway: end.gateway, outcome, code, data },
+  })
+  yield* addEvidence(sql, journal, attempt, end.evidence, { gateway: end.gateway, height: undefined, detail: data })
+  if (waiting.length === 0) return
+  yield* moveAttempt(sql, journal, { ...attempt, state: "sending" }, end.state, { outcome })
+})
+
+const addEvidence = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  attempt: Attempt,
+  kind: EvidenceKind,
+  seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
+) {
+  const at = yield* Clock.currentTimeMillis
+  yield* sql`INSERT INTO evidence ${sql.insert({
+    intent_id: attempt.intentId,
+    k: attempt.k,
+    kind,
+    at,
+    height: seen.height ?? null,
+    gateway: seen.gateway,
+    detail: seen.detail,
+  })}`
+  yield* journal.append({ kind: "evidence", subject: attempt.intentId, body: { k: attempt.k, kind, ...seen } })
+})

@@ -1,0 +1,107 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { accountKey, type Rehearsal } from "../../rules/overlay.ts"
+import { Settings } from "../database/Settings.ts"
+import type { StoreError } from "../database/StoreError.ts"
+
+const Kept = Schema.fromJsonString(
+  Schema.Record(
+    Schema.String,
+    Schema.Struct({
+      since: Schema.Int,
+      payments: Schema.Int,
+      moved: Schema.Record(Schema.String, Schema.BigIntFromString),
+    }),
+  ),
+)
+const decode = Schema.decodeUnknownOption(Kept)
+const encode = Schema.encodeSync(Kept)
+const key = "rehearsals"
+
+const begun = (rule: string, now: number): Rehearsal => ({
+  rule,
+  since: now,
+  payments: 0,
+  moved: new Map(),
+})
+
+/** What rules that only rehearse would have moved so far: a sum for each, so that months of it cost one row. */
+export class Rehearsals extends Context.Service<
+  Rehearsals,
+  {
+    /**
+     * Those of the named rules. A rule that is named for the first time begins now; one that is not named any more is
+     * forgotten, and begins anew when it rehearses again.
+     */
+    readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
+    /** What `of` would answer. Nothing begins, and nothing is forgotten. */
+    readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
+    /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
+    readonly add: (
+      rule: string,
+      payment: { readonly fromKey: string; readonly toKey: string; readonly assetId: string; readonly amount: bigint },
+      fee: bigint,
+    ) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Rehearsals") {
+  static readonly layerNoDeps: Layer.Layer<Rehearsals, never, Settings> = Layer.effect(
+    Rehearsals,
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, Rehearsal> => {
+        const kept = decode(text ?? "")
+        if (kept._tag === "None") return new Map()
+        return new Map(
+          Object.entries(kept.value).map(([rule, { moved, ...rest }]) => [
+            rule,
+            { rule, ...rest, moved: new Map(Object.entries(moved)) },
+          ]),
+        )
+      })
+      const write = (all: Iterable<Rehearsal>) =>
+        settings.set(
+          key,
+          encode(
+            Object.fromEntries(
+              [...all].map(({ rule, moved, since, payments }) => [
+                rule,
+                {
+                  since,
+                  payments,
+                  moved: Object.fromEntries(moved),
+                },
+              ]),
+            ),
+          ),
+        )
+      let named = true
+      return Rehearsals.of({
+        of: Effect.fn("Rehearsals.of")(function* (rules) {
+          // The engine asks each second; where nothing rehearses nothing is read.
+          if (rules.length === 0 && !named) return []
+          named = rules.length > 0
+          const kept = yield* read
+          const now = yield* Clock.currentTimeMillis
+          const all = rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+          if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
+          return all
+        }),
+        peek: Effect.fn("Rehearsals.peek")(function* (rules) {
+          if (rules.length === 0) return []
+          const kept = yield* read
+          const now = yield* Clock.currentTimeMillis
+          return rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+        }),
+        add: Effect.fn("Rehearsals.add")(function* (rule, { fromKey, toKey, assetId, amount }, fee) {
+          const kept = new Map(yield* read)
+          const now = yield* Clock.currentTimeMillis
+          const before = kept.get(rule) ?? begun(rule, now)
+          const moved = new Map(before.moved)
+          const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
+          moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
+          moved.set(payee, (moved.get(payee) ?? 0n) + amount)
+          yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved }).values())
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,132 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { holdReasons } from "../../domain/Decision.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemory.ts"
+import { Big, rowsOf } from "../database/columns.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+
+const MemoryRow = Schema.Struct({
+  rule: Schema.String,
+  subject: Schema.String,
+  episode: Schema.Int,
+  firingSince: Schema.NullOr(Schema.Int),
+  observations: Schema.Int,
+  lastObservation: Big,
+  state: Schema.Literals(["inactive", "pending", "acting", "holding"]),
+  reason: Schema.NullOr(Schema.Literals(holdReasons)),
+  detail: Schema.String,
+  reasonSince: Schema.Int,
+  decidedAt: Schema.Int,
+  clearingSince: Schema.NullOr(Schema.Int),
+  toldAt: Schema.NullOr(Schema.Int),
+})
+
+const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
+/** Decisions forgotten at once: more would stop everything else for too long. */
+const prunedAtOnce = 5_000
+
+/** Timers, episode counters and the present decision of each rule and subject. */
+export class RuleStates extends Context.Service<
+  RuleStates,
+  {
+    readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
+    /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
+    readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
+    /** The next question reads the store: for when a transaction with changes in it was not committed. */
+    readonly forget: Effect.Effect<void>
+    /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */
+    readonly prune: (before: number) => Effect.Effect<void, StoreError>
+    /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
+    readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/RuleStates") {
+  static readonly layer = Layer.effect(
+    RuleStates,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let held: Map<string, RuleMemory> | undefined
+      let reading = 0
+      const save = Effect.fn("RuleStates.save")(
+        function* (memory: RuleMemory, before: RuleMemory | undefined) {
+          const row = {
+            rule: memory.rule,
+            subject: memory.subject,
+            episode: memory.episode,
+            firing_since: memory.firingSince ?? null,
+            observations: memory.observations,
+            last_observation: memory.lastObservation,
+            state: memory.state,
+            reason: memory.reason ?? null,
+            detail: memory.detail,
+            reason_since: memory.reasonSince,
+            decided_at: memory.decidedAt,
+            clearing_since: memory.clearingSince ?? null,
+            told_at: memory.toldAt ?? null,
+          }
+          held?.set(memoryKey(memory.rule, memory.subject), memory)
+          yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
+            episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
+            last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
+            detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
+            clearing_since = excluded.clearing_since, told_at = excluded.told_at`
+          if (before?.state === memory.state && before.reason === memory.reason) return
+          const at = yield* Clock.currentTimeMillis
+          yield* sql`INSERT INTO decisions ${sql.insert({
+            at,
+            rule: memory.rule,
+            subject: memory.subject,
+            decision: memory.reason === undefined ? "act" : "hold",
+            reason: memory.reason ?? null,
+            detail: memory.detail,
+          })}`
+        },
+        (effect) => effect.pipe(storeError("RuleStates.save")),
+      )
+      const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
+        last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
+        decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "toldAt" FROM rule_states`.pipe(
+        rowsOf(MemoryRow, "RuleStates.all"),
+        Effect.map((rows) =>
+          rows.map(({ clearingSince, toldAt, ...row }) => ({
+            ...row,
+            firingSince: row.firingSince ?? undefined,
+            reason: row.reason ?? undefined,
+            ...(clearingSince === null ? {} : { clearingSince }),
+            ...(toldAt === null ? {} : { toldAt }),
+          })),
+        ),
+      )
+      const byKey = Effect.gen(function* () {
+        if (held === undefined) {
+          held = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
+          reading++
+        }
+        return { memories: held, reading }
+      })
+      const prune = Effect.fn("RuleStates.prune")(
+        function* (before: number) {
+          for (;;) {
+            const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
+              rowsOf(OldestRow, "RuleStates.prune"),
+            )
+            const last = oldest.findLast(({ at }) => at < before)
+            if (last === undefined) return
+            yield* sql`DELETE FROM decisions WHERE seq <= ${last.seq}`
+            if (last !== oldest.at(-1)) return
+            yield* Effect.yieldNow
+          }
+        },
+        (effect) => effect.pipe(storeError("RuleStates.prune")),
+      )
+      return RuleStates.of({
+        prune,
+        save,
+        byKey,
+        all: Effect.map(byKey, ({ memories }) => [...memories.values()]),
+        forget: Effect.sync(() => {
+          held = undefined
+        }),
+      })
+    }),
+  )
+}

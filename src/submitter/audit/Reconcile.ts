@@ -1,0 +1,170 @@
+import { Clock, Effect } from "effect"
+import { hasElapsed } from "../../domain/Time.ts"
+import { Confirmation, type TransferListing } from "../../gateway/Confirmation.ts"
+import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
+import { Observations } from "../../store/balances/Observations.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { Signals } from "../../store/database/Signals.ts"
+import type { StoreError } from "../../store/database/StoreError.ts"
+import { Clearance } from "../../store/payments/Clearance.ts"
+import { Findings } from "../../store/payments/Findings.ts"
+import { Cycle } from "../../telemetry/Cycle.ts"
+import { Looks } from "../Looks.ts"
+import { payingInForce, SubmitterOptions } from "../SubmitterOptions.ts"
+import { isOurChain, Tip } from "../Tip.ts"
+import { countHistory, isCounted, noteListing } from "./noteListing.ts"
+import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
+import { handOver, settleListed } from "./settleListed.ts"
+import { watchDebits } from "./watchDebits.ts"
+import { newestRow, watchWindows } from "./watchWindows.ts"
+
+/** While something is not checked yet, or a window is watched. */
+const waitMillisMax = 1_000
+const watchMillisMax = 2_000
+const waitMillisUnanswered = 2_000
+/**
+ * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns
+ * whether the gateway answered all that was asked of it.
+ */
+export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
+  const { mode, parties } = yield* SubmitterOptions
+  if (mode !== "live") return true
+  yield* handOver()
+  let answered = yield* isAnswered(keepQuarantine())
+  for (const { publicKey, signer } of parties.values()) {
+    if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false
+  }
+  if (!(yield* isAnswered(settleListed()))) answered = false
+  if (!(yield* isAnswered(watchWindows()))) answered = false
+  // Last, since what is found until here explains debits.
+  const accounts = yield* (yield* Observations).accounts
+  for (const { publicKey, signer } of parties.values()) {
+    if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey, accounts)))) answered = false
+  }
+  return answered
+})
+
+/** A gateway that does not answer one question is asked the others all the same. */
+const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) =>
+  part.pipe(
+    Effect.as(true),
+    Effect.catchTag("GatewayError", (error) =>
+      Effect.as(warnOf("the ledger could not be compared with the journal", error), false),
+    ),
+  )
+
+/**
+ * One look at what the ledger lists of a key since the last: at once where its balance moved, else at leisure. The
+ * first complete one that reaches the block at which this process began, or at which a quarantine ended, clears the key
+ * for signing, with all its withdrawals.
+ */
+const look = Effect.fn("Reconcile.look")(function* (party: string) {
+  const looks = yield* Looks
+  const { pollIdleMillis } = yield* SubmitterOptions
+  const now = yield* Clock.currentTimeMillis
+  const last = yield* looks.last(party)
+  const isGranted = yield* (yield* Clearance).isGranted(party)
+  const isDue =
+    last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
+  if (isGranted && !isDue) return
+  const start = isGranted ? 0n : yield* startHeight()
+  if (start === undefined) return
+  const listing = yield* list(party)
+  if (listing === "silent") return
+  const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
+  yield* looks.note(party, { at: now, until })
+  if (listing !== undefined) yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
+  if (!isGranted) yield* clear(party, start, listing)
+})
+
+/** Clears the key, where all that it paid is listed up to the block, or nothing lists it and the quarantine is over. */
+const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
+  const clearance = yield* Clearance
+  const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
+  if (!isWhole(listing) || !(yield* clearance.isOpen)) return
+  const withdrawals = yield* (yield* Confirmation)
+    .withdrawalsFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (withdrawals !== undefined) yield* noteListing(party, { ...withdrawals, cursor: undefined })
+  if (!isWhole(withdrawals)) return
+  if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
+  yield* countHistory(party, listing !== undefined, withdrawals)
+  // A quarantine that began meanwhile asks for all that is listed after it.
+  if (!(yield* clearance.isOpen)) return
+  yield* clearance.grant(party)
+  yield* (yield* Signals).wake("submitter")
+})
+
+/**
+ * A key that is new here and of which not everything is listed: another store may have used it. Waits once, and all
+ * keys of today with it.
+ */
+const mustWait = Effect.fnUntraced(function* (party: string) {
+  const settings = yield* Settings
+  const { parties } = yield* SubmitterOptions
+  const waited = (key: string) => `waited/${key}`
+  if ((yield* isCounted(party)) || (yield* settings.get(waited(party))) !== undefined) return false
+  const keys = [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
+  const note = Effect.forEach(keys, (key) => settings.set(waited(key), "once"), { discard: true })
+  yield* (yield* Database).atomically(Effect.andThen(note, beginQuarantine()))
+  return true
+})
+
+/** Rows read again at most, lest one that a page left out be passed over. */
+const againMax = 500
+
+/** From where the next reading goes on: rows count as read only when two readings of them ended at the same one. */
+const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
+  if (cursor === undefined) return undefined
+  const isSame = yield* (yield* Looks).endsAgain(party, cursor)
+  return isSame || transfers.length > againMax ? cursor : undefined
+})
+
+/** The newest block when this process began to look; undefined while the gateway is on another chain. */
+const startHeight = Effect.fnUntraced(function* () {
+  const head = yield* (yield* Tip).head
+  return (yield* isOurChain(head)) ? yield* (yield* Looks).startHeight(head.height) : undefined
+})
+
+/** Undefined: no gateway lists any. */
+type Listing = TransferListing | undefined
+
+/**
+ * What is listed behind the last reading; "silent": a gateway that listed something no longer does, which leaves the
+ * key as it is.
+ */
+const list = Effect.fnUntraced(function* (party: string) {
+  const confirmation = yield* Confirmation
+  const cursor = yield* (yield* Findings).cursor(party)
+  const after = cursor === "" ? undefined : cursor
+  return yield* confirmation.transfersFrom(party, { after }).pipe(
+    // A gateway that does not know the cursor of another is read from the beginning.
+    Effect.catchReason("GatewayError", "Rejected", (_, error) =>
+      after === undefined ? Effect.fail(error) : confirmation.transfersFrom(party),
+    ),
+    Effect.catchReason("GatewayError", "Unsupported", () =>
+      Effect.succeed(cursor === undefined ? undefined : ("silent" as const)),
+    ),
+  )
+})
+
+/** The loop that looks for what must not be on the ledger. It cannot send. */
+export const reconcileLoop = Effect.gen(function* () {
+  const cycle = yield* Cycle
+  const signals = yield* Signals
+  const answered = yield* cycle.counted("reconcile", reconcileOnce())
+  if (!answered) yield* Effect.sleep(waitMillisUnanswered)
+  yield* signals.wait("reconcile", yield* waitMillis)
+}).pipe(payingInForce, Effect.forever)
+
+/** The balances wake the loop when a balance moved; the rest comes by time. */
+const waitMillis = Effect.gen(function* () {
+  const clearance = yield* Clearance
+  const { parties, pollIdleMillis } = yield* SubmitterOptions
+  for (const { publicKey, signer } of parties.values()) {
+    if (signer !== undefined && (yield* clearance.lacking(publicKey)) !== undefined) return waitMillisMax
+  }
+  const watched = yield* (yield* Findings).watched
+  return watched.length > 0 ? Math.min(watchMillisMax, pollIdleMillis) : pollIdleMillis
+})

@@ -1,0 +1,266 @@
+import { Effect } from "effect"
+import { shortId } from "../../domain/Hex.ts"
+import { Confirmation, type TransferListing } from "../../gateway/Confirmation.ts"
+import { GatewayError } from "../../gateway/GatewayError.ts"
+import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
+import { Brake } from "../../store/controls/Brake.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { rememberStoreFile } from "../../store/database/StoreFile.ts"
+import { Journal } from "../../store/journal/Journal.ts"
+import { Witness } from "../../store/journal/Witness.ts"
+import { type EndedAttempt, Findings, type Stranger } from "../../store/payments/Findings.ts"
+import { countSpends, judgeStrangers, lastOwnSequence, noteListing, ownSequence } from "./noteListing.ts"
+import { beginQuarantine } from "./quarantine.ts"
+import { handOverKey } from "./settleListed.ts"
+
+/** Who asks, and why: both are journalled. */
+export interface Asked {
+  readonly reason: string
+  readonly author: string
+}
+
+/** Asked in the transaction, before anything is taken for known: whoever must agree to these payments. */
+type Agree<E, R> = (found: ReadonlyArray<Stranger>) => Effect.Effect<unknown, E, R>
+
+const idsPerEntry = 200
+
+/**
+ * Takes the payments that keys made elsewhere for known, counts those of the last 24 hours in the policy's windows, and
+ * ends the halt that they raised. Until a window has passed nothing is signed, since what made them may have more under
+ * way. Payments of this installation that the journal misses are not adopted: `recover` imports them. Returns the
+ * adopted ones.
+ */
+export const adopt = Effect.fn("Adopt")(function* <E, R>(
+  keys: ReadonlyArray<string>,
+  { reason, author }: Asked,
+  agree: Agree<E, R>,
+) {
+  const findings = yield* Findings
+  const journal = yield* Journal
+  const brake = yield* Brake
+  const installation = yield* (yield* Settings).get("installation")
+  const listings = yield* Effect.forEach(keys, listWhole)
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const found = yield* noteWhole(listings, installation)
+      yield* judgeStrangers(
+        installation,
+        found.filter((stranger) => stranger.own),
+      )
+      const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
+      yield* agree(adopted)
+      const ids = adopted.map(({ id }) => id)
+      yield* findings.acknowledge(ids, "adopted")
+      yield* countSpends(adopted)
+      for (let i = 0; i === 0 || i < ids.length; i += idsPerEntry) {
+        const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
+        yield* journal.append({ kind: "adopted", subject: "foreign_payment", body })
+      }
+      const isHalted = (yield* brake.halts).some(({ reason: halted }) => halted === "foreign_payment")
+      if (isHalted || ids.length > 0) yield* beginQuarantine()
+      yield* brake.release("foreign_payment", `${author}: ${reason}`)
+      return adopted
+    }),
+  )
+})
+
+interface Whole {
+  readonly party: string
+  /** Withdrawals too; undefined where the gateway lists no transfers at all. */
+  readonly listing: TransferListing | undefined
+  /** Whether withdrawals are in it. */
+  readonly isWithWithdrawals: boolean
+}
+
+/**
+ * All transfers and withdrawals that the ledger lists of a key. Fails where a listing comes to no end: half of it says
+ * nothing.
+ */
+const listWhole = Effect.fnUntraced(function* (party: string) {
+  const confirmation = yield* Confirmation
+  const told = <A>(asked: Effect.Effect<A, GatewayError>) =>
+    asked.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const transfers = yield* told(confirmation.transfersFrom(party))
+  const withdrawals = yield* told(confirmation.withdrawalsFrom(party))
+  if (transfers?.complete !== false && withdrawals?.complete !== false) {
+    const listing = transfers && {
+      ...transfers,
+      transfers: [...transfers.transfers, ...(withdrawals?.transfers ?? [])],
+    }
+    return { party, listing, isWithWithdrawals: withdrawals !== undefined } satisfies Whole
+  }
+  const detail = "the listing of transfers comes to no end"
+  return yield* new GatewayError({
+    gateway: "the gateway",
+    operation: "transfers",
+    reason: { _tag: "Unreadable", detail },
+  })
+})
+
+/** Stores what whole listings showed, without halting on it. Returns the strangers that were not seen before. */
+const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
+  const findings = yield* Findings
+  const found: Array<Stranger> = []
+  for (const { party, listing } of listings) {
+    if (listing === undefined) continue
+    const { transfers } = listing
+    const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
+    // One reading alone, which a page may have left something out of, takes no later one its beginning.
+    found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).strangers)
+  }
+  return found
+})
+
+/** A payment of which the journal and the gateway's history tell different things. */
+interface HistoryDifference {
+  /**
+   * foreign_payment: the key paid, and no journal knows it. restored_store: this installation paid, and this journal
+   * does not know it. second_execution: more than once. not_listed: the journal has it as executed, and the gateway
+   * lists none. other_end, other_payment: both know it, and not the same of it.
+   */
+  readonly kind:
+    | "foreign_payment"
+    | "restored_store"
+    | "second_execution"
+    | "not_listed"
+    | "other_end"
+    | "other_payment"
+  /** Public key of the payer; "" where the finding names none. */
+  readonly party: string
+  /** Of the transfer, or of the intent. */
+  readonly id: string
+  readonly ours: string
+  readonly ledger: string
+}
+
+/** What was compared. */
+interface HistoryComparison {
+  readonly differences: ReadonlyArray<HistoryDifference>
+  /** Transfers that the gateway lists. */
+  readonly transfers: number
+  /** Keys of which the gateway lists nothing, because it has no such operation. */
+  readonly unlisted: ReadonlyArray<string>
+}
+
+/**
+ * Compares all that the gateway lists of the keys with the journal, from the beginning. What must not be there halts
+ * as it does when the daemon meets it.
+ */
+export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: ReadonlyArray<string>) {
+  const findings = yield* Findings
+  const differences: Array<HistoryDifference> = []
+  const unlisted: Array<string> = []
+  let transfers = 0
+  for (const party of keys) {
+    const { listing, isWithWithdrawals } = yield* listWhole(party)
+    if (listing === undefined) {
+      unlisted.push(party)
+      continue
+    }
+    transfers += listing.transfers.length
+    // Read from the beginning, it says nothing about where the next reading of news goes on.
+    yield* noteListing(party, { ...listing, cursor: undefined })
+    const ended = (yield* findings.ended(party)).filter(
+      ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
+    )
+    differences.push(...compareEnds(party, ended, listing.transfers))
+  }
+  for (const { id, from, to, asset, amount, status, own } of yield* findings.strangers) {
+    const kind = own ? "restored_store" : "foreign_payment"
+    const ledger = `${amount} of ${asset.slice(0, 8)} to ${to.slice(0, 8)}, ${status}`
+    differences.push({ kind, party: from, id, ours: "unknown", ledger })
+  }
+  for (const { intentId, n } of yield* findings.duplicates) {
+    differences.push({ kind: "second_execution", party: "", id: shortId(intentId), ours: "once", ledger: `${n} times` })
+  }
+  return { differences, transfers, unlisted } satisfies HistoryComparison
+})
+
+/** Ends of attempts beside what is listed of them. */
+const compareEnds = (
+  party: string,
+  ended: ReadonlyArray<EndedAttempt>,
+  transfers: ReadonlyArray<ObservedTransfer>,
+): ReadonlyArray<HistoryDifference> => {
+  const listed = new Map(transfers.map((transfer) => [transfer.id, transfer]))
+  return ended.flatMap(({ transferId, state, to, asset, amount }): ReadonlyArray<HistoryDifference> => {
+    const transfer = listed.get(transferId)
+    const at = { party, id: transferId }
+    if (transfer === undefined) {
+      return state === "confirmed" ? [{ ...at, kind: "not_listed", ours: state, ledger: "not listed" }] : []
+    }
+    const { status } = transfer
+    if ((state === "confirmed") !== (status === "done"))
+      return [{ ...at, kind: "other_end", ours: state, ledger: status }]
+    if (transfer.to === to && transfer.asset === asset && transfer.amount === amount) return []
+    const words = (key: string, units: bigint, of: string) => `${units} of ${of.slice(0, 8)} to ${key.slice(0, 8)}`
+    const ledger = words(transfer.to, transfer.amount, transfer.asset)
+    return [{ ...at, kind: "other_payment", ours: words(to, amount, asset), ledger }]
+  })
+}
+
+interface Recovered {
+  /** Entry of the journal that the last payment of this installation on the ledger was signed at, if there is one. */
+  readonly lastOnLedger: number | undefined
+  /** The last entry of the journal before this. */
+  readonly lastInJournal: number
+  /** Payments of this installation that the store did not know, now imported. */
+  readonly missing: ReadonlyArray<Stranger>
+}
+
+/**
+ * Makes a store that was put back the store again: imports this installation's payments that it misses, counts them in
+ * the policy's windows, remembers the file, and ends the halt. What it has under way is handed over to people. Until a
+ * window has passed nothing is signed, since what the lost store had under way may still execute.
+ */
+export const recover = Effect.fn("Recover")(function* <E, R>(
+  keys: ReadonlyArray<string>,
+  file: string,
+  { reason, author }: Asked,
+  agree: Agree<E, R>,
+) {
+  const findings = yield* Findings
+  const journal = yield* Journal
+  const brake = yield* Brake
+  const settings = yield* Settings
+  const installation = yield* settings.get("installation")
+  const listings = yield* Effect.forEach(keys, listWhole)
+  const all = listings.flatMap(({ listing }) => listing?.transfers ?? [])
+  const database = yield* Database
+  const recovered = yield* database.atomically(
+    Effect.gen(function* () {
+      const { seq } = yield* journal.head
+      const found = yield* noteWhole(listings, installation)
+      yield* judgeStrangers(
+        installation,
+        found.filter((stranger) => !stranger.own),
+      )
+      const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
+      yield* agree(missing)
+      yield* findings.acknowledge(
+        missing.map(({ id }) => id),
+        "recovered",
+      )
+      yield* countSpends(missing)
+      const lastOnLedger = lastOwnSequence(installation, all)
+      const ids = missing.map(({ id }) => id)
+      yield* journal.append({
+        kind: "recovered",
+        subject: "restored_store",
+        body: { reason, author, lastOnLedger, lastInJournal: seq, ids },
+      })
+      yield* rememberStoreFile(file)
+      yield* beginQuarantine()
+      // Asked for a second time, or for nothing, it takes no payment from a store that nobody has lost.
+      const isLost = (yield* brake.halts).some(({ reason: halted }) => halted === "restored_store")
+      const unlisted = listings.filter(({ listing }) => listing === undefined).map(({ party }) => party)
+      if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))
+      yield* brake.release("restored_store", `${author}: ${reason}`)
+      return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
+    }),
+  )
+  yield* (yield* Witness).note
+  return recovered
+})

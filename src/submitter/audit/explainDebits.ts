@@ -1,0 +1,176 @@
+import { type LedgerEntry, withdrawn } from "../../gateway/schema/Transfers.ts"
+import type { GeneralRow, KnownPayment } from "../../store/payments/Debits.ts"
+import type { ListedTransfer } from "../../store/payments/Findings.ts"
+
+/** How far a key's general accounts have been accounted for. Amounts are base units, times Unix nanoseconds. */
+export interface Accounted {
+  /** Rows up to here are judged, and never again. */
+  readonly until: bigint
+  /** By asset: what was there then, and since when. */
+  readonly held: ReadonlyMap<string, { readonly balance: bigint; readonly since: bigint }>
+  /** How often each of the newest payments has explained a debit. */
+  readonly used: ReadonlyMap<string, number>
+}
+
+/** Rows of one key's general accounts, oldest first, and where they are not all. */
+export interface Balances {
+  readonly rows: ReadonlyArray<GeneralRow>
+  /** Times whose rows are lost. */
+  readonly gaps: ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>
+  /** Nothing from here on is complete yet. */
+  readonly end: bigint
+}
+
+/** What the ledger itself moved out of the key's accounts. */
+export interface Movements {
+  readonly entries: ReadonlyArray<LedgerEntry>
+  /** Withdrawals that are listed as done: movements of withdrawals bear no id. */
+  readonly withdrawals: ReadonlyArray<ListedTransfer>
+  /** Ids among these that an attempt or a finding has. */
+  readonly known: ReadonlySet<string>
+}
+
+/** Money that left a general account, and that no payment of the journal explains. */
+export interface Unexplained {
+  /** That of the transfer or the withdrawal, where there is one. */
+  readonly id: string
+  readonly kind: "transfer" | "withdrawal" | "fall"
+  readonly asset: string
+  readonly amount: bigint
+  readonly timestamp: bigint
+}
+
+interface Explained {
+  readonly unexplained: ReadonlyArray<Unexplained>
+  /** Transfers of the journal that moved money where none was left to explain it: they may have executed once more. */
+  readonly again: ReadonlyArray<string>
+  readonly accounted: Accounted
+}
+
+/** How far our clock and the ledger's are apart, at most. */
+const apartNanos = 60_000_000_000n
+/** Longer than the window of any payment that was sent. */
+const openMillis = 900_000
+/** What is incomplete, or a payment without an end, is waited for so long by the newest row, lest nothing be judged. */
+const waitNanosMax = 3_600_000_000_000n
+/** Payments remembered as used: more than end between two looks. */
+const usedMax = 500
+/** An entry is written at its block's time and a microsecond more for each before it in the block. */
+const entryNanosMax = 1_000_000_000n
+
+const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
+const keyOf = (asset: string, time: bigint): string => `${asset} ${time}`
+
+/**
+ * What left a key's general accounts and is explained by nothing: first payments explain falls of balances. Where some
+ * are left, the ledger's movements say what they were: those that the journal does not know are unexplained, and all
+ * else is the cost of trading. Without movements (undefined) what is left is unexplained itself. What is judged for
+ * good ends where anything is incomplete, and before a payment whose end is not known.
+ */
+export const explainDebits = (
+  before: Accounted,
+  {
+    movements,
+    payments,
+    balances,
+  }: { movements?: Movements; payments: ReadonlyArray<KnownPayment>; balances: Balances },
+): Explained => {
+  const { rows, end } = balances
+  const whole = reckon(before, payments, balances)
+  const { openAt = end } = whole
+  const overdue = (rows.at(-1)?.timestamp ?? 0n) - waitNanosMax
+  const complete = openAt < end ? openAt : end
+  const limit = complete > overdue ? complete : overdue
+  const judged = { ...balances, rows: rows.filter(({ timestamp }) => timestamp < limit) }
+  const { accounted } = reckon(before, payments, judged)
+  const [first] = whole.falls
+  if (first === undefined) return { unexplained: [], again: [], accounted }
+  if (movements === undefined) return { unexplained: whole.falls, again: [], accounted }
+  const named = namesOf(movements, first.timestamp)
+  const { known } = movements
+  const again = named.filter(({ id, ...entry }) => known.has(id) && whole.falls.some((fall) => isIn(entry, fall)))
+  const strange = new Map(named.flatMap((one) => (known.has(one.id) ? [] : [[one.id, one]])))
+  return { unexplained: [...strange.values()], again: [...new Set(again.map(({ id }) => id))], accounted }
+}
+
+type Place = Pick<Unexplained, "asset" | "timestamp">
+
+const isIn = ({ asset, timestamp }: Place, fall: Place): boolean => {
+  const after = timestamp - fall.timestamp
+  return asset === fall.asset && after > -1_000n && after < entryNanosMax
+}
+
+/** Each movement since a time with its id: of withdrawals that of the listed one that fits best and no other has. */
+const namesOf = ({ entries, withdrawals }: Movements, since: bigint): ReadonlyArray<Unexplained> => {
+  const left = new Set(withdrawals)
+  return entries
+    .filter(({ timestamp }) => timestamp >= since)
+    .map(({ asset, quantity: amount, timestamp, type, transferId }) => {
+      if (type !== withdrawn && transferId !== "") return { id: transferId, kind: "transfer", asset, amount, timestamp }
+      const [own] = [...left]
+        .filter((one) => one.amount === amount && isIn({ asset, timestamp }, one))
+        .toSorted((a, b) => (a.timestamp > b.timestamp ? -1 : 1))
+      if (own !== undefined) left.delete(own)
+      const kind = type === withdrawn ? "withdrawal" : "fall"
+      return { id: own?.id ?? `debit ${timestamp}`, kind, asset, amount, timestamp }
+    })
+}
+
+/** Whether a payment may be in a block of this time although it names none, or another than any row has. */
+const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: bigint): boolean => {
+  const latest = settledAt ?? BigInt(updatedAt + openMillis) * 1_000_000n
+  return time >= BigInt(createdAt) * 1_000_000n - apartNanos && (times > 1 || time <= latest + apartNanos)
+}
+
+/**
+ * Goes through rows, oldest first, and takes from each fall of a balance what payments explain: first those of that
+ * very block, then any others of about that time, each as often as it executed. What comes in hides what goes out in
+ * the same block, so a payment explains a smaller fall as well.
+ */
+const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows, gaps }: Balances) => {
+  const held = new Map(before.held)
+  const used = new Map(before.used)
+  const falls: Array<Unexplained> = []
+  const places = new Set(rows.map(({ asset, timestamp }) => keyOf(asset, toMicros(timestamp))))
+  const placeOf = ({ asset, settledAt }: KnownPayment): string | undefined => {
+    const place = settledAt === undefined ? "" : keyOf(asset, toMicros(settledAt))
+    return places.has(place) ? place : undefined
+  }
+  let until = before.until
+  let openAt: bigint | undefined
+  const take = (payment: KnownPayment, time: bigint): bigint => {
+    const count = used.get(payment.id) ?? 0
+    if (count >= payment.times) return 0n
+    used.delete(payment.id)
+    used.set(payment.id, count + 1)
+    if (payment.isOpen) openAt ??= time
+    return payment.cost
+  }
+  for (const { asset, balance, timestamp, isOpening } of rows) {
+    const was = held.get(asset)
+    held.set(asset, { balance, since: timestamp })
+    until = timestamp > until ? timestamp : until
+    if (isOpening || was === undefined) continue
+    if (gaps.some((gap) => gap.until > was.since && gap.since < timestamp)) continue
+    let left = was.balance - balance
+    const own = payments.filter((payment) => payment.asset === asset)
+    const here = keyOf(asset, toMicros(timestamp))
+    for (const payment of own) if (placeOf(payment) === here) left -= take(payment, timestamp)
+    const loose = own
+      .filter((payment) => (placeOf(payment) === undefined || payment.times > 1) && mayBe(payment, timestamp))
+      .toSorted((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0))
+    while (left > 0n && loose.length > 0) left -= take(takeBest(loose, left), timestamp)
+    if (left > 0n) falls.push({ id: `debit ${timestamp} ${asset}`, kind: "fall", asset, amount: left, timestamp })
+  }
+  for (const id of [...used.keys()].slice(0, -usedMax)) used.delete(id)
+  return { accounted: { until, held, used }, falls, openAt }
+}
+
+/**
+ * Of payments, dearest first, the cheapest that explains all that is left, else the dearest: so of several in one block
+ * none is used up that another block needs.
+ */
+const takeBest = (payments: Array<KnownPayment>, left: bigint): KnownPayment => {
+  const enough = payments.findLastIndex(({ cost }) => cost >= left)
+  return payments.splice(Math.max(0, enough), 1)[0]!
+}

@@ -1,0 +1,243 @@
+import { Clock, Effect } from "effect"
+import { general } from "../../domain/AccountType.ts"
+import type { Attempt } from "../../domain/Attempt.ts"
+import type { BalanceChange } from "../../domain/Balance.ts"
+import { shortId } from "../../domain/Hex.ts"
+import { readReference } from "../../domain/Reference.ts"
+import { plural } from "../../domain/text.ts"
+import type { TransferListing } from "../../gateway/Confirmation.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import { pageSize } from "../../gateway/walkPages.ts"
+import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { Observations } from "../../store/balances/Observations.ts"
+import { tripWith } from "../../store/controls/trip.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { Signals } from "../../store/database/Signals.ts"
+import { Journal } from "../../store/journal/Journal.ts"
+import { Findings, type ListedTransfer, type Stranger } from "../../store/payments/Findings.ts"
+import { SpendLog } from "../../store/payments/SpendLog.ts"
+
+const dayMillis = 86_400_000
+
+/**
+ * What was spent is spent: payments that the journal does not know count in the policy's windows for 24 hours from
+ * their block, however often they are met. One whose receiver is not known counts for every receiver. Returns how many
+ * were not counted before.
+ */
+export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payments: ReadonlyArray<ListedTransfer>) {
+  const spends = yield* SpendLog
+  const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  const now = yield* Clock.currentTimeMillis
+  const spent = payments.filter(({ status }) => status === "done" || status === "pending")
+  // A clock that is ahead makes nothing old: the newest of them is not later than the ledger.
+  const newest = spent.reduce((last, payment) => Math.max(last, spentAtOf(payment)), 0)
+  // Nor does a block of a made-up time use a limit up for ever.
+  const latest = Math.max(now, Number(watermark / 1_000_000n) + 1)
+  const since = Math.min(now, newest) - dayMillis
+  let count = 0
+  for (const payment of spent) {
+    const { id, from, to, asset: assetId, amount } = payment
+    const spentAt = Math.min(latest, spentAtOf(payment))
+    const intentId = `transfer ${id}`
+    if (spentAt <= since || (yield* spends.attempts(intentId)).length > 0) continue
+    const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: 1 }
+    yield* spends.record({ ...signed, from, to, assetId, amount, spentAt })
+    yield* spends.close(intentId, spentAt)
+    count++
+  }
+  return count
+})
+
+/** Unix milliseconds, the end of the one that its block is in. */
+const spentAtOf = ({ timestamp }: ListedTransfer): number => Number(timestamp / 1_000_000n) + 1
+
+/** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
+export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
+  const said = readReference(reference)
+  return said?.installation === installation ? said?.seq : undefined
+}
+
+/** The last sequence number of this installation among the transfers; undefined where none carries one. */
+export const lastOwnSequence = (
+  installation: string | undefined,
+  transfers: ReadonlyArray<{ readonly reference: string }>,
+): number | undefined =>
+  transfers.reduce<number | undefined>((last, { reference }) => {
+    const seq = ownSequence(installation, reference)
+    return seq === undefined || (last !== undefined && last >= seq) ? last : seq
+  }, undefined)
+
+interface Listed {
+  readonly transfers: ReadonlyArray<ListedTransfer>
+  readonly cursor: string | undefined
+}
+
+/** Compares what was listed of a key with the journal, stores what is new, and halts on what must not be there. */
+export const noteListing = Effect.fn("Reconcile.note")(function* (party: string, listing: Listed) {
+  const { transfers, cursor } = listing
+  if (transfers.length === 0) return
+  const findings = yield* Findings
+  const installation = yield* (yield* Settings).get("installation")
+  const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
+      yield* judgeStrangers(installation, strangers)
+      yield* countSpends(strangers)
+      for (const attempt of done) yield* judgeDone(attempt)
+    }),
+  )
+})
+
+export const judgeStrangers = Effect.fnUntraced(function* (
+  installation: string | undefined,
+  strangers: ReadonlyArray<Stranger>,
+) {
+  const own = strangers.filter((stranger) => stranger.own)
+  if (own.length > 0) {
+    const { seq } = yield* (yield* Journal).head
+    const detail = `the ledger lists ${plural(own.length, "payment")} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
+    yield* tripWith("restored_store", Effect.succeed(detail))
+  }
+  const foreign = strangers.filter((stranger) => !stranger.own)
+  const last = foreign.at(-1)
+  if (last !== undefined) {
+    const detail = `someone used the key ${last.from.slice(0, 8)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)} to ${last.to.slice(0, 8)}`
+    yield* tripWith("foreign_payment", Effect.succeed(detail))
+  }
+})
+
+/**
+ * An attempt that the ledger shows as done: never after it was settled as something else. Done in another block than
+ * before it executed twice, or the gateway errs about times: the ledger's movements are counted, which tell. Returns
+ * whether they have to be.
+ */
+const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
+  const findings = yield* Findings
+  yield* judgeCount(attempt, 1)
+  if ((yield* findings.executions(attempt.transferId)) <= 1) return false
+  yield* findings.watch(attempt)
+  return true
+})
+
+/** Notes an execution that was seen by the transfer's id, and halts where it is not the first. */
+export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt: Attempt, timestamp: bigint) {
+  const findings = yield* Findings
+  yield* findings.noteExecution(attempt.transferId, timestamp)
+  // The movements are counted by the loop that compares the ledger: at once, not at its next turn.
+  if (yield* judgeDone(attempt)) yield* (yield* Signals).wake("reconcile")
+})
+
+/** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */
+export const judgeCount = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
+  const { intentId, k, state } = attempt
+  const denied = state === "failed" || state === "expired"
+  if (executions < (denied ? 1 : 2)) return
+  const findings = yield* Findings
+  const how = denied ? `executed although it was settled as ${state}` : `executed ${executions} times`
+  const detail = `attempt ${k} of payment ${shortId(intentId)} (transfer ${attempt.transferId.slice(0, 8)}) ${how}`
+  const noted = findings.noteDuplicate(intentId, Math.max(2, executions), detail)
+  yield* tripWith(
+    "duplicate_execution",
+    Effect.map(noted, (isNew) => (isNew ? detail : undefined)),
+  )
+})
+
+const dayNanos = 86_400_000_000_000n
+/** So far back a row is looked for that says what an account held before. */
+const reachNanos = 364n * dayNanos
+/** Pages of balance rows read at most; what lies behind them is not counted. */
+const pagesMax = 20
+
+const keyOf = (party: string): string => `counted/${party}`
+
+/** Whether the key was cleared here before. */
+export const isCounted = (party: string) =>
+  Effect.flatMap(Settings, (settings) => Effect.map(settings.get(keyOf(party)), (at) => at !== undefined))
+
+/**
+ * Before a key is cleared for the first time: what left it in the last 24 hours without this store counts in the
+ * policy's windows. Transfers are counted as they are listed; here withdrawals, and where the gateway does not list
+ * both of them, every fall of the key's general accounts, whoever received it.
+ */
+export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
+  party: string,
+  listsTransfers: boolean,
+  withdrawals: TransferListing | undefined,
+) {
+  const settings = yield* Settings
+  if (yield* isCounted(party)) return
+  // Of a listing without an end the newest may be missing: balances tell of them.
+  const isListed = listsTransfers && withdrawals?.complete === true
+  const falls = isListed ? [] : yield* fallsOf(party)
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      yield* countSpends(withdrawals?.transfers ?? [])
+      const count = yield* countSpends(falls)
+      yield* settings.set(keyOf(party), String(yield* Clock.currentTimeMillis))
+      if (count > 0) yield* notifyCounted(party, count)
+    }),
+  )
+})
+
+const notifyCounted = Effect.fnUntraced(function* (party: string, count: number) {
+  const who = party.slice(0, 8)
+  const what = count === 1 ? "1 debit" : `${count} debits`
+  yield* (yield* AlertQueue).raise({
+    dedup: `counted/${party}`,
+    severity: "ticket",
+    kind: "policy",
+    subject: who,
+    detail: `${what} of the key ${who} in the 24 hours before this store began count in the policy's limits, whoever received them: the gateway does not list its payments. They fall out of the limits after 24 hours`,
+    fields: { party, count },
+  })
+})
+
+/** Falls of the key's general accounts in the last 24 hours, as if each were a payment to nobody. */
+const fallsOf = Effect.fnUntraced(function* (party: string) {
+  const reader = yield* GatewayReader
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const rows: Array<BalanceChange> = []
+  let since = now - dayNanos
+  let after: string | undefined
+  for (let page = 1; page <= pagesMax; page++) {
+    const shown = yield* reader.balanceChanges({
+      partyIds: [party],
+      accountTypes: [general],
+      startTimestamp: now - reachNanos,
+      first: pageSize,
+      newestFirst: true,
+      ...(after === undefined ? {} : { after }),
+    })
+    const { mark } = shown
+    if (mark !== undefined && mark.timestamp - dayNanos < since) since = mark.timestamp - dayNanos
+    for (const { node } of shown.rows) {
+      if (node.party === party && node.type === general && node.market === "") rows.push(node)
+    }
+    const last = shown.rows.at(-1)?.node
+    if (!shown.pageInfo.hasNextPage || last === undefined || last.timestamp <= since) break
+    after = shown.pageInfo.endCursor
+  }
+  return fallsAmong(party, rows, since)
+})
+
+/** Each step down of an account after a time (Unix nanoseconds); of the first row known nothing is told. */
+export const fallsAmong = (
+  party: string,
+  rows: ReadonlyArray<BalanceChange>,
+  since: bigint,
+): ReadonlyArray<ListedTransfer> => {
+  const held = new Map<string, bigint>()
+  return rows
+    .toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0))
+    .flatMap(({ asset, balance, timestamp }) => {
+      const fell = (held.get(asset) ?? balance) - balance
+      held.set(asset, balance)
+      if (fell <= 0n || timestamp <= since) return []
+      const id = `debit ${timestamp} ${asset} ${party.slice(0, 8)}`
+      return [{ id, from: party, to: "", asset, amount: fell, reference: "", status: "done", timestamp }]
+    })
+}

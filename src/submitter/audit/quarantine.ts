@@ -1,0 +1,84 @@
+import { Clock, Effect } from "effect"
+import { windowBlocksMax } from "../../rules/workParameters.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { ChainRules } from "../../store/network/ChainRules.ts"
+import { Clearance } from "../../store/payments/Clearance.ts"
+import { Findings } from "../../store/payments/Findings.ts"
+import { Looks } from "../Looks.ts"
+import { isOurChain, Tip } from "../Tip.ts"
+
+/** Blocks beyond the network's window for which nothing is signed. */
+const quarantineBlocks = 10n
+/** So long the blocks of a quarantine must be seen to have passed: one answer of a gateway ends none. */
+const passedMillis = 30_000
+const passedName = "quarantine passed"
+
+/**
+ * Setting that keeps a store from signing whose keys another life of it has used: "pending", or the last block of its
+ * quarantine; "" ends it.
+ */
+export const quarantineKey = "quarantine"
+
+const why = "what another life of this store sent is not over yet"
+
+/**
+ * Signs nothing more until all that another life of the store sent has executed or died, and is listed. Ask in the
+ * transaction that takes its payments for known: none is signed between that and the quarantine.
+ */
+export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* () {
+  yield* (yield* Settings).set(quarantineKey, "pending")
+  yield* (yield* Clearance).revoke
+})
+
+const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
+  const looks = yield* Looks
+  const now = yield* Clock.currentTimeMillis
+  if (isNow) return now - (yield* looks.since(passedName, now)) >= passedMillis
+  yield* looks.forget("", passedName)
+  return false
+})
+
+/** The last block of the quarantine, null before it is counted; undefined where there is none. */
+export const quarantinedUntil = Effect.gen(function* () {
+  const stored = (yield* (yield* Settings).get(quarantineKey)) ?? ""
+  return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
+})
+
+/** One that began while the gateway was asked is not ended, and not counted from before it. */
+const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Database, (database) =>
+    database.atomically(
+      Effect.gen(function* () {
+        const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
+        if (now === stored) yield* write
+      }),
+    ),
+  )
+
+/** What another life had under way either executes or dies within a window: until then nothing is signed. */
+export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
+  const settings = yield* Settings
+  const clearance = yield* Clearance
+  if (yield* clearance.isOpen) return undefined
+  const stored = (yield* settings.get(quarantineKey)) ?? ""
+  if (stored === "") return yield* unlessBegun(stored, clearance.quarantine(undefined))
+  yield* clearance.quarantine(why)
+  const head = yield* (yield* Tip).head
+  if (!(yield* isOurChain(head))) return undefined
+  const counted = stored === "pending" ? undefined : BigInt(stored)
+  const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
+  // What no window from here on comes to was counted on the chain before a reset.
+  const isCounted = counted !== undefined && counted <= latest
+  const window = yield* (yield* ChainRules).windowAt(head.height)
+  const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
+  if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
+  if (yield* isPassed(head.height > until)) {
+    // What clears a key now has to list all up to here, what no earlier reading showed included.
+    yield* (yield* Looks).restart
+    const { readWhole } = yield* Findings
+    const end = Effect.all([readWhole, settings.set(quarantineKey, ""), clearance.quarantine(undefined)])
+    return yield* unlessBegun(String(until), end)
+  }
+  return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)
+})

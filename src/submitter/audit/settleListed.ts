@@ -1,0 +1,206 @@
+import { Clock, Effect } from "effect"
+import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
+import type { Payment } from "../../domain/Decision.ts"
+import { shortId } from "../../domain/Hex.ts"
+import type { Intent } from "../../domain/Intent.ts"
+import { sumText } from "../../domain/sumText.ts"
+import { Confirmation } from "../../gateway/Confirmation.ts"
+import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
+import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
+import { instantText } from "../../rules/Look.ts"
+import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { Signals } from "../../store/database/Signals.ts"
+import type { Stranger } from "../../store/payments/Findings.ts"
+import { Outbox } from "../../store/payments/Outbox.ts"
+import { listedBefore } from "../../store/payments/Tags.ts"
+import { say } from "../../telemetry/Logging.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
+import { BlockPace } from "../BlockPace.ts"
+import { endAndTell } from "../endAndTell.ts"
+import { isOver, sureHeight } from "../evidence.ts"
+import { SubmitterOptions, Wanted } from "../SubmitterOptions.ts"
+import { Tip } from "../Tip.ts"
+import { inTurn } from "../Turns.ts"
+import { isNamed } from "../waiting.ts"
+
+/**
+ * Setting of a store that was put back, from its recovery until what it held open is handed over: "pending" and the
+ * keys of which the gateways list nothing; "" ends it.
+ */
+export const handOverKey = "handOver"
+
+const why = "the store was put back from a copy, and the one that was lost may have paid it"
+/** Stands for the gateway of a send that only the lost store knows of. */
+const lostGateway = "lost store"
+
+/**
+ * Hands over to people what a recovered store has under way: the store that was lost went on from the same decisions.
+ * What is not signed and named from outside stays, since the ledger tells before its signature whether it was paid;
+ * where the gateways list nothing it ends, with all that was planned until now. What a rule decides it decides anew, by
+ * the balances after the quarantine.
+ */
+export const handOver = Effect.fn("Recover.handOver")(function* () {
+  const settings = yield* Settings
+  const [pending, ...unlisted] = ((yield* settings.get(handOverKey)) ?? "").split(" ")
+  if (pending !== "pending") return
+  const blind: ReadonlySet<string> = new Set(unlisted)
+  const database = yield* Database
+  const { open } = yield* Outbox
+  yield* database.atomically(
+    Effect.gen(function* () {
+      for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
+      if (blind.size > 0) yield* (yield* Wanted).letGoPlanned(blind)
+      yield* settings.set(handOverKey, "")
+    }),
+  )
+})
+
+/** Bytes that this store never sent may have left the other one: their end is looked for on the ledger. */
+export const noteLostSend = Effect.fnUntraced(function* (attempt: Attempt) {
+  const { framing = "bare", hashBare, hashPrefixed } = attempt
+  const txHash = (framing === "bare" ? hashBare : hashPrefixed) ?? ""
+  yield* (yield* Outbox).beginSend({ attempt, gateway: lostGateway, framing, first: false, txHash })
+})
+
+const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: ReadonlySet<string>) {
+  const outbox = yield* Outbox
+  const attempts = yield* outbox.attempts(intent.id)
+  const live = attempts.filter(({ state }) => !isFinalAttempt(state))
+  for (const attempt of live) if (attempt.state === "signed") yield* noteLostSend(attempt)
+  if (live.length > 0) {
+    const said = `${why}, by this attempt or another; the money stays reserved until it is seen or a person resolves it`
+    const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
+    return yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail: why }))
+  }
+  const isListed = intent.command === "transfer" && !blind.has(intent.payment.fromKey)
+  if (isListed && isNamed(intent, yield* (yield* Wanted).standing(intent))) return
+  const state = attempts.length === 0 ? "cancelled" : "abandoned"
+  const ending = { state, sentence: `is ${state}: ${why}`, detail: why, severity: "ticket" } as const
+  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail: why }))
+})
+
+/** States in which nothing of this store is under way. */
+const idle: ReadonlySet<string> = new Set(["awaiting_approval", "reserved", "manual"])
+
+type Listed = Pick<Stranger, "from" | "to" | "asset" | "amount">
+
+const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, amount: ours }: Payment): boolean =>
+  from === fromKey && to === toKey && asset === assetId && amount === ours
+
+/**
+ * Ends the payments that another life of this store has made: those named from outside, and those that people were
+ * handed. What a quorum does not show as done waits for people. Of a decision that a rule takes anew nothing is
+ * settled: see `signIntent`.
+ */
+export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
+  const { open } = yield* Outbox
+  for (const intent of yield* open) {
+    if (idle.has(intent.state) && (yield* listedBefore(intent)).length > 0) yield* inTurn(intent, judge)
+  }
+})
+
+const judge = Effect.fnUntraced(function* (intent: Intent) {
+  if (!idle.has(intent.state)) return
+  if (intent.state !== "manual" && !isNamed(intent, yield* (yield* Wanted).standing(intent))) return
+  if (yield* mayExecute(intent)) return
+  const listed = yield* listedBefore(intent)
+  // First the word of a quorum: what is listed is what any one gateway said.
+  for (const { id } of listed) {
+    const { found, agreed } = yield* (yield* Confirmation).transfer(id)
+    if (found === undefined || !agreed || !isSame(found, intent.payment)) continue
+    if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
+  }
+  const other = listed.find((one) => !isSame(one, intent.payment))
+  if (other !== undefined) return yield* deny(intent, other)
+  const [last] = listed.slice(-1)
+  if (last !== undefined) yield* callPeople(intent, last)
+})
+
+/** Whether bytes of this store may still execute: they are judged by themselves first. */
+const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
+  const live = (yield* (yield* Outbox).attempts(id)).find(({ state }) => !isFinalAttempt(state))
+  if (live === undefined) return false
+  const { height } = yield* (yield* Tip).head
+  return !isOver(
+    live,
+    sureHeight(live, {
+      now: yield* Clock.currentTimeMillis,
+      blockMillis: yield* (yield* BlockPace).millis,
+      told: height,
+    }),
+  )
+})
+
+/** Whether it moved money, whatever its status says: before 0.76.3 the refusal of a replay hides an execution. */
+const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
+  const hour = 3_600_000_000_000n
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const sends = yield* (yield* LedgerHistory)
+    .sends(from, timestamp - hour, now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return sends?.counts.has(id) === true
+})
+
+/** Settles it as executed. The window of an attempt of this store is over: it came to nothing. */
+const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestamp }: ObservedTransfer) {
+  const outbox = yield* Outbox
+  const { treasury } = yield* SubmitterOptions
+  const { payment, decimals } = intent
+  const at = instantText(Number(timestamp / 1_000_000n))
+  const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`
+  const settlement = { detail, fee: fees, settledAt: timestamp }
+  const alert = (yield* AlertQueue).raise({
+    dedup: `listed/${intent.id}/done`,
+    severity: "ticket",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${intent.rule}: ${detail}; it is confirmed, and nothing was signed for it here`,
+    fields: { intent: intent.id, state: "confirmed", transfer: id },
+  })
+  const change = Effect.gen(function* () {
+    const live = (yield* outbox.attempts(intent.id)).find(({ state }) => !isFinalAttempt(state))
+    if (live === undefined) yield* outbox.move(intent, "confirmed", settlement)
+    else yield* outbox.settle(intent, live, "expired", "confirmed", settlement)
+    yield* alert
+  })
+  yield* (yield* Database).atomically(change)
+  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "confirmed" })
+  yield* say("confirmed", { subject: shortId(intent.id).slice(0, 4), detail, transferId: id })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
+const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: Stranger) {
+  if (intent.state === "manual") return
+  const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
+  const detail = `another life of this store paid something else under its name: ${paid}, transfer ${id}`
+  const state = intent.state === "awaiting_approval" ? "denied" : yield* deniedState(intent)
+  const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
+  yield* endAndTell(intent, ending, (yield* Outbox).move(intent, state, { detail }))
+})
+
+const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
+  return (yield* (yield* Outbox).attempts(id)).length === 0 ? ("denied" as const) : ("abandoned" as const)
+})
+
+const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: Stranger) {
+  const { payment, decimals, rule } = intent
+  const name = shortId(intent.id)
+  const isSigned = (yield* (yield* Outbox).attempts(intent.id)).length > 0
+  const verb = intent.state === "manual" ? "resolve" : isSigned ? "abandon" : "cancel"
+  const ends = `cofferer intents ${verb} ${name}${verb === "resolve" ? " --never-executed" : ""} --reason TEXT`
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `listed/${intent.id}/${status}`,
+    severity: "ticket",
+    kind: "intent",
+    subject: name.slice(0, 4),
+    detail:
+      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not signed: the ledger lists it as ` +
+      `transfer ${id} of another life of this store (${status}), and no quorum shows that it executed. Look at the ` +
+      `ledger; to end it unpaid: "${ends}"`,
+    fields: { intent: intent.id, state: intent.state, transfer: id },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})

@@ -1,0 +1,190 @@
+import { Effect, Option, Schema } from "effect"
+import { general } from "../../domain/AccountType.ts"
+import { formatAmount } from "../../domain/Amount.ts"
+import { Confirmation } from "../../gateway/Confirmation.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
+import { withdrawn } from "../../gateway/schema/Transfers.ts"
+import { pageSize } from "../../gateway/walkPages.ts"
+import { type AccountBalance, Observations } from "../../store/balances/Observations.ts"
+import { tripWith } from "../../store/controls/trip.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { Debits, type GeneralRow } from "../../store/payments/Debits.ts"
+import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
+import { SubmitterOptions } from "../SubmitterOptions.ts"
+import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
+import { noteListing } from "./noteListing.ts"
+
+/** What a gateway shows of the last minute it may correct, and rows are never so far ahead of the watermark. */
+const settleNanos = 60_000_000_000n
+
+/** Where a key's money may go and stay its own. Only general accounts and rewards: then it never traded. */
+const untraded: ReadonlySet<string> = new Set([general, "ACCOUNT_TYPE_VESTING_REWARDS", "ACCOUNT_TYPE_VESTED_REWARDS"])
+
+const Stored = Schema.fromJsonString(
+  Schema.Struct({
+    until: Schema.BigIntFromString,
+    held: Schema.Array(Schema.Tuple([Schema.String, Schema.BigIntFromString, Schema.BigIntFromString])),
+    used: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
+  }),
+)
+const decode = Schema.decodeUnknownOption(Stored)
+const encode = Schema.encodeSync(Stored)
+
+const load = Effect.fnUntraced(function* (party: string) {
+  const stored = Option.getOrUndefined(decode(yield* (yield* Settings).get(`debits/${party}`)))
+  if (stored === undefined) return undefined
+  const held = new Map(stored.held.map(([asset, balance, since]) => [asset, { balance, since }]))
+  return { until: stored.until, held, used: new Map(stored.used) } satisfies Accounted
+})
+
+const save = Effect.fnUntraced(function* (party: string, { until, held, used }: Accounted) {
+  const accounts = [...held].map(([asset, { balance, since }]) => [asset, balance, since] as const)
+  yield* (yield* Settings).set(`debits/${party}`, encode({ until, held: accounts, used: [...used] }))
+})
+
+/**
+ * Accounts for all that leaves the key's general accounts, given the latest balances of all: loads what is known, has
+ * it explained, and writes once. The gateway is asked only where payments leave something unexplained. What is
+ * unexplained then halts, and once told of is known.
+ */
+export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: string, all: ReadonlyArray<AccountBalance>) {
+  const watermark = (yield* (yield* Observations).watermark)?.timestamp
+  if (watermark === undefined) return
+  const accounts = all.filter((account) => account.party === party)
+  const before = yield* load(party)
+  // What was before a key is seen for the first time is not ours to explain. A time to come was never a block's.
+  if (before === undefined || before.until > watermark + settleNanos) {
+    const own = accounts.filter(({ type, market }) => type === general && market === "")
+    const held = new Map(own.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))
+    return yield* save(party, { until: watermark, held, used: before?.used ?? new Map() })
+  }
+  if (!accounts.some(({ timestamp }) => timestamp > before.until)) return
+  const { rows, payments, gaps } = yield* (yield* Debits).book(party, before.until)
+  const isTraded = accounts.some(({ type }) => !untraded.has(type))
+  const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
+  const { unexplained: falls } = explainDebits(before, book)
+  const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
+  if (asked?.balances.end === 0n) yield* Effect.logWarning("what left an account is not told in full", { party })
+  const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
+  const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
+  yield* (yield* Database).atomically(
+    Effect.gen(function* () {
+      if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
+      yield* tell(party, found)
+      if (accounted.until > before.until) yield* save(party, accounted)
+    }),
+  )
+})
+
+interface Doubt {
+  readonly party: string
+  readonly isTraded: boolean
+  readonly falls: ReadonlyArray<Unexplained>
+  readonly balances: Balances
+}
+
+/**
+ * The ledger's movements, up to their mark; of a gateway that tells none, the rows that it shows now. What trading
+ * costs such a gateway does not tell: then nothing moved.
+ */
+const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
+  const told = yield* (yield* LedgerHistory)
+    .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (told === undefined && !isTraded) return { balances: yield* shownNow(party, balances) }
+  const entries = told?.debits ?? []
+  const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
+  const ids = entries.flatMap(({ transferId, timestamp }) => [transferId, `debit ${timestamp}`])
+  const known = yield* (yield* Debits).known([...ids, ...withdrawals.map(({ id }) => id)])
+  const end = told?.complete === false ? 0n : (told?.mark?.timestamp ?? balances.end)
+  return { movements: { entries, withdrawals, known }, balances: { ...balances, end } }
+})
+
+const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
+  const listing = yield* (yield* Confirmation)
+    .withdrawalsFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return listing?.transfers.filter(({ status }) => status === "done") ?? []
+})
+
+/**
+ * One reading of rows is no proof: a gateway that has shown a row at a wrong time shows the same fall twice, and one
+ * answer is at least of one mind. Complete only where it shows the newest row again.
+ */
+const shownNow = Effect.fnUntraced(function* (party: string, balances: Balances) {
+  const stored = balances.rows.filter(({ isOpening }) => !isOpening)
+  const last = stored.at(-1)!
+  const { rows, pageInfo } = yield* (yield* GatewayReader).balanceChanges({
+    partyIds: [party],
+    accountTypes: [general],
+    startTimestamp: stored[0]!.timestamp,
+    endTimestamp: last.timestamp + 1_000n,
+    first: pageSize,
+    newestFirst: true,
+  })
+  const shown = rows.flatMap(({ node: { asset, balance, timestamp, ...node } }): ReadonlyArray<GeneralRow> => {
+    const isOwn = node.party === party && node.type === general && node.market === ""
+    return isOwn ? [{ asset, balance, timestamp, isOpening: false }] : []
+  })
+  const since = pageInfo.hasNextPage ? (shown.at(-1)?.timestamp ?? 0n) : 0n
+  const kept = balances.rows.filter(({ isOpening, timestamp }) => isOpening || timestamp < since)
+  const isShown = shown.some(
+    ({ asset, timestamp, balance }) => asset === last.asset && timestamp === last.timestamp && balance === last.balance,
+  )
+  return { ...balances, rows: [...kept, ...shown].toSorted(byTime), end: isShown ? balances.end : 0n }
+})
+
+const byTime = (a: GeneralRow, b: GeneralRow): number => {
+  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+  return Number(b.isOpening) - Number(a.isOpening)
+}
+
+interface Sighted extends Unexplained {
+  readonly transfer: ListedTransfer
+  /** Whether the gateway knows the transfer by its id, though it does not list it. */
+  readonly isKnown: boolean
+}
+
+/** As the listing would have it; of a withdrawal or of a fall alone as much as is known. */
+const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
+  const { id, asset, amount, timestamp, kind } = one
+  const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
+  const found = kind === "transfer" ? (yield* (yield* Confirmation).transfer(id)).found : undefined
+  const isKnown = found?.from === party
+  return { ...one, transfer: isKnown ? found : transfer, isKnown } satisfies Sighted
+})
+
+/** Stores what nobody explains as payments that the journal does not know, and halts. */
+const tell = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Sighted>) {
+  const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
+  yield* noteListing(party, { transfers: ofKind(true), cursor: undefined })
+  const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }
+  const { strangers } = yield* (yield* Findings).note(seen)
+  const last = found.findLast(({ id }) => id === strangers.at(-1)?.id)
+  if (last === undefined) return
+  const more = strangers.length > 1 ? `${strangers.length} debits that the journal does not know, the last: ` : ""
+  yield* tripWith(
+    "foreign_payment",
+    Effect.map(wordsOf(party, last), (words) => more + words),
+  )
+})
+
+const how = {
+  transfer: "by a transfer that the gateway does not list and the journal does not know",
+  withdrawal: "by a withdrawal that the journal does not know",
+  fall: "and no payment explains it",
+} as const
+
+const wordsOf = Effect.fnUntraced(function* (key: string, { asset, amount, timestamp, kind }: Unexplained) {
+  const { parties, assets } = yield* SubmitterOptions
+  const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
+  const pinned = [...assets.values()].find(({ id }) => id === asset)
+  const money =
+    pinned === undefined
+      ? `${amount} of ${asset.slice(0, 8)}`
+      : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`
+  const at = new Date(Number(timestamp / 1_000_000n)).toISOString()
+  return `${money} left the general account of ${party?.name ?? key.slice(0, 8)} in the block of ${at}, ${how[kind]}`
+})

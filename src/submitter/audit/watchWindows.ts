@@ -1,0 +1,188 @@
+import { Clock, Effect, Option } from "effect"
+import { type Attempt, deadlineHeight } from "../../domain/Attempt.ts"
+import { shortId } from "../../domain/Hex.ts"
+import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
+import { sumText } from "../../domain/sumText.ts"
+import { Confirmation } from "../../gateway/Confirmation.ts"
+import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { Observations } from "../../store/balances/Observations.ts"
+import { Brake } from "../../store/controls/Brake.ts"
+import { tripWith } from "../../store/controls/trip.ts"
+import { Database } from "../../store/database/Database.ts"
+import { Signals } from "../../store/database/Signals.ts"
+import { Findings } from "../../store/payments/Findings.ts"
+import { Outbox } from "../../store/payments/Outbox.ts"
+import { doubtfulUntil, isApart } from "../evidence.ts"
+import { countOf, movedFor } from "../judgeFound.ts"
+import { Looks } from "../Looks.ts"
+import { excessOf, sendsOf } from "../movementOf.ts"
+import { Tip } from "../Tip.ts"
+import { judgeCount } from "./noteListing.ts"
+
+/** What the gateways list together of a key's payments of a kind; undefined where none lists them. */
+const listingOf = (command: IntentCommand, party: string) =>
+  Effect.flatMap(Confirmation, ({ transfersFrom, withdrawalsFrom }) =>
+    (command === "withdraw" ? withdrawalsFrom : transfersFrom)(party),
+  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+
+/** Block time of the newest row of any of the party's accounts; 0 where none is known. */
+export const newestRow = Effect.fnUntraced(function* (party: string) {
+  const own = (yield* (yield* Observations).accounts).filter((account) => account.party === party)
+  return own.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), 0n)
+})
+
+const notThere = "the ledger neither lists it nor moved money for it"
+
+/**
+ * Judges a payment that is recorded as executed and of which no movement was seen, once its window is over: whole
+ * listings of a quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts.
+ * What is listed, or what nothing lists, is let go; where no listing is ever whole it halts by a bound of time. Returns
+ * whether the watch of it may end.
+ */
+const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt) {
+  const outbox = yield* Outbox
+  const intent = Option.getOrUndefined(yield* outbox.byId(attempt.intentId))
+  if (intent === undefined || attempt.state !== "confirmed") return true
+  const all = (yield* outbox.evidence(intent.id)).filter(({ k }) => k === attempt.k)
+  // What was not listed before it was shown says nothing of what is missing since.
+  const evidence = all.slice(all.findLastIndex(({ kind }) => kind === "executed") + 1)
+  if (evidence.some(({ kind }) => kind === "moved")) return true
+  const listing = yield* listingOf(intent.command, attempt.party)
+  if (listing === undefined || listing.transfers.some(({ id }) => id === attempt.transferId)) return true
+  // Where answers name no block, the head that their gateway told before says how far they reach.
+  const height = listing.mark?.height ?? listing.reached
+  const now = yield* Clock.currentTimeMillis
+  const whole = listing.complete && height !== undefined && height > doubtfulUntil(attempt) ? height : undefined
+  // Where no listing is ever whole, people are called once a payment under way would call them.
+  if (whole === undefined && now < unsettledFrom(attempt)) return false
+  const first = evidence.find(({ kind }) => kind === "absent")
+  const { payment, rule, decimals } = intent
+  const words =
+    `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid, and ` +
+    (whole === undefined ? "no listing is whole that would show it, nor did money move for it" : notThere)
+  if (whole !== undefined && first === undefined) {
+    const seen = { gateway: "", height: whole, detail: "a complete listing does not hold it" }
+    const ticket = Effect.flatMap(AlertQueue, (queue) =>
+      queue.raise({
+        dedup: `missing/${intent.id}`,
+        severity: "ticket",
+        kind: "intent",
+        subject: shortId(intent.id).slice(0, 4),
+        detail: `${words}; it is looked at again, and halts if that lasts`,
+        fields: { intent: intent.id, state: intent.state },
+      }),
+    )
+    yield* (yield* Database).atomically(Effect.andThen(outbox.addEvidence(attempt, "absent", seen), ticket))
+    yield* (yield* Signals).wake("alerts")
+    return false
+  }
+  const before = first && { at: first.at, height: first.height ?? 0n }
+  if (whole !== undefined && before !== undefined && !isApart(attempt, before, { at: now, height: whole })) return false
+  // A halt in force tells of one payment: another one is watched until it can halt for itself.
+  if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
+  const remedy = 'compare it at another gateway; where it is still owed, hand it in with "cofferer submit" after resume'
+  const ended = (yield* Findings).endWatch(attempt)
+  yield* tripWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
+  return true
+})
+
+/** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
+const settleMillis = 30_000
+const settleBlocks = 10n
+/** So far behind the newest block balances stand still: the ledger's own count waits no longer for them. */
+const stillBlocks = 5n
+
+/**
+ * Counts on the ledger itself how often each attempt executed: once its window is over, since no second execution comes
+ * after that, and before where it was seen as done in two blocks, or the balances moved more often than payments
+ * explain. Then the attempt is let go; what the ledger lists of its key is looked at for ever.
+ */
+export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
+  const watched = yield* (yield* Findings).watched
+  if (watched.length === 0) return
+  const heights = yield* heightsNow()
+  for (const party of new Set(watched.map((attempt) => attempt.party))) {
+    const own = watched.filter((attempt) => attempt.party === party)
+    const newest = yield* newestRow(party)
+    const excess = yield* excessNow(party, own, newest)
+    const seen = yield* doneMoreOften(own)
+    const isOver = (attempt: Attempt) => heights.chain > deadlineHeight(attempt) + 1n
+    const due = own.filter((a) => isOver(a) || excess.has(a.intentId) || seen.has(a.transferId))
+    const isCounted = due.length > 0 && (yield* count({ party, due, excess, seen, heights }))
+    // A count that failed, or does not reach what the balances show, is made again.
+    if (excess.size === 0 || isCounted) yield* (yield* Looks).noteExplained(party, newest)
+  }
+})
+
+interface Heights {
+  /** Up to which balances or, where they name none, the chain itself are known. */
+  readonly balances: bigint
+  /** The same; the newest block, where balances stand still. */
+  readonly chain: bigint
+}
+
+const heightsNow = Effect.fnUntraced(function* () {
+  const tip = yield* Tip
+  const { height } = (yield* (yield* Observations).watermark) ?? { height: 0n }
+  const balances = height > 0n ? height : (yield* tip.head).height
+  const newest = (yield* tip.recent)[0]?.height ?? 0n
+  return { balances, chain: newest > balances + stillBlocks ? newest : balances }
+})
+
+/** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
+const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>, newest: bigint) {
+  return (yield* (yield* Looks).isNews(party, newest)) ? yield* excessOf(own) : new Map<string, number>()
+})
+
+/** Blocks in which attempts were seen as done, by transfer, where they are more than when they were last counted. */
+const doneMoreOften = Effect.fnUntraced(function* (own: ReadonlyArray<Attempt>) {
+  const findings = yield* Findings
+  const looks = yield* Looks
+  const found = new Map<string, number>()
+  for (const { transferId } of own) {
+    const executions = yield* findings.executions(transferId)
+    if (executions > (yield* looks.counted(transferId))) found.set(transferId, executions)
+  }
+  return found
+})
+
+interface Due {
+  readonly party: string
+  readonly due: ReadonlyArray<Attempt>
+  readonly excess: ReadonlyMap<string, number>
+  readonly seen: ReadonlyMap<string, number>
+  readonly heights: Heights
+}
+
+/** Returns whether the ledger told of all that the balances show. */
+const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
+  const findings = yield* Findings
+  const looks = yield* Looks
+  const now = yield* Clock.currentTimeMillis
+  const sends = yield* sendsOf(party, due)
+  const isWhole = sends?.complete !== false && (sends?.mark === undefined || sends.mark.height >= heights.balances)
+  for (const attempt of due) {
+    const blocks = seen.get(attempt.transferId) ?? 0
+    const more = excess.get(attempt.intentId) ?? 0
+    const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
+    yield* judgeCount(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
+    if (blocks > 0 && isWhole) yield* looks.noteCounted(attempt.transferId, blocks)
+    const end = deadlineHeight(attempt)
+    const reaches =
+      sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
+    if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
+    const moved = sends?.mark === undefined ? undefined : yield* movedFor(attempt, sends)
+    if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
+    if ((moved?.count ?? 0) === 0 && !(yield* auditMissing(attempt))) continue
+    yield* findings.endWatch(attempt)
+    yield* looks.forget(attempt.transferId, nameOf(attempt))
+  }
+  return isWhole
+})
+
+const nameOf = ({ intentId, k }: Attempt): string => `${intentId}/${k}`
+
+const isLongOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, now: number) {
+  const first = yield* (yield* Looks).since(nameOf(attempt), now)
+  return now - first >= settleMillis && height > deadlineHeight(attempt) + settleBlocks
+})

@@ -1,0 +1,97 @@
+import { assert, describe, it } from "@effect/vitest"
+import { makeRehearsal } from "../../src/backtest/Rehearsal.ts"
+import type { Said } from "../../src/backtest/World.ts"
+import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { worldOf } from "./worlds.ts"
+
+/** All that an alert's rule remembers; its words and the time of its last look are of no consequence. */
+const alarmed = (memory: RuleMemory | undefined) => {
+  if (memory === undefined) return undefined
+  const { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince } = memory
+  return { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince }
+}
+
+const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
+  const said: Array<Said> = []
+  const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
+  await rehearsal.advance(events, until)
+  rehearsal.end()
+  const { ledger, told, misses, entries, alarms, memories, asked } = rehearsal
+  return {
+    said,
+    alarms: alarms.map(({ rule, spans }) => [rule.name, alarmed(memories.get(memoryKey(rule.name, "when"))), spans]),
+    told,
+    misses,
+    asked,
+    paid: ledger.paid.map(({ intent, ...paid }) => ({
+      ...paid,
+      ...intent.payment,
+      fee: intent.fee,
+      ended: intent.updatedAt,
+    })),
+    holds: entries.map(({ subject, millis }) => [subject.rule.name, subject.name, [...millis].toSorted()]),
+    outside: [...ledger.holdings.values()].map(({ key, free, outside, lowest }) => [
+      key,
+      free,
+      lowest,
+      outside.map(({ rule, millis, times }) => [rule, millis, times]),
+    ]),
+  }
+}
+
+describe("a rehearsal", () => {
+  const seeds = Array.from({ length: Number(process.env["REHEARSAL_SEEDS"] ?? 10) }, (_, i) => i + 1)
+  it.each(seeds)("says by jumping what it says by looking in every second (world %i)", async (seed) => {
+    const world = worldOf(seed, Number(process.env["REHEARSAL_DAYS"] ?? 1))
+    const { asked: jumped, ...fast } = await play(world, false)
+    const { asked: stepped, ...slow } = await play(world, true)
+    assert.deepStrictEqual(fast.said, slow.said)
+    assert.deepStrictEqual(fast, slow)
+    assert.isBelow(jumped.subjects * 3, stepped.subjects)
+  })
+
+  it("pays, fails, holds and asks in those worlds for most reasons there are", async () => {
+    const worlds = await Promise.all(Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false)))
+    const reasons = new Set(worlds.flatMap(({ said }) => said.map(({ reason }) => reason ?? "acting")))
+    const paid = worlds.flatMap((world) => world.paid)
+    const told = worlds.flatMap((world) => world.told)
+    const kinds = new Set(told.map(({ kind }) => kind))
+    const all = ["approval", "asset", "cleared", "firing", "payout", "received", "request"]
+    assert.deepStrictEqual([...kinds].toSorted(), all)
+    const firing = told.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
+    assert.lengthOf(new Set(firing), 8, "conditions of every kind")
+    assert.isAbove(paid.length, 200)
+    assert.isAbove(paid.filter(({ state }) => state === "failed").length, 0)
+    assert.isAbove(new Set(paid.map(({ rule }) => rule)).size, 4)
+    const asked = paid.filter(({ group }) => group !== undefined)
+    for (const state of ["confirmed", "rejected"]) {
+      assert.isAbove(asked.filter((one) => one.state === state).length, 0, state)
+    }
+    for (const reason of [
+      "acting",
+      "halted",
+      "paused",
+      "maintenance",
+      "outside_hours",
+      "not_due",
+      "inhibited",
+      "no_data",
+    ]) {
+      assert.isTrue(reasons.has(reason as never), reason)
+    }
+    for (const reason of [
+      "stale",
+      "in_band",
+      "pending",
+      "in_flight",
+      "awaiting_approval",
+      "cooldown",
+      "asset_status",
+      "limit",
+      "quota",
+      "short",
+    ]) {
+      assert.isTrue(reasons.has(reason as never), reason)
+    }
+  })
+})

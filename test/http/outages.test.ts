@@ -1,0 +1,307 @@
+import { writeFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
+import { watchHealth } from "../../src/http/readFacts.ts"
+import { reloadConfig } from "../../src/http/reload.ts"
+import { readView } from "../../src/http/StatusView.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { trip } from "../../src/store/controls/trip.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { down, honest, type Manner, rewritten } from "../support/Fronts.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+import { fileIn, type Outage, outageSeen, type World } from "./Outage.ts"
+
+const ana = { author: "ana", reason: "looked" }
+const resumeAll = ({ options }: World) => resumeScope(options, { scope: "all", ...ana })
+
+/** Gateways answer otherwise, by their places. */
+const answer =
+  (manner: Manner, ...places: ReadonlyArray<number>) =>
+  ({ fronts }: World) =>
+    Effect.sync(() => {
+      for (const place of places) fronts[place]!.manner = manner
+    })
+
+/** The daemon's clock is wrong by so many minutes. */
+const clockOff = (minutes: number) => (world: World) =>
+  Effect.sync(() => {
+    world.clockOff = minutes * 60_000
+  })
+
+/** Somebody pays with a key of the network, past the daemon. */
+const payElsewhere = Effect.fnUntraced(function* ({ client }: World, from: string, amount: bigint) {
+  const command = payment(client, "eve", amount, { asset: usdt })
+  yield* submit(client, signed(client, { from, command, ...(yield* head(client)) }))
+})
+
+/** Takes no transaction, and lists no transfers: nothing proves what became of a payment. */
+const blind: Manner = async ({ method, url }, ask) => {
+  if (method === "POST") return "drop"
+  return /transfer|ledgerentry/.test(url.pathname) ? { status: 503, headers: {}, text: "" } : await ask()
+}
+
+const outages: ReadonlyArray<Outage> = [
+  {
+    name: "halted by a person",
+    begin: () => haltAll({ author: "ana", reason: "audit" }),
+    end: resumeAll,
+    condition: "halted",
+    severity: "bad",
+    headline: /^Halted by ana since .* UTC: audit; nothing is signed; /,
+    remedy: /"cofferer resume --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^operator$/ },
+    alertSeconds: 2,
+  },
+  {
+    name: "halted by a payment that the journal does not know",
+    begin: (world) => payElsewhere(world, "alice", 10n * one),
+    end: ({ options }) => ledgerVerb("adopt", options, ana),
+    condition: "halted",
+    severity: "bad",
+    headline: /^Halted since .* UTC, foreign payment: .*; nothing is signed; /,
+    remedy: /"cofferer adopt --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^foreign_payment$/ },
+    alertSeconds: 60,
+  },
+  {
+    name: "a gateway that answers with old blocks",
+    begin: (world) =>
+      Effect.sync(() => {
+        world.blocks = false
+      }),
+    end: (world) =>
+      Effect.sync(() => {
+        world.blocks = true
+      }),
+    condition: "stale",
+    severity: "bad",
+    headline: /^Balances are \d+ s old, more than 30 s, and no newer block was read; nothing is signed; /,
+    remedy: /check gateway main, its node, and the network to it/,
+    alert: { receiver: "desk", severity: "page", subject: /^stale$/ },
+    alertSeconds: 100,
+  },
+  {
+    name: "our clock ten minutes slow, beside three gateways",
+    gateways: 3,
+    begin: clockOff(-10),
+    end: clockOff(0),
+    condition: "clock",
+    severity: "bad",
+    headline: /^This host's clock is 10 min behind the blocks of 3 gateways \(a, b, c\); nothing is signed; /,
+    remedy: /^set this host's clock: check NTP/,
+    alert: { receiver: "desk", severity: "page", subject: /^clock$/ },
+    alertSeconds: 100,
+  },
+  {
+    name: "a clock ten minutes slow, beside a single gateway",
+    begin: clockOff(-10),
+    end: clockOff(0),
+    condition: "clock",
+    severity: "bad",
+    headline: /^This host's clock is 10 min behind the blocks of gateway main; one of the two clocks is wrong; /,
+    remedy: /^check NTP .*; where that is right, gateway main is wrong$/,
+    alert: { receiver: "desk", severity: "page", subject: /^clock$/ },
+    alertSeconds: 100,
+  },
+  {
+    name: "a gateway on another chain",
+    begin: answer(
+      rewritten("chainId", () => "other-chain", "/"),
+      0,
+    ),
+    end: (world) => Effect.andThen(answer(honest, 0)(world), resumeAll(world)),
+    condition: "wrong_chain",
+    leads: false,
+    severity: "bad",
+    headline: /^Halted since .* UTC, chain changed: .*other-chain.* Also: wrong chain/,
+    remedy: /correct the address in network\.gateways.*"cofferer resume --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^chain_changed$/ },
+    alertSeconds: 60,
+  },
+  {
+    name: "one of three gateways down",
+    gateways: 3,
+    begin: answer(down, 1),
+    end: answer(honest, 1),
+    condition: "gateway_down",
+    severity: "warn",
+    headline: /^No answer counts of 1 gateway: b is down/,
+    remedy: /check the node of gateway b/,
+    alert: { receiver: "log", severity: "ticket", subject: /^gateway down$/ },
+    alertSeconds: 90,
+  },
+  {
+    name: "all gateways down",
+    gateways: 3,
+    begin: answer(down, 0, 1, 2),
+    end: answer(honest, 0, 1, 2),
+    condition: "gateway_down",
+    severity: "bad",
+    headline: /^No answer counts of all gateways: a is down .*; 2 must agree, and nothing is signed; /,
+    remedy: /check the node of gateway a/,
+    alert: { receiver: "desk", severity: "page", subject: /^gateway down$/ },
+    alertSeconds: 90,
+  },
+  {
+    name: "a reload that was refused",
+    begin: (world) =>
+      Effect.gen(function* () {
+        const config = yield* ConfigInForce
+        const file = fileIn(world)
+        const { value } = config.now().treasury.document
+        writeFileSync(file, JSON.stringify(value))
+        yield* config.replace({ ...config.now(), treasury: yield* loadTreasury(file) }, Effect.void)
+        writeFileSync(file, "version: 1\nname: 3\n")
+        yield* reloadConfig({ ...ana, allowWeaker: false })
+      }),
+    end: (world) =>
+      Effect.gen(function* () {
+        const { value } = (yield* ConfigInForce).now().treasury.document
+        writeFileSync(fileIn(world), JSON.stringify(value))
+        yield* reloadConfig({ ...ana, allowWeaker: false })
+      }),
+    condition: "config_refused",
+    severity: "warn",
+    headline: /^The changed files were refused, and the former ones are in force: .*treasury\.yaml/,
+    remedy: /"cofferer check", then "cofferer reload --reason TEXT"/,
+    alert: { receiver: "log", severity: "ticket", subject: /^flow$/ },
+    alertSeconds: 2,
+  },
+  {
+    name: "a receiver that has not taken a page for a minute",
+    begin: (world) =>
+      Effect.gen(function* () {
+        world.refusing.add("desk")
+        yield* haltAll({ author: "ana", reason: "audit" })
+        yield* resumeAll(world)
+      }),
+    end: (world) =>
+      Effect.sync(() => {
+        world.refusing.clear()
+      }),
+    condition: "alerts_undelivered",
+    severity: "bad",
+    headline: /^desk has not taken \d alerts? for 1 min; /,
+    remedy: /check that receiver and its address in alerts\.receivers/,
+    alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
+    alertSeconds: 70,
+  },
+  {
+    name: "an account out of band for longer than its rule takes",
+    begin: (world) =>
+      Effect.gen(function* () {
+        yield* pauseScope(world.options.treasury, { scope: "rule:keep-bob", ...ana })
+        yield* payElsewhere(world, "bob", 150n * one)
+      }),
+    end: ({ options }) => resumeScope(options, { scope: "rule:keep-bob", ...ana }),
+    condition: "out_of_band",
+    severity: "warn",
+    headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
+    remedy: /"cofferer plan"/,
+    alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
+    alertSeconds: 200,
+  },
+  {
+    name: "a payment past the bound of its state",
+    begin: (world) => Effect.andThen(answer(blind, 0)(world), payElsewhere(world, "bob", 150n * one)),
+    end: (world) =>
+      Effect.gen(function* () {
+        yield* answer(honest, 0)(world)
+        const [manual] = (yield* (yield* Outbox).open).filter(({ state }) => state === "manual")
+        const { treasury } = world.options
+        yield* endPayment(treasury, manual?.id ?? "", "resolve", { ...ana, neverExecuted: true })
+      }),
+    leads: false,
+    condition: "payment_overdue",
+    severity: "bad",
+    headline: /A person must resolve 1 payment|Also: .*payment overdue/,
+    remedy: /"cofferer intents resolve \w{4} --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^\w{4}$/ },
+    alertSeconds: 200,
+  },
+  {
+    name: "a disk with little room",
+    begin: (world) =>
+      Effect.sync(() => {
+        world.free = 1.5 * 2 ** 30
+      }),
+    end: (world) =>
+      Effect.gen(function* () {
+        // At its bound it would begin and end in turn, with an alert each time.
+        for (const [free, isLow] of [
+          [2.1, true],
+          [2.4, true],
+          [1.9, true],
+          [2.6, false],
+        ] as const) {
+          world.free = free * 2 ** 30
+          yield* watchHealth()
+          const { treasury, mode } = world.options
+          const { conditions } = yield* readView({ treasury, mode, version: "1" })
+          assert.strictEqual(
+            conditions.some(({ condition }) => condition === "low_disk"),
+            isLow,
+            `${free} GiB are free`,
+          )
+        }
+      }),
+    condition: "low_disk",
+    severity: "warn",
+    headline: /^The disk of .* is low: 1536\.0 MiB free, 2560\.0 MiB needed; /,
+    remedy: /^free space under /,
+    alert: { receiver: "log", severity: "ticket", subject: /^low disk$/ },
+    alertSeconds: 10,
+  },
+  {
+    name: "terms that wait, as a halt tells it",
+    begin: () => trip("terms", "the file permits more than the terms in force"),
+    end: () => Effect.flatMap(Brake, ({ release }) => release("terms", "approved")),
+    condition: "terms_waiting",
+    leads: false,
+    severity: "bad",
+    headline: /^Halted since .* UTC, terms: the file permits more than the terms in force; .* Also: terms waiting\.$/,
+    remedy: /^operators agree by "cofferer approve terms/,
+    alert: { receiver: "desk", severity: "page", subject: /^terms$/ },
+    alertSeconds: 2,
+  },
+  {
+    name: "a store that takes no writes",
+    begin: (world) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`PRAGMA max_page_count = 1`
+        const { operation } = yield* Effect.flip((yield* Settings).set("more", "x".repeat(100_000)))
+        assert.strictEqual(operation, "Settings.set")
+        world.free = 0
+      }),
+    end: (world) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`PRAGMA max_page_count = 1000000000`
+        world.free = 100 * 2 ** 30
+      }),
+    condition: "halted",
+    severity: "bad",
+    headline: /^Halted since .* UTC, disk full: free space under .*; nothing is signed; /,
+    remedy: /it ends by itself once there is space/,
+    alert: { receiver: "desk", severity: "page", subject: /^disk_full$/ },
+    alertSeconds: 10,
+  },
+]
+
+describe("a treasury in an outage", () => {
+  for (const outage of outages) {
+    it.effect(`shows it and alerts people: ${outage.name}`, () =>
+      Effect.map(outageSeen(outage), (seen) => {
+        assert.isAtMost(seen.alertSeconds, outage.alertSeconds)
+      }),
+    )
+  }
+})

@@ -1,0 +1,104 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { toJson } from "../../src/cli/common/output.ts"
+import { type Explained, explainText } from "../../src/cli/explain.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
+import { explanationOf } from "../../src/http/explanationOf.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { controlled } from "../support/Control.ts"
+import { flow, paid, round } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
+import { at as field, request as get } from "../support/TestClient.ts"
+
+const start = 1_800_000_000_000
+
+/** What the command line would print of an answer. */
+const told = (treasury: Treasury, name: string, at?: number, subject?: string) =>
+  Effect.map(explanationOf({ treasury, mode: "live" }, { name, at, subject }), (answer) =>
+    "problem" in answer
+      ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
+      : explainText(JSON.parse(toJson(answer)) as Explained, true),
+  )
+
+describe("what a rule did at a time", () => {
+  it.effect("is told with its numbers, since when, and what was before and after it", () =>
+    flow(function* (options, sandbox) {
+      const { treasury } = options
+      for (let i = 0; i < 8; i++) yield* round(options, sandbox)
+      yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+      const acted = yield* told(treasury, "keep-bob", start + 2_500)
+      assert.match(acted, /^keep-bob bob\/USDT acted at 2027-01-15 08:00:02Z: 50\.00 is below 100\n/)
+      assert.match(acted, /\n {2}since {5}2027-01-15 08:00:02Z, for \d s; /)
+      assert.match(acted, /\n {2}before {4}2027-01-15 08:00:01Z {2}pending, 50\.00 is below 100; must be seen twice\n/)
+      assert.match(acted, /\n {2}after {5}2027-01-15 08:00:03Z {2}(in flight|settling), /)
+      const paused = yield* told(treasury, "keep-bob", start + 11_000, "bob")
+      assert.match(paused, /was silent at 2027-01-15 08:00:11Z: paused, paused \(rule:keep-bob\): audit\n/)
+      assert.match(paused, /\n {2}since {5}2027-01-15 08:00:09Z, in force to this day, 3 s; /)
+      assert.match(paused, /\n {2}before .*in band, 200\.00 is not below 100\n {2}after {5}nothing else yet$/)
+      const early = yield* told(treasury, "keep-bob", start - 3_600_000)
+      assert.match(
+        early,
+        /nothing is known of 2027-01-15 07:00:00Z; the first decision kept is of 2027-01-15 08:00:01Z/,
+      )
+      assert.match(yield* told(treasury, "keep-bob", start + 3_600_000), /^400: that time has not come yet/)
+      assert.match(yield* told(treasury, "nobody", start), /^404: no rule "nobody" has decided anything/)
+    }),
+  )
+})
+
+describe("what a payment, a transaction or an unknown name is", () => {
+  it.effect("is explained from its rule to its state, by any of its names", () =>
+    flow(function* (options, sandbox) {
+      const { treasury } = options
+      for (let i = 0; i < 8; i++) yield* round(options, sandbox)
+      const [intent] = yield* (yield* Outbox).recent(1)
+      const [attempt] = yield* (yield* Outbox).attempts(intent!.id)
+      const [executed] = yield* paid(sandbox)
+      const why = /was decided by keep-bob: 50\.00 is below 100; policy [0-9a-f]{8} line 1 permits 200 each/
+      for (const name of [intent!.id, intent!.id.slice(0, 8)]) {
+        const text = yield* told(treasury, name)
+        assert.match(text, why)
+        assert.match(text, /confirmed {2}150\.00 USDT {2}alice -> bob/)
+      }
+      const hash = executed!.hash
+      for (const name of [hash.toUpperCase(), hash.toLowerCase()]) {
+        assert.match(yield* told(treasury, name), /^this is a transaction of attempt 1 of payment \w{4}\n/)
+      }
+      assert.match(yield* told(treasury, attempt!.transferId), /^this is the transfer of attempt 1 of payment \w{4}\n/)
+      assert.match(
+        yield* told(treasury, "ab".repeat(32)),
+        /^404: the journal knows no payment, transaction or transfer abab/,
+      )
+      assert.match(yield* told(treasury, "keep-bop"), /^404: .* "keep-bop"; did you mean "keep-bob"\?$/)
+      assert.match(
+        yield* told(treasury, "keep-bob", undefined, "bab"),
+        /^404: .* no subject "bab"; known here: bob\/USDT$/,
+      )
+    }),
+  )
+})
+
+describe("the page and the socket", () => {
+  it.effect("open the same tree behind a rule's sentence", () =>
+    controlled(function* (options, sandbox, page) {
+      for (let i = 0; i < 8; i++) yield* round(options, sandbox)
+      const answer = yield* get({ url: page }, "/api/v1/explain?name=keep-bob&subject=bob%2FUSDT")
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(field(answer, "subjects.0.reason"), "in_band")
+      assert.strictEqual(
+        field(answer, "subjects.0.sentence"),
+        "keep-bob bob/USDT is silent: in band, 200.00 is not below 100",
+      )
+      for (const [query, status] of [
+        ["", 400],
+        ["?name=", 400],
+        ["?name=keep&at=soon", 400],
+        ["?name=zz", 404],
+      ] as const) {
+        assert.strictEqual((yield* get({ url: page }, `/api/v1/explain${query}`)).status, status, query)
+      }
+    }),
+  )
+})

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import type { Payment } from "../../src/domain/Decision.ts"
+import { pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { reloadConfig } from "../../src/http/reload.ts"
+import { daemonLayer } from "../../src/layers.ts"
+import { Brake, holdsOf } from "../../src/store/controls/Brake.ts"
+import { alice, bob, type FlowServices } from "../support/Flow.ts"
+import { type Body, effectOf, it } from "../support/it.ts"
+import { chainId, usdt } from "../support/TestSandbox.ts"
+import { treasuryText } from "../support/treasury.ts"
+
+const textWith = ({ bobs = "bob", symbol = "USDT", rule = "keep-bob" } = {}, isRuled = true) =>
+  treasuryText({
+    name: "renamed",
+    mode: "observe",
+    network: { chainId, gateways: { sandbox: "http://127.0.0.1:1" } },
+    assets: { [symbol]: { id: usdt, decimals: 6 } },
+    parties: { alice: { publicKey: alice, signer: { sandbox: "alice" } }, [bobs]: { publicKey: bob } },
+    rules: isRuled
+      ? [
+          {
+            name: rule,
+            topUp: { from: "alice", levels: [{ party: bobs, asset: symbol, below: "10", target: "20" }] },
+          },
+        ]
+      : [],
+    policy: {
+      allow: [{ from: "alice", to: [bobs], asset: symbol, perTransfer: "200", per24h: "400", transfersPer24h: 40 }],
+    },
+  })
+const text = textWith()
+const robert = textWith({ bobs: "robert" })
+const dollars = textWith({ symbol: "USDX" })
+const fund = textWith({ rule: "fund-bob" })
+
+const machine = (use: Body<[run: ReturnType<typeof lifeIn>], never>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-renamed-"))),
+    (dir) => effectOf(use(lifeIn(dir))),
+    (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
+  )
+
+const lifeIn = (dir: string) => (written: string, use: Body<[], FlowServices>) =>
+  Effect.gen(function* () {
+    writeFileSync(join(dir, "treasury.yaml"), written)
+    const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
+    const options = { treasury, mode: treasury.mode, dataDir: dir }
+    const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+    return yield* prepare(options).pipe(Effect.andThen(Effect.suspend(() => effectOf(use()))), Effect.provide(layer))
+  })
+
+const rewrite = (written: string) =>
+  Effect.map(ConfigInForce, ({ now }) => writeFileSync(now().treasury.files[0], written))
+const reload = (written: string) =>
+  Effect.andThen(rewrite(written), reloadConfig({ author: "ana", reason: "a name", allowWeaker: false }))
+const pause = (scope: string) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => pauseScope(now().treasury, { scope, reason: "audit", author: "ana" }))
+const resume = (scope: string) =>
+  Effect.flatMap(ConfigInForce, ({ now }) =>
+    resumeScope({ treasury: now().treasury, dataDir: "/nowhere" }, { scope, reason: "looked", author: "ana" }),
+  )
+const scopes = Effect.flatMap(Brake, ({ pauses }) => Effect.map(pauses, (all) => all.map(({ scope }) => scope)))
+
+/** A payment that was decided before anything had another name. */
+const payment = {
+  from: "alice",
+  fromKey: alice,
+  to: "bob",
+  toKey: bob,
+  asset: "USDT",
+  assetId: usdt,
+  amount: 1n,
+} as unknown as Payment
+const holds = holdsOf({ rule: "keep-bob", payment, state: "reserved" })
+
+describe("a pause of what has another name now", () => {
+  it.effect("stays on the party's key after a rename, and ends by its new name", () =>
+    machine(function* (run) {
+      yield* run(text, function* () {
+        yield* pause("party:bob")
+        assert.containSubset(yield* reload(robert), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, ["party:robert"])
+        assert.lengthOf(yield* holds, 1)
+      })
+      yield* run(textWith({ bobs: "rob" }), function* () {
+        assert.deepStrictEqual(yield* scopes, ["party:rob"])
+        assert.lengthOf(yield* holds, 1)
+        assert.containSubset(yield* resume("party:rob"), { ended: 1 })
+        assert.deepStrictEqual(yield* scopes, [])
+        assert.deepStrictEqual(yield* holds, [])
+      })
+    }),
+  )
+
+  it.effect("stays on the asset's id", () =>
+    machine((run) =>
+      run(text, function* () {
+        yield* pause("asset:USDT")
+        assert.containSubset(yield* reload(dollars), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, ["asset:USDX"])
+        assert.lengthOf(yield* holds, 1)
+      }),
+    ),
+  )
+})
+
+describe("a stop of a rule that the file has under another name", () => {
+  it.effect("blocks a reload, and shows its line and the verb that ends it", () =>
+    machine((run) =>
+      run(text, function* () {
+        yield* pause("rule:keep-bob")
+        const refused = yield* reload(fund)
+        assert.containSubset(refused, { _tag: "Refused", isConfig: false })
+        const detail = refused._tag === "Refused" ? refused.detail : ""
+        assert.match(detail, /treasury\.yaml:\d+:\d+ {2}rule:keep-bob stops a rule that the file has no more: audit/)
+        assert.include(detail, '"cofferer resume --scope rule:keep-bob --reason TEXT"')
+        yield* resume("rule:keep-bob")
+        assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, [])
+      }),
+    ),
+  )
+})
