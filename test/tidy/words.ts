@@ -13,7 +13,7 @@ const banned: ReadonlyArray<readonly [RegExp, string]> = [
   [word("\\.\\./sha·red\\b"), "a path of one machine"],
   [word("npm·js\\.(org|com)|(//|@)reg·istry\\.|gh·cr\\.io|doc·ker\\.io", "i"), "a registry's host"],
   [
-    word("\\b(archi·tecture|deci·sions|money-·path|effect-·v4|sty·le|saf·ety|perfor·mance|opera·tor)\\.md\\b"),
+    word("\\b(archi·tecture|money-·path|effect-·v4|sty·le|opera·tor)\\.md\\b"),
     "a document that is not here",
   ],
   [word("\\bnetwork-(re·ad|wri·te)\\.md\\b"), "a document that is not here"],
