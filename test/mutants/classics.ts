@@ -52,13 +52,13 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "an account that begins anew with a payment of it under way",
-    tests: ["status/rebase.test.ts"],
+    tests: ["http/rebase.test.ts"],
     by: "test",
     edits: [{ file: "http/rebaseBalances.ts", source: "if (busy !== undefined) {", instead: 'if (busy === "") {' }],
   },
   {
     name: "an account that begins anew, held by nothing until a later block",
-    tests: ["status/rebase.test.ts"],
+    tests: ["http/rebase.test.ts"],
     by: "test",
     edits: [
       {
@@ -235,7 +235,7 @@ export const classics: ReadonlyArray<Mutant> = [
   {
     name: "a reload that ignores weakening",
     oracles: ["terms"],
-    tests: ["config", "status"],
+    tests: ["config", "http"],
     edits: [
       {
         file: "http/reload.ts",

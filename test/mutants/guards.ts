@@ -22,9 +22,9 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/submitter\//,
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
-  /^src\/store\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Epochs|Approvals)\.ts$/,
-  /^src\/store\/(Brake|Clearance|guarded|trip)\.ts$/,
-  /^src\/engine\/(record|isWanted|submitPayment|Engine|keepRound|loadRound|signedUses)\.ts$/,
+  /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Approvals|Clearance)|network\/Epochs)\.ts$/,
+  /^src\/store\/(controls\/(Brake|trip)|database\/guarded)\.ts$/,
+  /^src\/engine\/(record|isWanted|submitPayment|Engine|loadRound|snapshot)\.ts$/,
 ]
 
 const wordsMax = 70

@@ -25,7 +25,7 @@ export interface Reaching {
 }
 
 /** Folders below test/ whose tests reach guards of the money path in a short time. */
-const near: ReadonlyArray<string> = ["submitter", "signer", "gateway", "store", "engine", "model", "status"]
+const near: ReadonlyArray<string> = ["submitter", "signer", "gateway", "store", "engine", "model", "http"]
 
 export const nearFiles = (): ReadonlyArray<string> =>
   near.flatMap((folder) => listFiles(`test/${folder}`).filter((path) => path.endsWith(".test.ts")))

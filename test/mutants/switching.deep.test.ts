@@ -107,7 +107,7 @@ describe("the guards of the money path", () => {
     const all = moneyGuards()
     assert.isAbove(all.length, 500)
     assert.strictEqual(new Set(all.map(keyOf)).size, all.length)
-    assert.isAbove(schemataOf(all).length, 70)
+    assert.isAbove(schemataOf(all).length, 50)
   })
 
   it("that are explained are there", () => {
