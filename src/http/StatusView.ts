@@ -6,7 +6,9 @@ import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { wrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying } from "../rules/Rule.ts"
+import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
 import { Comparisons } from "../store/balances/Comparisons.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -16,11 +18,11 @@ import { Settings } from "../store/database/Settings.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SpendLog } from "../store/payments/SpendLog.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { strayRemedy, workRemedy, workTrouble } from "../submitter/watchNetwork.ts"
-import { conditionsOf, headline } from "./conditions.ts"
+import { conditionsOf, headline, troubleKey } from "./conditions.ts"
 import { type FactNeeds, readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
@@ -54,6 +56,7 @@ type Needs =
   | AlertQueue
   | Backfills
   | Brake
+  | ChainRules
   | Comparisons
   | Journal
   | Observations
@@ -115,9 +118,9 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
-    work: yield* workView,
+    work: mode === "live" ? yield* workView(treasury, now) : null,
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
-    doubted: yield* doubtedView(treasury.network.chainId, now),
+    doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
@@ -139,24 +142,26 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
 const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
   known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
 
-const workView = Effect.gen(function* () {
-  const noted = yield* (yield* workTrouble).now
-  if (noted?.isTold !== true) return null
-  return { since: new Date(noted.since).toISOString(), detail: noted.detail, remedy: workRemedy }
+const workView = Effect.fnUntraced(function* ({ parties }: Treasury, now: number) {
+  const detail = yield* (yield* ChainRules).odd
+  if (detail === undefined || [...parties.values()].every(({ signer }) => signer === undefined)) return null
+  const noted = yield* makeTrouble(yield* Settings, troubleKey("work")).now
+  const remedy = "compare it with another node or gateway of the network; it ends with the next legal answer"
+  return { since: new Date(noted?.since ?? now).toISOString(), detail, remedy }
 })
 
-/** Longer than a gateway errs: then people are called. */
-const doubtMillis = 60_000
-
-const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
+const doubtedView = Effect.fnUntraced(function* (chainId: string) {
   const { stray } = yield* (yield* AcceptedHead).of(chainId)
-  if (stray === undefined) return null
-  const { since, why, kind } = stray
-  const isLong = now - since >= doubtMillis
-  // The first seconds on a new chain are no trouble.
-  if (kind === "first" && !isLong) return null
-  return { since: new Date(since).toISOString(), detail: why, remedy: strayRemedy(stray), isLong }
+  return stray === undefined
+    ? null
+    : { since: new Date(stray.since).toISOString(), detail: stray.why, remedy: strayRemedy(stray) }
 })
+
+const strayRemedy = ({ kind }: Stray): string => {
+  if (kind === "first") return "it ends by itself once a gateway tells a second block that fits the first"
+  const look = "compare the newest block with another source, and replace the gateway that is wrong"
+  return kind === "higher" ? `${look}; told for five minutes without one that fits, it is accepted` : look
+}
 
 /** For so long status shows that terms came into force without the operators' keys. */
 const acceptedMillis = 7 * dayMillis

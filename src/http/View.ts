@@ -35,18 +35,12 @@ export interface View {
     readonly next: string
     readonly share: number
   }>
-  /** Where people were paged because the network's terms of work are not to be relied on: nothing is signed. */
+  /** Since when and why nothing is signed by the work that the network asks for; null while it is legal. */
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
-  /** Since when and why no newest block fits; null while one does. `isLong`: people were called. */
-  readonly doubted: {
-    readonly since: string
-    readonly detail: string
-    /** What people do about it. */
-    readonly remedy: string
-    readonly isLong: boolean
-  } | null
+  /** Since when and why no newest block fits, and what people do about it; null while one does. */
+  readonly doubted: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /**
    * Terms that a person accepted without the operators' keys: while their hour runs (`inForceAt` is null), and for a
    * week after they came into force.

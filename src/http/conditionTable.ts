@@ -110,20 +110,26 @@ const gatewayDown = (facts: Facts): Found | undefined => {
   }
 }
 
-const newestBlock = ({ doubted }: Facts): Found | undefined =>
+/** A wrong answer of the network passes: it is bad once it lasts. */
+const onceLong = (at: string, since: string): Found["severity"] =>
+  Date.parse(at) - Date.parse(since) >= minute ? "bad" : "warn"
+
+const newestBlock = ({ doubted, halts, at }: Facts): Found | undefined =>
   doubted === null
     ? undefined
     : {
-        severity: doubted.isLong ? "bad" : "warn",
+        severity: onceLong(at, doubted.since),
         text: `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
         remedy: doubted.remedy,
+        // That halt pages, and names what ends it.
+        isAlerted: halts.some(({ reason }) => reason === "chain_changed"),
       }
 
-const work = ({ work: doubt }: Facts): Found | undefined =>
+const work = ({ work: doubt, at }: Facts): Found | undefined =>
   doubt === null
     ? undefined
     : {
-        severity: "bad",
+        severity: onceLong(at, doubt.since),
         text: `Nothing is signed since ${time(doubt.since)}: ${doubt.detail}`,
         remedy: doubt.remedy,
       }
@@ -356,8 +362,8 @@ export const conditionTable = {
   clock: { find: clock, alertAfterMillis: minute },
   gateway_down: { find: gatewayDown, alertAfterMillis: minute },
   payment_overdue: { find: paymentOverdue },
-  newest_block: { find: newestBlock },
-  work: { find: work },
+  newest_block: { find: newestBlock, alertAfterMillis: minute },
+  work: { find: work, alertAfterMillis: minute },
   stale: { find: stale, alertAfterMillis: minute },
   rule_fires: { find: ruleFires },
   alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },

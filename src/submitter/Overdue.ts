@@ -9,7 +9,6 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { approvalOf } from "./awaitApproval.ts"
 import { Looks } from "./Looks.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
-import { watchHead, watchWork } from "./watchNetwork.ts"
 
 const waitMillis = 5_000
 /** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
@@ -77,6 +76,4 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = Effect.all([callOverdue(), watchHead(), watchWork(), Effect.sleep(waitMillis)], {
-  discard: true,
-}).pipe(payingInForce, Effect.forever)
+export const overdueLoop = callOverdue().pipe(payingInForce, Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)

@@ -173,8 +173,20 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
   [
     "newest_block",
     "bad",
-    { doubted: { since: "2026-11-21T02:14:00Z", detail: "too high", remedy: "compare", isLong: true } },
+    { doubted: { since: "2026-11-21T02:14:00Z", detail: "too high", remedy: "compare" } },
     "No newest block fits since 2026-11-21 02:14 UTC: too high; nothing is signed or sent; compare.",
+  ],
+  [
+    "newest_block",
+    "warn",
+    { doubted: { since: "2026-11-21T11:59:00.001Z", detail: "too high", remedy: "compare" } },
+    "No newest block fits since 2026-11-21 11:59 UTC: too high; nothing is signed or sent; compare.",
+  ],
+  [
+    "work",
+    "warn",
+    { work: { since: "2026-11-21T11:59:00.001Z", detail: "odd", remedy: "ask" } },
+    "Nothing is signed since 2026-11-21 11:59 UTC: odd; ask.",
   ],
   [
     "work",

@@ -13,7 +13,6 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileLoop } from "../../src/submitter/audit/Reconcile.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
-import { watchHead, watchWork } from "../../src/submitter/watchNetwork.ts"
 import { Cycle } from "../../src/telemetry/Cycle.ts"
 import { flow, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
@@ -50,7 +49,7 @@ describe("the loop that sends alerts", () => {
         const hear = Effect.gen(function* () {
           const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
           yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
-          yield* watchWork()
+          yield* watchHealth()
         })
         yield* isWoken("alerts")
         yield* hear
@@ -58,7 +57,6 @@ describe("the loop that sends alerts", () => {
         yield* TestClock.adjust("1 minute")
         yield* hear
         assert.isTrue(yield* isWoken("alerts"), "told")
-        yield* TestClock.adjust("1 second")
         yield* hear
         assert.isFalse(yield* isWoken("alerts"), "once")
       }),
@@ -74,12 +72,12 @@ describe("the loop that sends alerts", () => {
         const why = "block 9 is odd"
         yield* keep("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
         yield* isWoken("alerts")
-        yield* watchHead()
+        yield* watchHealth()
         assert.isFalse(yield* isWoken("alerts"), "seen first")
         yield* TestClock.adjust("1 minute")
-        yield* watchHead()
+        yield* watchHealth()
         assert.isTrue(yield* isWoken("alerts"), "told")
-        yield* watchHead()
+        yield* watchHealth()
         assert.isFalse(yield* isWoken("alerts"), "once")
       }),
     ),

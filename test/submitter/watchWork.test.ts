@@ -2,18 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { watchHealth } from "../../src/http/readFacts.ts"
 import { StatusView } from "../../src/http/StatusView.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { ChainRules } from "../../src/store/network/ChainRules.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { watchWork } from "../../src/submitter/watchNetwork.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rewritten, startFront } from "../support/Fronts.ts"
 
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
-  const due = (yield* queue.due(100)).filter(({ dedup }) => dedup.startsWith("odd-work/"))
+  const due = (yield* queue.due(100)).filter(({ dedup }) => dedup.startsWith("health/work/"))
   for (const delivery of due) yield* queue.delivered(delivery)
   return [...new Set(due.map(({ severity, detail }) => `${severity} ${detail}`))]
 })
@@ -22,7 +22,7 @@ type Change = Partial<{ readonly pastBlocks: number; readonly difficulty: number
 const hear = Effect.fnUntraced(function* (change: Change = {}) {
   const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
   yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, ...change } })
-  yield* watchWork()
+  yield* watchHealth()
 })
 
 describe("work that is not legal", () => {
@@ -40,7 +40,7 @@ describe("work that is not legal", () => {
         yield* TestClock.adjust("1 second")
         yield* hear({ pastBlocks: 4_294_967_295 })
         const [page, ...more] = yield* told
-        assert.include(page, "page nothing is signed since")
+        assert.include(page, "page Nothing is signed since")
         assert.include(page, "legal are 5 to 500")
         assert.deepStrictEqual(more, [])
         assert.strictEqual((yield* sentence).severity, "bad")
@@ -48,7 +48,7 @@ describe("work that is not legal", () => {
         yield* hear({ pastBlocks: 4_294_967_295 })
         assert.deepStrictEqual(yield* told, [])
         yield* hear()
-        assert.include((yield* told).join(), "legal work again")
+        assert.include((yield* told).join(), "info over; it held since")
         assert.notInclude((yield* sentence).text, "Nothing is signed since")
       }),
     ),
