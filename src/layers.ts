@@ -14,7 +14,7 @@ import { Notifier } from "./notify/Notifier.ts"
 import { Reconciliation } from "./poller/Reconciliation.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
-import { Signer, symbolsById } from "./signer/Signer.ts"
+import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/alerts/AlertQueue.ts"
 import { Backfills } from "./store/balances/Backfills.ts"
 import { Comparisons } from "./store/balances/Comparisons.ts"
@@ -191,17 +191,12 @@ const keyFileOf = (party: Party, dataDir: string): string | undefined => {
 }
 
 const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
-  Signer.layerNoDeps({
-    treasury: treasury.name,
-    chainId: treasury.network.chainId,
-    policy: treasury.policy,
-    assets: symbolsById(treasury.assets),
-    maxAgeMillis: treasury.network.maxAgeMillis,
-    parties: [...treasury.parties.values()].flatMap((party) => {
+  Signer.layerNoDeps(
+    [...treasury.parties.values()].flatMap((party) => {
       const file = keyFileOf(party, dataDir)
       return mode !== "live" || file === undefined ? [] : [{ party, file }]
     }),
-  })
+  )
 
 const notifierLayer = ({ treasury }: DaemonOptions) =>
   Layer.unwrap(

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto"
-import { Clock, Context, Effect, identity, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
@@ -13,7 +13,6 @@ import {
   judge,
   lineFor,
   namesIn,
-  type Policy,
   type PolicyLine,
   type PolicyPayment,
   type WindowUse,
@@ -87,23 +86,17 @@ export interface SignRequest extends Judged {
   readonly inputData: Uint8Array
 }
 
-interface SignerOptions {
-  readonly treasury: string
-  readonly chainId: string
-  readonly policy: Policy
-  /** Pinned assets by id: their symbols, by which they are stopped. */
-  readonly assets: ReadonlyMap<string, string>
-  /** Clock and newest block differ by no more than this, in either direction, or nothing is signed. */
-  readonly maxAgeMillis: number
-  /** Parties that may pay, with the files of their keys. Empty where the treasury does not run live. */
-  readonly parties: ReadonlyArray<{ readonly party: Party; readonly file: string }>
+/** A party that may pay, with the file of its key. */
+interface Payer {
+  readonly party: Pick<Party, "name" | "publicKey">
+  readonly file: string
 }
 
 interface Held {
   readonly key: SigningKey
   readonly nonceKey: Buffer
   readonly tagKey: Buffer
-  readonly party: Party
+  readonly name: string
 }
 
 /** The only place that holds a private key. It decodes the very bytes it is to sign and denies by default. */
@@ -134,7 +127,8 @@ export class Signer extends Context.Service<
     readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
   }
 >()("cofferer/signer/Signer") {
-  static readonly layerNoDeps = (initial: SignerOptions) =>
+  /** Payers are none where the treasury does not run live. All else is as the configuration in force says. */
+  static readonly layerNoDeps = (payers: ReadonlyArray<Payer>) =>
     Layer.effect(
       Signer,
       Effect.gen(function* () {
@@ -143,26 +137,25 @@ export class Signer extends Context.Service<
         const lease = yield* Lease
         const clearance = yield* Clearance
         const journal = yield* Journal
-        const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
-        const steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = config?.steady ?? identity
-        const current = () => (config === undefined ? initial : { ...initial, ...boundsOf(config.now().treasury) })
+        const { now, steady } = yield* ConfigInForce
         const keys = new Map<string, Held>()
-        for (const { party, file } of initial.parties) {
+        for (const { party, file } of payers) {
           const key = yield* openKeyFile(file, party.publicKey)
-          keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), tagKey: tagKeyOf(key), party })
+          keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), tagKey: tagKeyOf(key), name: party.name })
         }
-        const holder = (operation: string, party: string) =>
+        const holder = (operation: string, publicKey: string) =>
           Effect.suspend(() => {
-            const held = keys.get(party)
-            return held === undefined
-              ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party } }))
-              : Effect.succeed({ ...held, party: config?.now().treasury.parties.get(held.party.name) ?? held.party })
+            const held = keys.get(publicKey)
+            const party = held && now().treasury.parties.get(held.name)
+            return held === undefined || party?.publicKey !== publicKey
+              ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party: publicKey } }))
+              : Effect.succeed({ ...held, party })
           })
         /** Why nothing of the asset may be signed. What is not pinned has no policy line either. */
         const stopOf = Effect.fnUntraced(function* (assetId: string) {
-          const symbol = current().assets.get(assetId)
-          if (symbol === undefined) return undefined
-          const scopes = [symbol, assetId].flatMap(assetScopes)
+          const pin = [...now().treasury.assets.values()].find(({ id }) => id === assetId)
+          if (pin === undefined) return undefined
+          const scopes = [pin.symbol, assetId].flatMap(assetScopes)
           const pause = (yield* brake.pauses.pipe(memory)).find(
             ({ scope, kept }) => scopes.includes(scope) || scopes.includes(kept),
           )
@@ -188,10 +181,10 @@ export class Signer extends Context.Service<
           )
         /** Whether anything at all may be signed for the key, on this chain. */
         const isOpen = Effect.fnUntraced(function* (request: Judged) {
-          const { chainId } = current()
+          const { treasury, mode } = now()
+          const { chainId } = treasury.network
           const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
           if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
-          const mode = config?.now().mode ?? "live"
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
           if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
           const lacking = yield* clearance.lacking(request.party)
@@ -202,7 +195,7 @@ export class Signer extends Context.Service<
         })
         /** What the window that counts for the payment holds already. */
         const usedOf = Effect.fnUntraced(function* (request: Judged, { payment }: PaymentRead, clock: number) {
-          const { policy } = current()
+          const { policy } = now().treasury
           const line = lineFor(policy, payment)
           if (line === undefined) return { amount: 0n, count: 0 }
           const since = Math.min(request.blockTimeMillis, clock) - dayMillis
@@ -215,8 +208,9 @@ export class Signer extends Context.Service<
           read: PaymentRead,
           earlier: ReadonlyArray<Signed>,
         ): Effect.fn.Return<Permitted, SignerError> {
-          const options = current()
-          const { policy } = options
+          const { treasury } = now()
+          const { policy } = treasury
+          const { chainId, maxAgeMillis } = treasury.network
           const { party } = yield* holder("sign", request.party)
           const { payment, share } = read
           const another = attemptRefused(request.k, payment, earlier)
@@ -224,7 +218,7 @@ export class Signer extends Context.Service<
           const stopped = yield* stopOf(payment.assetId)
           if (stopped !== undefined) return yield* refuse("halted", stopped)
           const clock = yield* Clock.currentTimeMillis
-          const gap = clockGap(clock, request.blockTimeMillis, options.maxAgeMillis)
+          const gap = clockGap(clock, request.blockTimeMillis, maxAgeMillis)
           if (gap !== undefined) return yield* refuse("stale", gap.detail)
           const used: WindowUse = yield* usedOf(request, read, clock)
           const verdict = judge(policy, payment, () => used)
@@ -238,12 +232,12 @@ export class Signer extends Context.Service<
             return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
           }
           const line = lineFor(policy, payment)
-          const approval = line === undefined ? undefined : yield* approvalOf(options, request, read, line)
-          return { k: request.k, chainId: options.chainId, policy, line: verdict.line.line, approval }
+          const approval = line === undefined ? undefined : yield* approvalOf(treasury, request, read, line)
+          return { k: request.k, chainId, policy, line: verdict.line.line, approval }
         })
         return Signer.of({
           permit: Effect.fn("Signer.permit")(function* (request: PermitRequest) {
-            const { policy } = current()
+            const { policy } = now().treasury
             yield* holder("permit", request.party)
             yield* isOpen(request)
             const earlier = yield* spends.attempts(request.intentId).pipe(memory)
@@ -269,9 +263,9 @@ export class Signer extends Context.Service<
             return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
           }),
           sign: Effect.fn("Signer.sign")(function* (request: SignRequest) {
-            const options = current()
+            const { policy, network } = now().treasury
             const { key, tagKey } = yield* holder("sign", request.party)
-            const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
+            const digest = Buffer.from(signingDigest(request.inputData, network.chainId)).toString("hex")
             yield* isOpen(request)
             const earlier = yield* spends.attempts(request.intentId).pipe(memory)
             const known = earlier.find(({ k }) => k === request.k)
@@ -279,7 +273,7 @@ export class Signer extends Context.Service<
               if (known.digest === digest) return known.signature
               return yield* refuse("attempt_alive", "another command is signed for this attempt already")
             }
-            const read = yield* readBytes(request.inputData, request.party, options.policy)
+            const read = yield* readBytes(request.inputData, request.party, policy)
             const permitted = yield* judged(request, read, earlier)
             const permit = yield* journal.last(request.intentId, "permit").pipe(memory)
             const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(memory)
@@ -294,7 +288,7 @@ export class Signer extends Context.Service<
             if (signature === undefined) return yield* refuse("signature", disagreeing(request.party))
             const { intentId, k, approval, line } = { ...request, ...permitted }
             const spentAt = Math.max(request.blockTimeMillis, yield* Clock.currentTimeMillis)
-            const by = { policy: options.policy.hash, line, approval }
+            const by = { policy: policy.hash, line, approval }
             yield* spends.record({ ...read.payment, ...by, intentId, k, digest, signature, spentAt }).pipe(memory)
             return signature
           }, told),
@@ -302,17 +296,6 @@ export class Signer extends Context.Service<
       }),
     )
 }
-
-/** What bounds signatures under a configuration. */
-const boundsOf = ({ policy, assets, network: { maxAgeMillis } }: Treasury) => ({
-  policy,
-  assets: symbolsById(assets),
-  maxAgeMillis,
-})
-
-/** Symbols of pinned assets by their ids. */
-export const symbolsById = (assets: Treasury["assets"]): ReadonlyMap<string, string> =>
-  new Map([...assets.values()].map(({ id, symbol }) => [id, symbol]))
 
 /** deriveNonce(key, intent, k): 64 bits, never zero, since the network refuses zero. */
 export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigint => {
@@ -338,7 +321,7 @@ const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, Signe
 
 /** By whom the payment is approved; undefined where its line asks for nobody. */
 const approvalOf = Effect.fnUntraced(function* (
-  { treasury, policy }: SignerOptions,
+  { name: treasury, policy }: Treasury,
   { chainId, intentId, approval }: Judged,
   { payment, share }: PaymentRead,
   line: PolicyLine,

@@ -16,6 +16,7 @@ import { Journal, type JournalHead } from "../../src/store/journal/Journal.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
+import { signerOf } from "../support/SignerOf.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-permit-"))
@@ -71,9 +72,7 @@ const withSigner = <E>(use: (signer: Signer["Service"]) => Effect.Effect<void, E
     const store = testStore()
     const party = { name: "p", publicKey, signer: { file }, floor: new Map(), transfersKept: 0 }
     const limits = { perTransfer: baseUnits(100n), per24h: baseUnits(500n), transfersPer24h: 9 }
-    const layer = Signer.layerNoDeps({
-      treasury: "test",
-      chainId: "chain",
+    const layer = signerOf({
       policy: {
         maxFee: { numerator: 1n, denominator: 100n },
         digest: "d".repeat(64),
@@ -81,7 +80,8 @@ const withSigner = <E>(use: (signer: Signer["Service"]) => Effect.Effect<void, E
         lines: [{ line: 1, from: new Set([publicKey]), to: new Set([to, other, vault]), assetId: asset, ...limits }],
       },
       assets: new Map([[asset, "USDT"]]),
-      parties: [{ party, file }],
+      party,
+      file,
       maxAgeMillis: 30_000,
     }).pipe(Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(start)

@@ -9,6 +9,7 @@ import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { ApprovalGroup } from "../../src/domain/Approval.ts"
@@ -27,6 +28,7 @@ import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { permitted } from "../support/permitted.ts"
+import { signerOf } from "../support/SignerOf.ts"
 import { testStore } from "../support/TestStore.ts"
 
 ed.hashes.sha512 = sha512
@@ -152,7 +154,7 @@ const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}
 })
 
 const withSigner = <E>(
-  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal | SpendLog>,
+  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | ConfigInForce | Journal | SpendLog>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
   lease = Lease.layerSole,
@@ -160,15 +162,14 @@ const withSigner = <E>(
   Effect.gen(function* () {
     const store = testStore()
     const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor, transfersKept: 0 }
-    const layer = Signer.layerNoDeps({
-      treasury: "test",
-      chainId: "chain",
+    const layer = signerOf({
       policy: { ...policy, lines: policy.lines.map((line) => ({ ...line, approval })) },
       assets: new Map([
         [asset, "USDT"],
         [otherAsset, "VEGA"],
       ]),
-      parties: [{ party, file }],
+      party,
+      file,
       maxAgeMillis: 30_000,
     }).pipe(Layer.provide(lease), Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(10 * day)
@@ -186,6 +187,23 @@ const refusalOf = (signer: Signer["Service"], asked: SignRequest) =>
   Effect.map(Effect.flip(signer.sign(asked)), ({ reason }) =>
     reason._tag === "Refused" ? reason.refusal : reason._tag,
   )
+
+describe("the configuration in force", () => {
+  it.effect("has nothing signed in a lower mode, and for a party that it does not name", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const { now, replace } = yield* ConfigInForce
+        const { treasury } = now()
+        yield* replace({ treasury, mode: "shadow" }, Effect.void)
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+        yield* replace({ treasury: { ...treasury, parties: new Map() }, mode: "live" }, Effect.void)
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "KeyMissing")
+        yield* replace({ treasury, mode: "live" }, Effect.void)
+        yield* signer.sign(request(transfer()))
+      }),
+    ),
+  )
+})
 
 describe("what the signer signs", () => {
   it.effect("is what the reference signs over the same bytes", () =>

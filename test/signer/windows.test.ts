@@ -15,6 +15,7 @@ import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { permitted } from "../support/permitted.ts"
+import { signerOf } from "../support/SignerOf.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-windows-"))
@@ -74,9 +75,7 @@ const withSigner = <E>(
   Effect.gen(function* () {
     const store = testStore()
     const party = { name: "p", publicKey, signer: { file }, floor: new Map(), transfersKept: 0 }
-    const layer = Signer.layerNoDeps({
-      treasury: "test",
-      chainId: "chain",
+    const layer = signerOf({
       policy: {
         maxFee: { numerator: 1n, denominator: 100n },
         digest: "d".repeat(64),
@@ -84,7 +83,8 @@ const withSigner = <E>(
         lines: [options.line ?? line],
       },
       assets: new Map([[asset, "USDT"]]),
-      parties: [{ party, file }],
+      party,
+      file,
       maxAgeMillis: options.maxAgeMillis ?? maxAgeMillis,
     }).pipe(Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(start)
