@@ -1,11 +1,10 @@
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
-import { ConfigInForce, type InForce } from "./config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce.ts"
 import { readSecret, version } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import type { ConfigError } from "./config/yaml/ConfigError.ts"
 import { Attention } from "./engine/Attention.ts"
-import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
 import { isWanted, letGoPlanned, standingOf, wantedSince } from "./engine/isWanted.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
 import { gatewayOptions, Transport } from "./gateway/Transport.ts"
@@ -47,10 +46,10 @@ import { RuleStates } from "./store/rules/RuleStates.ts"
 import { BlockPace } from "./submitter/BlockPace.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
-import { SubmitterOptions, Wanted } from "./submitter/SubmitterOptions.ts"
 import { Solving } from "./submitter/solveWork.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
+import { Wanted } from "./submitter/Wanted.ts"
 import { Cycle } from "./telemetry/Cycle.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
@@ -226,10 +225,10 @@ const wantedLayer = Layer.effect(
     type Needs = Effect.Services<Asked>
     const services = yield* Effect.context<Needs | ConfigInForce>()
     return Wanted.of({
-      judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services),
-      standing: (intent) => Effect.provide(decidingInForce(standingOf(intent)), services),
-      since: (intent) => Effect.provide(decidingInForce(wantedSince(intent)), services),
-      letGoPlanned: (payers) => Effect.provide(decidingInForce(letGoPlanned(payers)), services),
+      judge: (intent) => Effect.provide(byOneConfig(isWanted(intent)), services),
+      standing: (intent) => Effect.provide(byOneConfig(standingOf(intent)), services),
+      since: (intent) => Effect.provide(byOneConfig(wantedSince(intent)), services),
+      letGoPlanned: (payers) => Effect.provide(byOneConfig(letGoPlanned(payers)), services),
     })
   }),
 )
@@ -267,24 +266,8 @@ export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
 /** Everything above the store, by the configuration in force. */
 const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
-  const { network } = treasury
-  const engine = EngineOptions.layer(engineSettings(treasury, mode))
-  const submitter = SubmitterOptions.layer({
-    treasury: treasury.name,
-    mode,
-    chainId: network.chainId,
-    gateway: { name: network.gateways[0].name, url: options.gatewayUrl ?? network.gateways[0].url },
-    framing: network.framing,
-    maxAgeMillis: network.maxAgeMillis,
-    pollIdleMillis: network.pollIdleMillis,
-    fee: network.fee,
-    policy: treasury.policy,
-    parties: treasury.parties,
-    assets: treasury.assets,
-  })
   return Layer.mergeAll(
-    wantedLayer.pipe(Layer.provideMerge(engine)),
-    submitter,
+    wantedLayer,
     Draining.layer,
     Solving.layer,
     Looks.layer,
@@ -295,5 +278,5 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     machine.notifier,
     machine.work,
     Cycle.layer(treasury.name),
-  ).pipe(Layer.provideMerge(machine.metrics))
+  ).pipe(Layer.provideMerge(Layer.merge(machine.metrics, Layer.succeed(CycleConfig, { treasury, mode }))))
 }

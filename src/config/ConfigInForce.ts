@@ -74,6 +74,13 @@ export class ConfigInForce extends Context.Service<
     })
 }
 
+/** The configuration that a cycle works by from its start to its end. */
+export class CycleConfig extends Context.Service<CycleConfig, InForce>()("cofferer/config/CycleConfig") {}
+
+/** Runs a cycle by the configuration that is in force when it begins. */
+export const byOneConfig = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => Effect.provideService(cycle, CycleConfig, now()))
+
 /** The configuration in force; where nothing runs by one, the given. */
 export const inForceOr = (given: InForce): Effect.Effect<InForce> =>
   Effect.map(Effect.serviceOption(ConfigInForce), (held) => (Option.isSome(held) ? held.value.now() : given))

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { byOneConfig, CycleConfig, type InForce } from "../config/ConfigInForce.ts"
 import { decideRound } from "../rules/decideRound.ts"
 import { isOn } from "../rules/kinds/alerting.ts"
 import type { Answers } from "../rules/kinds/code.ts"
@@ -10,7 +11,6 @@ import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { Attention } from "./Attention.ts"
-import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { gatherAnswers, loadRound } from "./loadRound.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { keepRound } from "./record.ts"
@@ -22,7 +22,7 @@ const restMillis = 1_000
 
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
 export const decideOnce = Effect.fn("Engine.decide")(function* () {
-  const options = yield* EngineOptions
+  const config = yield* CycleConfig
   const database = yield* Database
   const states = yield* RuleStates
   const attention = yield* Attention
@@ -36,13 +36,13 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
     const decision = isOn(memory) ? "act" : "hold"
-    metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: memory.rule, decision })
+    metrics.ruleEvaluations.inc({ treasury: config.treasury.name, rule: memory.rule, decision })
   }
   for (const change of changes) {
     const decision = change.isBroken ? "error" : change.memory.reason === undefined ? "act" : "hold"
-    metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: change.memory.rule, decision })
+    metrics.ruleEvaluations.inc({ treasury: config.treasury.name, rule: change.memory.rule, decision })
   }
-  yield* tellDecisions(changes, countIn(options))
+  yield* tellDecisions(changes, countIn(config))
   const signals = yield* Signals
   const isPaid = changes.some(({ intents }) => intents.length > 0)
   if (isPaid) yield* signals.wake("submitter")
@@ -51,11 +51,11 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 })
 
 const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
-  const { rules, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const attention = yield* Attention
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories)
-  const due = attention.due({ rules, mode, reading, snapshot, accounts, stops })
+  const due = attention.due({ rules: treasury.rules, mode, reading, snapshot, accounts, stops })
   const decided = decideRound(yield* loadRound({ ...snapshot, answers }, memories, due))
   const changes = yield* keepRound(decided)
   yield* tellUnknown(memories, snapshot)
@@ -67,9 +67,9 @@ const isPendingNow = ({ memory, before }: Change): boolean => memory.state === "
 
 /** How many subjects a rule has; read where something is told alone. */
 const countIn =
-  ({ rules, mode }: EngineOptions["Service"]) =>
+  ({ treasury, mode }: InForce) =>
   (name: string): number => {
-    const { paying, rehearsing } = subjectsIn(rules, mode)
+    const { paying, rehearsing } = subjectsIn(treasury.rules, mode)
     return [...paying, ...rehearsing].filter(({ rule }) => rule.name === name).length
   }
 
@@ -81,4 +81,4 @@ export const engineLoop = Effect.gen(function* () {
   yield* cycle.counted("engine", decideOnce())
   yield* reportTrials()
   yield* signals.wait("engine", restMillis)
-}).pipe(decidingInForce, Effect.forever)
+}).pipe(byOneConfig, Effect.forever)

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent, submittedRule } from "../domain/Intent.ts"
 import { decide, decidePart } from "../rules/checks/decide.ts"
@@ -14,7 +15,6 @@ import { isEarlier, type Standing } from "../rules/waiting.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
@@ -51,8 +51,8 @@ const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
 /** Who answers for a payment that is not signed, by the rules in force. */
 export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent) {
   if (intent.rule === submittedRule) return { _tag: "Submitted" } satisfies Standing as Standing
-  const { rules, mode } = yield* EngineOptions
-  const subject = subjectOf(rules, intent)
+  const { treasury, mode } = yield* CycleConfig
+  const subject = subjectOf(treasury.rules, intent)
   if (subject === undefined || isRehearsed(mode, subject.rule)) return { _tag: "Gone" } satisfies Standing as Standing
   if (subject.kind === "payout") {
     const { missed, lateMillis } = subject.rule.schedule
@@ -66,7 +66,7 @@ export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent
 
 /** Since when the condition of the rule that decided it has been true; undefined where it is not, or has no rule. */
 export const wantedSince = Effect.fn("Engine.wantedSince")(function* (intent: Intent) {
-  const subject = subjectOf((yield* EngineOptions).rules, intent)
+  const subject = subjectOf((yield* CycleConfig).treasury.rules, intent)
   if (subject === undefined) return undefined
   const memories = yield* (yield* RuleStates).all
   return memories.find((memory) => memory.rule === intent.rule && memory.subject === subject.name)?.firingSince
@@ -96,9 +96,9 @@ const gone = (why: string): Verdict => ({ verdict: "gone", why })
  * at all, a part whose others are paid. Both wait as long as they can be paid at all.
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
-  const options = yield* EngineOptions
+  const { treasury } = yield* CycleConfig
   const { memories } = yield* (yield* RuleStates).byKey
-  const subject = subjectOf(options.rules, intent)
+  const subject = subjectOf(treasury.rules, intent)
   if (subject === undefined) return gone("no rule in force pays it any more")
   const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
   const seen = yield* takeSnapshot(memories)
@@ -161,11 +161,11 @@ const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, su
  * paid it, and no gateway lists what was paid.
  */
 export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* (payers: ReadonlySet<string>) {
-  const { rules, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
   const states = yield* RuleStates
   const now = yield* Clock.currentTimeMillis
   for (const before of yield* states.all) {
-    const rule = rules.find(({ name }) => name === before.rule)
+    const rule = treasury.rules.find(({ name }) => name === before.rule)
     // A rule that has concluded nothing begins with its next look.
     if (rule?.kind !== "payout" || before.episode === 0 || !payers.has(rule.from.publicKey)) continue
     const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig, type InForce } from "../config/ConfigInForce.ts"
 import { pastKey, pastsOf } from "../rules/Condition.ts"
 import { mayLock, type RoundContext } from "../rules/decideRound.ts"
 import { type Answers, askAll, type Question, questionsOf } from "../rules/kinds/code.ts"
@@ -13,7 +14,6 @@ import { Brake } from "../store/controls/Brake.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
@@ -36,7 +36,7 @@ const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
 
 /** What all code of the rules is asked of a moment: rules that rehearse are told balances with what they rehearsed. */
 const questionsFor = (
-  { rules, mode }: Pick<EngineOptions["Service"], "rules" | "mode">,
+  { treasury: { rules }, mode }: InForce,
   moment: Moment,
   rehearsals: ReadonlyArray<Rehearsal>,
 ): ReadonlyArray<Question> => {
@@ -52,7 +52,9 @@ const questionsFor = (
  * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
  */
 export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: string) {
-  const { rules, mode } = yield* EngineOptions
+  const config = yield* CycleConfig
+  const { treasury, mode } = config
+  const { rules } = treasury
   if (codeSubjects(rules).length === 0) return noAnswers
   const observations = yield* Observations
   const watermark = yield* observations.watermark
@@ -64,7 +66,7 @@ export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: strin
   }
   const rehearsing = rules.filter(isPaying).filter((one) => isRehearsed(mode, one))
   const rehearsals = yield* (yield* Rehearsals).peek(rehearsing.map(({ name }) => name))
-  const questions = questionsFor({ rules, mode }, moment, rehearsals)
+  const questions = questionsFor(config, moment, rehearsals)
   const { answers, waited } = askAll(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
   if (waited.length > 0) yield* Effect.promise(() => Promise.all(waited)).pipe(Effect.timeoutOption(waitMillis))
   // Who answers later changes nothing of this look.
@@ -86,7 +88,8 @@ export const loadRound = Effect.fn("Engine.load")(function* (
   /** Those to be looked at of the rules that pay; undefined: all of them. */
   due?: ReadonlyArray<Subject>,
 ) {
-  const { rules, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
+  const { rules } = treasury
   const rehearsals = yield* (yield* Rehearsals).of(rehearsingIn(rules, mode))
   const since = (yield* Settings).getOrMake(watchedKey, Effect.succeed(String(snapshot.now)))
   const watchedSince = rules.some(isAlert) ? Number(yield* since) : snapshot.now
@@ -95,7 +98,8 @@ export const loadRound = Effect.fn("Engine.load")(function* (
 
 /** The same for whoever only asks, by the rules in force or by any others: nothing is stored. */
 export const peekRound = Effect.fn("Engine.peek")(function* (snapshot: Snapshot, memories: Memories) {
-  const { rules, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
+  const { rules } = treasury
   const rehearsals = yield* (yield* Rehearsals).peek(rehearsingIn(rules, mode))
   const watchedSince = Number((yield* (yield* Settings).get(watchedKey)) ?? snapshot.now)
   return { ...(yield* contextOf(snapshot, memories)), rehearsals, watchedSince } satisfies RoundContext
@@ -108,7 +112,8 @@ const rehearsingIn = (rules: ReadonlyArray<Rule>, mode: string): ReadonlyArray<s
     .map(({ name }) => name)
 
 const contextOf = Effect.fnUntraced(function* (snapshot: Snapshot, memories: Memories, due?: ReadonlyArray<Subject>) {
-  const { rules, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
+  const { rules } = treasury
   const subjects = subjectsIn(rules, mode)
   const alerts = rules.filter(isAlert)
   const observations = yield* Observations

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { isExpectedTransition, statusText } from "../domain/Asset.ts"
 import { isLookAlike } from "../domain/lookAlike.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
@@ -7,11 +8,10 @@ import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetTransition, type ListedAsset, Listings } from "../store/network/Listings.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 
 /** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */
 export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
-  const { rules, pins } = yield* EngineOptions
+  const { rules, assets: pinned } = (yield* CycleConfig).treasury
   const listings = yield* Listings
   const alerts = yield* AlertQueue
   const database = yield* Database
@@ -20,7 +20,7 @@ export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   if (transitions.length === 0) return
   const assets = new Map((yield* listings.assets).map((a) => [a.id, a]))
   for (const transition of transitions) {
-    const raised = alertsFor(rules, pins, transition, assets)
+    const raised = alertsFor(rules, [...pinned.values()], transition, assets)
     yield* database.atomically(
       Effect.forEach(raised, (alert) => alerts.raise(alert), { discard: true }).pipe(
         Effect.andThen(listings.markHandled(transition.seq)),

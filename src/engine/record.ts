@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import { Clock, Effect, Option } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
@@ -24,7 +25,6 @@ import { listedBefore } from "../store/payments/Tags.ts"
 import { Asks } from "../store/rules/Asks.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 import type { Change } from "./tell.ts"
 
 /** What makes an intent the one it is. The rule's wording is no part of it, so a reload never pays an episode twice. */
@@ -85,7 +85,7 @@ const timesMax = 100
 const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject
-  const { treasury } = yield* EngineOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   const payment = { fromKey: rule.from.publicKey }
   let times = 0
   for (const at of timesAfter(rule.schedule, first - 1)) {
@@ -106,13 +106,13 @@ type Act = Extract<Decision, { _tag: "Act" }>
  * it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
  */
 const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpisode: number, isPlanned: boolean) {
-  const { treasury, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
   const outbox = yield* Outbox
   const { subject } = look
   const none: ReadonlyArray<Intent> = []
   for (let episode = firstEpisode; ; episode++) {
     const ids = decision.payments.map((payment) =>
-      intentIdOf({ treasury, rule: subject.rule.name, subject: paymentName(subject, payment), episode }),
+      intentIdOf({ treasury: treasury.name, rule: subject.rule.name, subject: paymentName(subject, payment), episode }),
     )
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
@@ -153,10 +153,11 @@ const propose = Effect.fnUntraced(function* (planned: {
 }) {
   const { look, decision, payment, episode, id } = planned
   const { subject, snapshot } = look
-  const { treasury, policy, mode } = yield* EngineOptions
+  const { treasury, mode } = yield* CycleConfig
+  const { name, policy } = treasury
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  const intent = intentFor(subject, payment, { id, treasury, episode, detail: decision.detail, policy, at: now })
+  const intent = intentFor(subject, payment, { id, treasury: name, episode, detail: decision.detail, policy, at: now })
   yield* outbox.record(intent)
   yield* journalDecision(intent, policy, answerIn(look))
   if (!isRehearsed(mode, subject.rule)) return intent

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
@@ -19,7 +20,6 @@ import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { SpendLog } from "../store/payments/SpendLog.ts"
 import { Asks } from "../store/rules/Asks.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 
 const dayMillis = 86_400_000
 
@@ -48,7 +48,7 @@ const unchecked = "the balances are not yet compared with the gateway's own sinc
 
 /** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
 export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Memories) {
-  const options = yield* EngineOptions
+  const { rules, policy, network } = (yield* CycleConfig).treasury
   const observations = yield* Observations
   const listings = yield* Listings
   const outbox = yield* Outbox
@@ -58,14 +58,14 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const watermark = yield* observations.watermark
   const accounts = yield* observations.accounts
   const assets = yield* listings.assets
-  const paying = options.rules.filter(isPaying)
+  const paying = rules.filter(isPaying)
   const reach = reachOf(paying)
   const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
   const open = yield* outbox.open
-  const quotas = yield* quotasOf(options.rules)
+  const quotas = yield* quotasOf(rules)
   const lastSigned = yield* lastSignedOf(memories, now)
   const day = dayOf(open, now, blockTime)
-  const signed = yield* signedUses(options.policy, day)
+  const signed = yield* signedUses(policy, day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
@@ -79,7 +79,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     stops: JSON.stringify([catchingUp, drifted, disagreement, chainUnsettled, halts, pauses]),
     now,
     asOf: watermark?.timestamp,
-    maxAgeMillis: options.maxAgeMillis,
+    maxAgeMillis: network.maxAgeMillis,
     catchingUp,
     drift: driftOf(drifting),
     disagreement,
@@ -91,12 +91,12 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
     asked: yield* (yield* Asks).since(now - reach.asked),
     chainUnsettled,
-    firing: firingOf(memories, options.rules),
+    firing: firingOf(memories, rules),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
     quota: (party) => quotas.get(party),
     halts,
     pauses,
-    policy: options.policy,
+    policy,
     lastSigned: (rule, subject) => lastSigned.get(memoryKey(rule, subject)),
     ...signed,
   } satisfies Snapshot & Record<string, unknown>
@@ -131,7 +131,7 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
 
 /** Of payouts that make up for what was missed, where one is due. */
 const lastSignedOf = Effect.fnUntraced(function* (memories: Memories, now: number) {
-  const { treasury, rules } = yield* EngineOptions
+  const { name: treasury, rules } = (yield* CycleConfig).treasury
   const found = new Map<string, number | undefined>()
   const payouts = new Map(rules.flatMap((one) => (one.kind === "payout" ? [[one.name, one] as const] : [])))
   if (payouts.size === 0) return found

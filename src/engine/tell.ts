@@ -1,4 +1,5 @@
 import { Clock, Effect, Option, Schema } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
@@ -22,14 +23,13 @@ import { lastly, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { say } from "../telemetry/Logging.ts"
-import { EngineOptions } from "./EngineOptions.ts"
 
 /** How long code may fail, be late or be asked what changes before it answers; and answer, before it is sound again. */
 const codePatienceMillis = 60_000
 
 /** Tells people that a rule's own code gives nothing that can be relied on, and that it does again. */
 export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
-  const { rules } = yield* EngineOptions
+  const { rules } = (yield* CycleConfig).treasury
   const settings = yield* Settings
   for (const { name, kind } of rules.filter(isPaying)) {
     if (kind !== "code") continue
@@ -214,8 +214,8 @@ export const tellUnknown = Effect.fnUntraced(function* (
   }
 })
 
-const subjectsInForce = Effect.map(EngineOptions, ({ rules, mode }) => {
-  const { paying } = subjectsIn(rules, mode)
+const subjectsInForce = Effect.map(CycleConfig, ({ treasury, mode }) => {
+  const { paying } = subjectsIn(treasury.rules, mode)
   return new Map(paying.map((one): [string, Subject] => [memoryKey(one.rule.name, one.name), one]))
 })
 
@@ -235,8 +235,8 @@ const toldKey = "trialsToldAt"
 
 /** Tells once a week what rules that only rehearse would have done since they began. */
 export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
-  const { rules, mode, pins } = yield* EngineOptions
-  const rehearsing = rules.filter(isPaying).filter((rule) => isRehearsed(mode, rule))
+  const { treasury, mode } = yield* CycleConfig
+  const rehearsing = treasury.rules.filter(isPaying).filter((rule) => isRehearsed(mode, rule))
   if (rehearsing.length === 0) return
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
@@ -256,7 +256,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
         severity: "info",
         kind: "trial",
         subject: rule.name,
-        detail: trialText(rule, rehearsal, pins),
+        detail: trialText(rule, rehearsal, [...treasury.assets.values()]),
         fields: { rule: rule.name, since: new Date(rehearsal.since).toISOString(), payments: rehearsal.payments },
       })
     }

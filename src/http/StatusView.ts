@@ -76,7 +76,6 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
   const observations = yield* Observations
   const brake = yield* Brake
   const now = yield* Clock.currentTimeMillis
-  const inForce = { treasury: treasury.name, chainId: treasury.network.chainId, policy: treasury.policy }
   const watermark = yield* observations.watermark
   const open = yield* outbox.open
   const memories = yield* (yield* RuleStates).all
@@ -114,7 +113,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     ageSeconds,
     accounts,
     rules: ruleViews(treasury, memories),
-    intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, inForce)),
+    intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, treasury)),
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),

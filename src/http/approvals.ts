@@ -40,11 +40,9 @@ export interface ApprovalView {
   readonly millisLeft: number
 }
 
-const inForce = ({ name, network, policy }: Treasury) => ({ treasury: name, chainId: network.chainId, policy })
-
 /** The approval that a payment needs; undefined where it needs none. */
 export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
-  const needed = approvalOf(inForce(treasury), intent)
+  const needed = approvalOf(treasury, intent)
   if (needed === undefined) return undefined
   const given = yield* (yield* Approvals).about(intent.id)
   const now = yield* Clock.currentTimeMillis
@@ -102,7 +100,7 @@ export const approve = Effect.fn("People.approve")(function* (
 
 const take = Effect.fnUntraced(function* (treasury: Treasury, id: string, signature: string) {
   const intent = Option.getOrThrow(yield* (yield* Outbox).byId(id))
-  const needed = approvalOf(inForce(treasury), intent)
+  const needed = approvalOf(treasury, intent)
   if (needed === undefined) return problem("it needs nobody's approval", 409)
   const { group, terms, text } = needed
   const { state } = intent

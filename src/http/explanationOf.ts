@@ -1,9 +1,8 @@
 import { Clock, Effect, Option } from "effect"
-import type { InForce } from "../config/ConfigInForce.ts"
+import { CycleConfig, type InForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import { isHex64 } from "../domain/Hex.ts"
-import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
@@ -73,7 +72,7 @@ const alertAnswer = Effect.fnUntraced(function* (
         decided: memory ? { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail } : null,
         last: (yield* lastAlertOf(rule, facts.now)) ?? null,
       } satisfies AlertAnswer
-    }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
+    }).pipe(Effect.provideService(CycleConfig, { treasury, mode })),
   )
 })
 
@@ -153,16 +152,15 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
 })
 
 /** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
-const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
+const lookNow = Effect.fnUntraced(function* (config: InForce) {
   const database = yield* Database
-  const settings = engineSettings(treasury, mode)
-  const answers = yield* Effect.provideService(gatherAnswers(), EngineOptions, settings)
+  const answers = yield* Effect.provideService(gatherAnswers(), CycleConfig, config)
   return yield* database.atomically(
     Effect.gen(function* () {
       const { memories } = yield* (yield* RuleStates).byKey
       const snapshot = { ...(yield* takeSnapshot(memories)), answers }
       return { at: snapshot.now, ...decideRound(yield* peekRound(snapshot, memories)) }
-    }).pipe(Effect.provideService(EngineOptions, settings)),
+    }).pipe(Effect.provideService(CycleConfig, config)),
   )
 })
 

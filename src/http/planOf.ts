@@ -1,7 +1,6 @@
 import { Clock, Effect } from "effect"
-import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { CycleConfig, type InForce, termsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
-import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import type { Conclusion } from "../rules/conclude.ts"
@@ -134,10 +133,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
   const at = asLastSeen && watermark !== undefined ? Math.min(now, watermark.updatedAt) : now
   const clock = clockAt(yield* Clock.Clock, at)
   const asked = (one: InForce) =>
-    gatherAnswers().pipe(
-      Effect.provideService(EngineOptions, engineSettings(one.treasury, one.mode)),
-      Effect.provideService(Clock.Clock, clock),
-    )
+    gatherAnswers().pipe(Effect.provideService(CycleConfig, one), Effect.provideService(Clock.Clock, clock))
   const answers = new Map<InForce, Answers>([[plan, yield* asked(plan)]])
   if (inForce !== undefined) answers.set(inForce, yield* asked(inForce))
   const planned = (one: InForce) => judge(one, asLastSeen, answers.get(one))
@@ -164,13 +160,9 @@ const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
   sleep: (duration) => clock.sleep(duration),
 })
 
-const judge = Effect.fnUntraced(function* (
-  { treasury, mode }: InForce,
-  asLastSeen: boolean,
-  answers: Answers = new Map(),
-) {
+const judge = Effect.fnUntraced(function* (config: InForce, asLastSeen: boolean, answers: Answers = new Map()) {
   const { memories } = yield* (yield* RuleStates).byKey
-  const settings = engineSettings(treasury, mode)
+  const { treasury, mode } = config
   return yield* Effect.gen(function* () {
     const seen = yield* takeSnapshot(memories)
     // What this process has not compared the daemon had, or its own decisions say so.
@@ -192,7 +184,7 @@ const judge = Effect.fnUntraced(function* (
     })
     const fires = subjects.reduce((sum, s) => sum + s.payments.length + (s.soon?.payments.length ?? 0), 0)
     return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires } satisfies Plan
-  }).pipe(Effect.provideService(EngineOptions, settings))
+  }).pipe(Effect.provideService(CycleConfig, config))
 })
 
 /** Memories as they will be once the conditions that hold now have held for their time. */

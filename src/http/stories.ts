@@ -1,4 +1,5 @@
 import { Effect, Option } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, intentWaits, isFinalIntent, noteOf, setAsideOf } from "../domain/Intent.ts"
@@ -13,8 +14,8 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { overdueNow } from "../submitter/Overdue.ts"
 import type { IntentView } from "./View.ts"
 
-/** An intent with its attempts, as people see it. `inForce`: by which it is past the bound of its state. */
-export const intentView = Effect.fnUntraced(function* (intent: Intent, inForce?: Parameters<typeof overdueNow>[0]) {
+/** An intent with its attempts, as people see it. `treasury`: by which it is past the bound of its state. */
+export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?: Treasury) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)
   return {
@@ -30,7 +31,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, inForce?:
     note: noteOf(intent),
     setAside: setAsideOf(intent) ?? null,
     held: yield* holdsOf(intent),
-    overdue: (inForce && (yield* overdueNow(inForce, intent)))?.words ?? null,
+    overdue: (treasury && (yield* overdueNow(treasury, intent)))?.words ?? null,
     wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({

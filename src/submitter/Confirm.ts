@@ -1,4 +1,5 @@
 import { Clock, Effect, Result } from "effect"
+import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
@@ -21,7 +22,6 @@ import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing, sureHei
 import { fewerThanAgreed, judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { movementOf, seeMoved } from "./movementOf.ts"
-import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 import { inTurn } from "./Turns.ts"
 import { clockAgrees } from "./waiting.ts"
@@ -140,7 +140,7 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
 const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
-  const { gateway } = yield* SubmitterOptions
+  const { gateways } = (yield* CycleConfig).treasury.network
   const alone = (yield* outbox.open).every(
     (o) =>
       o.id === intent.id ||
@@ -152,7 +152,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   if (movement === undefined) return yield* giveUp(live)
   yield* (yield* Findings).watch(attempt)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
-  yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
+  yield* outbox.addEvidence(attempt, "executed", { gateway: gateways[0].name, height: undefined, detail })
   yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
 })
 
@@ -167,7 +167,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const outbox = yield* Outbox
   const signals = yield* Signals
   const draining = yield* Draining
-  const { mode } = yield* SubmitterOptions
+  const { mode } = yield* CycleConfig
   if (mode !== "live") return
   yield* seeMoved()
   const open = yield* outbox.open
@@ -216,7 +216,7 @@ const look = Effect.fnUntraced(function* (
 
 /** The newest block of our chain that anything told of. */
 const knownHeight = Effect.gen(function* () {
-  const { chainId } = yield* SubmitterOptions
+  const { chainId } = (yield* CycleConfig).treasury.network
   const heads = (yield* (yield* Tip).recent).filter((head) => head.chainId === chainId)
   const watermark = (yield* (yield* Observations).watermark)?.height ?? heightUnknown
   return heads.reduce((newest, { height }) => (height > newest ? height : newest), watermark)
@@ -236,4 +236,4 @@ export const confirmLoop = Effect.gen(function* () {
       ),
     )
   yield* signals.wait("confirm", waitMillis)
-}).pipe(payingInForce, Effect.forever)
+}).pipe(byOneConfig, Effect.forever)

@@ -1,4 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
+import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, intentWaits, isFinalIntent, overdueOf } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
@@ -8,7 +10,6 @@ import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { approvalOf } from "./awaitApproval.ts"
 import { Looks } from "./Looks.ts"
-import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 
 const waitMillis = 5_000
 /** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
@@ -19,25 +20,25 @@ const lookedMillisMin = 120_000
  * whatever the other loops run into or wait for, it calls.
  */
 export const callOverdue = Effect.fn("Overdue.round")(function* () {
-  const options = yield* SubmitterOptions
+  const { treasury, mode } = yield* CycleConfig
   const outbox = yield* Outbox
   const looks = yield* Looks
-  if (options.mode !== "live") return
+  if (mode !== "live") return
   const now = yield* Clock.currentTimeMillis
   for (const intent of yield* outbox.open) {
     const first = yield* looks.since(`open/${intent.id}`, now)
     if (now - first < lookedMillisMin) continue
-    const overdue = yield* overdueNow(options, intent)
+    const overdue = yield* overdueNow(treasury, intent)
     if (overdue !== undefined) yield* page(intent, overdue)
   }
 })
 
 /** Why a payment is past the bound of its state, by the store and the clock alone; undefined while it is not. */
-export const overdueNow = Effect.fnUntraced(function* (inForce: Parameters<typeof approvalOf>[0], intent: Intent) {
+export const overdueNow = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
   if (isFinalIntent(intent.state)) return undefined
   const now = yield* Clock.currentTimeMillis
   const attempts = yield* (yield* Outbox).attempts(intent.id)
-  const expires = approvalOf(inForce, intent)?.terms.expires
+  const expires = approvalOf(treasury, intent)?.terms.expires
   // It cannot be in its state for longer than it exists: most are asked no further.
   if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) return undefined
   return overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
@@ -76,4 +77,4 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = callOverdue().pipe(payingInForce, Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)
+export const overdueLoop = callOverdue().pipe(byOneConfig, Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
@@ -10,7 +11,6 @@ import { BlockPace } from "./BlockPace.ts"
 import { brakeFor } from "./beginSend.ts"
 import { Draining } from "./Draining.ts"
 import { intentStateOf } from "./evidence.ts"
-import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
 import { Solving } from "./solveWork.ts"
@@ -29,7 +29,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const outbox = yield* Outbox
   if (yield* waitsListed(intent)) return
   // People are asked, and their time runs, whatever keeps the payment from being signed.
-  const needed = approvalOf(yield* SubmitterOptions, intent)
+  const needed = approvalOf((yield* CycleConfig).treasury, intent)
   let current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   if ((yield* (yield* Draining).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* brakeFor(intent)
@@ -77,7 +77,7 @@ const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
  * answered all that was asked of it.
  */
 export const submitOnce = Effect.fn("Submitter.round")(function* () {
-  const { mode } = yield* SubmitterOptions
+  const { mode } = yield* CycleConfig
   if (mode !== "live") return true
   // The time of a block is measured from round to round.
   yield* (yield* BlockPace).millis
@@ -113,4 +113,4 @@ export const submitLoop = Effect.gen(function* () {
   const answered = yield* cycle.counted("submitter", submitOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
-}).pipe(payingInForce, Effect.forever, Effect.ensuring(Effect.flatMap(Solving, ({ stop }) => stop)))
+}).pipe(byOneConfig, Effect.forever, Effect.ensuring(Effect.flatMap(Solving, ({ stop }) => stop)))

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Exit, Layer, Semaphore } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -9,7 +10,6 @@ import type { Watermark } from "../store/balances/Observations.ts"
 import { trip } from "../store/controls/trip.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /** Heads are asked for at most this often, whoever asks. */
 const freshMillis = 400
@@ -88,9 +88,9 @@ export class Tip extends Context.Service<
  * else there, and that a payment is missing there proves nothing.
  */
 export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
-  const options = yield* SubmitterOptions
-  if (head.chainId === options.chainId) return true
-  yield* trip("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${options.chainId}`)
+  const { chainId } = (yield* CycleConfig).treasury.network
+  if (head.chainId === chainId) return true
+  yield* trip("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${chainId}`)
   return false
 })
 

@@ -1,9 +1,11 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { shortId } from "../domain/Hex.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
-import { approvalFor, lineFor, namesIn, type Policy } from "../rules/policy/Policy.ts"
+import { approvalFor, lineFor, namesIn } from "../rules/policy/Policy.ts"
 import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -12,7 +14,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { say } from "../telemetry/Logging.ts"
 import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { SubmitterOptions, Wanted } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** What the policy in force asks people to sign for a payment. */
@@ -22,20 +24,14 @@ interface NeededApproval {
   readonly text: string
 }
 
-interface InForce {
-  readonly treasury: string
-  readonly chainId: string
-  readonly policy: Policy
-}
-
 /** Undefined where the payment needs nobody's approval, or no line permits it at all. */
-export const approvalOf = ({ treasury, chainId, policy }: InForce, intent: Intent): NeededApproval | undefined => {
+export const approvalOf = ({ name, network, policy }: Treasury, intent: Intent): NeededApproval | undefined => {
   const { fromKey: from, toKey: to, assetId, amount } = intent.payment
   const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
   if (group === undefined) return undefined
   const terms: PaymentTerms = {
-    treasury,
-    chainId,
+    treasury: name,
+    chainId: network.chainId,
     intentId: intent.id,
     rule: intent.rule,
     proposer: intent.submittedBy,
@@ -136,7 +132,7 @@ const peopleOf = ({ group }: NeededApproval, { by, others }: Progress): string =
 /** Puts it to the people once more, who have their whole time again: what they signed named another end. */
 const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, why: string) {
   const now = yield* Clock.currentTimeMillis
-  const anew = approvalOf(yield* SubmitterOptions, { ...intent, askedAt: now }) ?? needed
+  const anew = approvalOf((yield* CycleConfig).treasury, { ...intent, askedAt: now }) ?? needed
   const progress = progressOf(anew, yield* (yield* Approvals).about(intent.id), now)
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words, askedAt: now })
   const sentence = `${why}${sentenceOf(intent, progress)}`

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
@@ -11,7 +12,7 @@ import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { SubmitterOptions, Wanted } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
 interface Ending {
@@ -37,7 +38,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   { state, sentence, detail, severity }: Ending,
   change: Effect.Effect<A, StoreError, R>,
 ) {
-  const { treasury } = yield* SubmitterOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   const database = yield* Database
   const alerts = yield* AlertQueue
   const metrics = yield* Metrics

@@ -1,4 +1,5 @@
 import { Clock, Effect, Option } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
@@ -21,7 +22,6 @@ import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
 import { hasWithdrawn } from "./judgeFound.ts"
 import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /** An attempt that is out, and what is known of time. */
 export interface Live {
@@ -77,7 +77,7 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   also: Effect.Effect<void, StoreError, Settings> = Effect.void,
 ) {
   const outbox = yield* Outbox
-  const options = yield* SubmitterOptions
+  const { treasury } = yield* CycleConfig
   const metrics = yield* Metrics
   const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
   const say0 = (units: bigint) => formatAmount(units, intent.decimals)
@@ -92,9 +92,9 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
   if (attempt.framing !== undefined) {
-    yield* (yield* Settings).rememberFraming(options.chainId, attempt.framing)
+    yield* (yield* Settings).rememberFraming(treasury.network.chainId, attempt.framing)
   }
-  metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
+  metrics.intentsFinished.inc({ treasury: treasury.name, outcome: "confirmed" })
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
   const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
   const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
@@ -113,14 +113,14 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
 /** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
 export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
-  const options = yield* SubmitterOptions
+  const { chainId } = (yield* CycleConfig).treasury.network
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
   const detail = `attempt ${attempt.k} never executed, proven${why}`
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
-  yield* (yield* Settings).forgetFraming(options.chainId)
+  yield* (yield* Settings).forgetFraming(chainId)
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
     return yield* endAndTell(intent, ending, settled)

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/FeeTerms.ts"
@@ -6,7 +7,6 @@ import type { Share } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Listings } from "../store/network/Listings.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /**
  * What the network takes of a transfer of the asset, for the signer to judge; undefined where that is not known. What a
@@ -20,7 +20,7 @@ export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
       ? undefined
       : (quantum * maxQuantum.numerator) / maxQuantum.denominator
   if ((yield* settings.get(parametersServedKey)) === "no") {
-    const { fee } = yield* SubmitterOptions
+    const { fee } = (yield* CycleConfig).treasury.network
     const written: FeeTerms | undefined =
       fee === undefined ? undefined : { factor: fee.factor, cap: capOf(fee.maxQuantum), readAt: undefined }
     return written
@@ -48,7 +48,7 @@ const quantumOf = Effect.fnUntraced(function* (assetId: string) {
  * transaction that signs.
  */
 export const pinLacking = Effect.fnUntraced(function* (assetId: string) {
-  const pin = [...(yield* SubmitterOptions).assets.values()].find(({ id }) => id === assetId)
+  const pin = [...(yield* CycleConfig).treasury.assets.values()].find(({ id }) => id === assetId)
   if (pin === undefined) return undefined
   const settings = yield* Settings
   const assets = yield* (yield* Listings).assets

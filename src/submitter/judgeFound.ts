@@ -1,4 +1,5 @@
 import { Clock, Effect, Option } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
@@ -14,7 +15,6 @@ import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
 import { behindNanos, hasLeftAt, type sendsOf, signedBy } from "./movementOf.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
@@ -120,7 +120,7 @@ export const fewerThanAgreed = Effect.gen(function* () {
   const { quorum, chainId } = known.terms
   const gateways = yield* Gateways
   if (gateways.quorum < quorum) return `under the terms in force ${quorum} gateways must agree, not ${gateways.quorum}`
-  const { chainId: own } = yield* SubmitterOptions
+  const { chainId: own } = (yield* CycleConfig).treasury.network
   return own === chainId ? undefined : `under the terms in force the chain is ${chainId}, not ${own}`
 })
 
@@ -189,7 +189,7 @@ export const judgeFound = Effect.fnUntraced(function* (
 
 /** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
 const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
-  const { maxAgeMillis } = yield* SubmitterOptions
+  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const clock = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n

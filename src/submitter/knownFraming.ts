@@ -1,14 +1,14 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { Framing } from "../tx/Transaction.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /** The form in which this chain is known to execute, or the configured one; undefined where it must be found out. */
 export const knownFraming = Effect.gen(function* () {
-  const { framing, chainId } = yield* SubmitterOptions
+  const { framing, chainId } = (yield* CycleConfig).treasury.network
   return framing === "auto" ? yield* (yield* Settings).framing(chainId) : framing
 })
 

@@ -1,4 +1,5 @@
 import { Clock, Effect, Result } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
@@ -17,7 +18,6 @@ import { classifyAnswer, classifyError, isLater, maySend, nextSend, type SendVer
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { solveWork } from "./solveWork.ts"
 
 /**
@@ -44,11 +44,11 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
 /** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
 const gatewaysFor = Effect.fnUntraced(function* ({ sends }: Attempt) {
   const health = yield* Health
-  const { gateway } = yield* SubmitterOptions
+  const { gateways } = (yield* CycleConfig).treasury.network
   const views = yield* health.all
   const open = (yield* health.ranked).filter((name) => views.some((v) => v.name === name && v.state !== "banned"))
   const from = sends % Math.max(1, open.length)
-  return open.length === 0 ? [gateway.name] : [...open.slice(from), ...open.slice(0, from)]
+  return open.length === 0 ? [gateways[0].name] : [...open.slice(from), ...open.slice(0, from)]
 })
 
 /** Waits for the turn of the first gateway that gives one. No send has begun: where none does, none is counted. */
@@ -138,7 +138,7 @@ const count = Effect.fnUntraced(function* (
   { first, gateway }: Pick<SendStart, "first" | "gateway">,
 ) {
   const metrics = yield* Metrics
-  const { treasury } = yield* SubmitterOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   metrics.submissions.inc({
     treasury,
     gateway,

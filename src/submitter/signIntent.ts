@@ -1,5 +1,5 @@
 import { Clock, Effect, Result } from "effect"
-import { whileInForce } from "../config/ConfigInForce.ts"
+import { CycleConfig, whileInForce } from "../config/ConfigInForce.ts"
 import { accountTypeNumbers, general } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import type { AccountKey } from "../domain/Balance.ts"
@@ -37,9 +37,9 @@ import { approvalOf } from "./awaitApproval.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { feeTermsOf, pinLacking } from "./feeTermsOf.ts"
 import { otherFindsForm } from "./knownFraming.ts"
-import { SubmitterOptions, Wanted } from "./SubmitterOptions.ts"
 import { tooSlow } from "./solveWork.ts"
 import { aheadOfRows, isOurChain, Tip } from "./Tip.ts"
+import { Wanted } from "./Wanted.ts"
 import { isDroppedInPart, isNamed, otherParts, waits, waitsListed } from "./waiting.ts"
 
 const frozenWords =
@@ -54,7 +54,7 @@ const unseenMillis = 3_600_000
  * become durable in one transaction. Returns whether an attempt now waits to be sent.
  */
 export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent) {
-  const options = yield* SubmitterOptions
+  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const outbox = yield* Outbox
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
@@ -62,7 +62,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (!(yield* isCleared(intent))) return false
   if (!(yield* isStillWanted(intent, k))) return false
   const watermark = yield* observations.watermark
-  const gap = clockGap(now, watermark && Number(watermark.timestamp / 1_000_000n), options.maxAgeMillis)
+  const gap = clockGap(now, watermark && Number(watermark.timestamp / 1_000_000n), maxAgeMillis)
   if (watermark === undefined || gap !== undefined) return yield* waits(intent, gap?.detail ?? "nothing was read yet")
   const tip = yield* Tip
   const head = yield* tip.head
@@ -122,7 +122,7 @@ const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   const hasWaited = (yield* Clock.currentTimeMillis) - intent.createdAt > decisionValidMillis
   const cleared = yield* (yield* Clearance).since(intent.payment.fromKey)
   const isCompared = cleared !== undefined && intent.createdAt >= cleared
-  const isApproved = approvalOf(yield* SubmitterOptions, intent) !== undefined
+  const isApproved = approvalOf((yield* CycleConfig).treasury, intent) !== undefined
   const isDoubted = (yield* (yield* Drifts).since(intent.createdAt)).some(isOf(intent))
   if (k === 1 && isCompared && !isDoubted && (!hasWaited || isApproved)) return true
   const { verdict, why } = yield* (yield* Wanted).judge(intent)
@@ -156,7 +156,7 @@ const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: Readonly
 const usedUp = Effect.fnUntraced(function* ({ payment: { from, fromKey }, rule }: Intent) {
   const quota = yield* (yield* Epochs).quota(fromKey)
   if (quota === undefined) return undefined
-  const kept = rule === submittedRule ? 0 : ((yield* SubmitterOptions).parties.get(from)?.transfersKept ?? 0)
+  const kept = rule === submittedRule ? 0 : ((yield* CycleConfig).treasury.parties.get(from)?.transfersKept ?? 0)
   if (quota.used < quota.limit - kept) return undefined
   const words = kept > 0 ? `, ${kept} are kept for people` : ""
   return `${from} used ${quota.used} of ${quota.limit} transfers of this epoch${words}`
@@ -339,7 +339,7 @@ const limits: ReadonlySet<string> = new Set(["window_amount", "window_count", "f
  * signed, and a rule that decides anew does so without an attempt that came to nothing before.
  */
 const mayWait = Effect.fnUntraced(function* (intent: Intent, k: number) {
-  if (approvalOf(yield* SubmitterOptions, intent) !== undefined) return true
+  if (approvalOf((yield* CycleConfig).treasury, intent) !== undefined) return true
   const { _tag } = yield* (yield* Wanted).standing(intent)
   return _tag !== "Submitted" && (_tag !== "Level" || k === 1)
 })

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
@@ -16,7 +17,7 @@ import { say } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { approvalOf } from "./awaitApproval.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { SubmitterOptions, Wanted } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
 
 /** Whether what names the payment comes from outside, so that every life of the store gives it the same name. */
 export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
@@ -35,7 +36,7 @@ export const otherParts = Effect.fnUntraced(function* (intent: Intent) {
  * is signed meanwhile.
  */
 export const clockAgrees = Effect.gen(function* () {
-  const { maxAgeMillis } = yield* SubmitterOptions
+  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const watermark = yield* (yield* Observations).watermark
   const block = watermark && Number(watermark.timestamp / 1_000_000n)
   return clockGap(yield* Clock.currentTimeMillis, block, maxAgeMillis) === undefined
@@ -50,7 +51,7 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
     since: attempts.at(-1)?.updatedAt ?? intent.createdAt,
-    expires: approvalOf(yield* SubmitterOptions, intent)?.terms.expires,
+    expires: approvalOf((yield* CycleConfig).treasury, intent)?.terms.expires,
   }
   return { facts, signed: attempts.length }
 })
@@ -158,7 +159,7 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox
   const wanted = yield* Wanted
-  const { treasury } = yield* SubmitterOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   const detail = `decided too long ago and never signed${kept}; the rule decides anew`
   const isDropped = yield* (yield* Database).atomically(
     Effect.gen(function* () {

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { CycleConfig, type InForce } from "../../src/config/ConfigInForce.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { EngineOptions } from "../../src/engine/EngineOptions.ts"
 import { loadRound } from "../../src/engine/loadRound.ts"
 import { keepRound } from "../../src/engine/record.ts"
 import { balanceOf } from "../../src/engine/snapshot.ts"
@@ -46,13 +47,9 @@ const fall: AlertRule = {
   forMillis: 0,
 }
 const policy = { maxFee: { numerator: 0n, denominator: 1n }, lines: [], hash: "", digest: "" }
-const settings = (rules: ReadonlyArray<AlertRule>) => ({
-  treasury: "t",
-  mode: "live" as const,
-  rules,
-  policy,
-  pins: [],
-  maxAgeMillis: 30_000,
+const settings = (rules: ReadonlyArray<AlertRule>): InForce => ({
+  mode: "live",
+  treasury: { name: "t", rules, policy, assets: new Map(), network: { maxAgeMillis: 30_000 } } as unknown as Treasury,
 })
 const start = 1_800_000_000_000
 
@@ -119,7 +116,7 @@ describe("conditions over a real store", () => {
           ],
         )
       }).pipe(Effect.provide(layer(), { local: true }))
-    }).pipe(Effect.provideService(EngineOptions, settings([low])), Effect.ensuring(Effect.sync(store.remove)))
+    }).pipe(Effect.provideService(CycleConfig, settings([low])), Effect.ensuring(Effect.sync(store.remove)))
   })
 
   it.effect("know a past balance from stored rows, also after a restart", () => {
@@ -150,7 +147,7 @@ describe("conditions over a real store", () => {
         yield* look(start + 2 * hour, 3_999n)
         assert.lengthOf(yield* told, 2, "an hour later it has not fallen by more")
       }).pipe(Effect.provide(store.layer(), { local: true }))
-    }).pipe(Effect.provideService(EngineOptions, settings([fall])), Effect.ensuring(Effect.sync(store.remove)))
+    }).pipe(Effect.provideService(CycleConfig, settings([fall])), Effect.ensuring(Effect.sync(store.remove)))
   })
 })
 

@@ -6,8 +6,8 @@ import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
 import { type Story, storyText } from "../../src/cli/common/storyText.ts"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
 import { storyOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { type Code, type CodeAnswer, type CodeSeen, toldOf } from "../../src/rules/kinds/code.ts"
@@ -157,8 +157,8 @@ describe("a rule in TypeScript in a running treasury", () => {
           if (rule?.kind !== "code") return assert.fail("no code")
           const never = { ...rule.code, ask: () => new Promise<never>(() => {}) }
           const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
-          const settings = { ...engineSettings(options.treasury, "live"), rules }
-          const look = ticking(Effect.provideService(decideOnce(), EngineOptions, settings), "1 second")
+          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+          const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
           yield* round(options, sandbox, new Set(["decide"]))
           yield* look
           yield* TestClock.adjust("55 seconds")
@@ -188,8 +188,8 @@ describe("a rule in TypeScript in a running treasury", () => {
             ask: (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise<never>(() => {})),
           }
           const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
-          const settings = { ...engineSettings(options.treasury, "live"), rules }
-          const look = ticking(Effect.provideService(decideOnce(), EngineOptions, settings), "1 second")
+          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+          const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
           yield* round(options, sandbox, new Set(["decide"]))
           yield* look
           yield* TestClock.adjust("65 seconds")
@@ -219,8 +219,8 @@ describe("a rule in TypeScript in a running treasury", () => {
             },
           }
           const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: late } : one))
-          const settings = { ...engineSettings(options.treasury, "live"), rules }
-          const look = Effect.provideService(decideOnce(), EngineOptions, settings)
+          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+          const look = Effect.provideService(decideOnce(), CycleConfig, settings)
           yield* round(options, sandbox, new Set(["decide"]))
           yield* look
           assert.strictEqual(asked, 1)

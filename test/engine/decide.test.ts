@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { EngineOptions } from "../../src/engine/EngineOptions.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -92,10 +92,10 @@ describe("deciding", () => {
         Effect.gen(function* () {
           for (let i = 0; i < 5; i++) yield* round(options, sandbox, proposed)
           assert.deepStrictEqual(yield* states, ["rehearsed"])
-          const live = { ...(yield* EngineOptions), mode: "live" as const }
+          const live = { ...(yield* CycleConfig), mode: "live" as const }
           yield* TestClock.adjust("10 minutes")
           for (let i = 0; i < 3; i++) {
-            yield* round(options, sandbox, proposed).pipe(Effect.provideService(EngineOptions, live))
+            yield* round(options, sandbox, proposed).pipe(Effect.provideService(CycleConfig, live))
           }
           assert.deepStrictEqual(yield* states, ["proposed", "rehearsed"])
         }),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { CycleConfig, type InForce } from "../../src/config/ConfigInForce.ts"
 import type { IntentState } from "../../src/domain/Intent.ts"
-import { EngineOptions, type EngineSettings } from "../../src/engine/EngineOptions.ts"
 import { isWanted } from "../../src/engine/isWanted.ts"
 import type { SplitRule } from "../../src/rules/Rule.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -17,9 +17,12 @@ const divide = {
 const undone = new Set(["submit", "confirm"])
 
 /** Alone in force, with changes. */
-const dividing = (settings: EngineSettings, change: (rule: SplitRule) => Partial<SplitRule> = () => ({})) => ({
+const dividing = (settings: InForce, change: (rule: SplitRule) => Partial<SplitRule> = () => ({})) => ({
   ...settings,
-  rules: settings.rules.flatMap((rule) => (rule.kind === "split" ? [{ ...rule, ...change(rule) }] : [])),
+  treasury: {
+    ...settings.treasury,
+    rules: settings.treasury.rules.flatMap((rule) => (rule.kind === "split" ? [{ ...rule, ...change(rule) }] : [])),
+  },
 })
 
 /** As if what was paid had brought the account into its band. */
@@ -46,8 +49,8 @@ const halves = (
     (options, sandbox) =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
-        const settings = yield* EngineOptions
-        const look = round(options, sandbox, undone).pipe(Effect.provideService(EngineOptions, dividing(settings)))
+        const settings = yield* CycleConfig
+        const look = round(options, sandbox, undone).pipe(Effect.provideService(CycleConfig, dividing(settings)))
         for (let i = 0; i < 3; i++) yield* look
         const open = (yield* outbox.open).toSorted((a, b) => Number(b.payment.amount - a.payment.amount))
         const [larger, smaller] = open
@@ -57,7 +60,7 @@ const halves = (
           second: (change) =>
             isWanted(smaller!).pipe(
               Effect.map(({ verdict }) => verdict),
-              Effect.provideService(EngineOptions, dividing(settings, change)),
+              Effect.provideService(CycleConfig, dividing(settings, change)),
             ),
           firstIs: (...states) =>
             Effect.gen(function* () {

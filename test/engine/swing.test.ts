@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { Attention } from "../../src/engine/Attention.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -105,7 +105,7 @@ describe("a balance that swings around its threshold for a day", () => {
       const treasury = yield* swinging
       const process = <A, E, R>(life: Effect.Effect<A, E, R>) =>
         life.pipe(
-          Effect.provideService(EngineOptions, engineSettings(treasury, "live")),
+          Effect.provideService(CycleConfig, { treasury, mode: "live" }),
           Effect.provide(layer(), { local: true }),
         )
       yield* process(

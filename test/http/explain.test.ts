@@ -3,9 +3,9 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { type Explained, explainText } from "../../src/cli/explain.ts"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
-import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
 import { peekRound } from "../../src/engine/loadRound.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
@@ -336,7 +336,7 @@ const explanation = Effect.fnUntraced(function* (treasury: Treasury, snapshot: P
     const taken = { ...(yield* takeSnapshot(memories)), ...snapshot }
     const first = explainSubject(decideRound(yield* peekRound(taken, memories)).conclusions[0]!.outcome.look)
     return { first, text: first.sentence }
-  }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, "live")))
+  }).pipe(Effect.provideService(CycleConfig, { treasury, mode: "live" }))
 })
 
 describe("explain", () => {

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
 import { type Explained, explainText } from "../../src/cli/explain.ts"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
-import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
 import { loadRound } from "../../src/engine/loadRound.ts"
 import { keepRound } from "../../src/engine/record.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
@@ -35,7 +35,7 @@ const looksAt = (treasury: Treasury, at: number) =>
     yield* TestClock.setTime(at)
     const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
     yield* keepRound({ ...decideRound(yield* loadRound(yield* takeSnapshot(memories), memories)), conclusions: [] })
-  }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, "live")))
+  }).pipe(Effect.provideService(CycleConfig, { treasury, mode: "live" }))
 
 const belowOf = (level: string) => ({ balance: { party: "hot", asset: "USDT", below: level } })
 const below = belowOf("1_000")

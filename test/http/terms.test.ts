@@ -6,10 +6,9 @@ import { Clock, Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
-import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
-import { decidingInForce } from "../../src/engine/EngineOptions.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { operatorsInForce, placeOf, takeAgreement } from "../../src/http/agreeing.ts"
 import { haltAll } from "../../src/http/brakeVerbs.ts"
@@ -23,7 +22,6 @@ import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
@@ -68,7 +66,7 @@ const reborn = (setup: FlowSetup, use: Body<[options: DaemonOptions, sandbox: Sa
   }, setup)
 
 const rounds = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox, count: number) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox).pipe(payingInForce, decidingInForce)
+  for (let i = 0; i < count; i++) yield* round(options, sandbox).pipe(byOneConfig)
 })
 
 /** Time goes on, and blocks with it. */
@@ -113,7 +111,7 @@ describe("a start with weaker terms", () => {
     reborn(named, function* (options, sandbox) {
       const sent = Effect.gen(function* () {
         const skip = new Set(["confirm"])
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox, skip).pipe(payingInForce, decidingInForce)
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, skip).pipe(byOneConfig)
         assert.strictEqual((yield* (yield* Outbox).open)[0]?.state, "in_flight")
       })
       yield* life(options, sent)

@@ -2,7 +2,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { EngineOptions } from "../../src/engine/EngineOptions.ts"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
 import { notifyAssets } from "../../src/engine/notifyAssets.ts"
 import { gatewayLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
@@ -59,13 +60,15 @@ class Node {
   }
 }
 
-const options = EngineOptions.layer({
-  treasury: "watch",
+const options = Layer.succeed(CycleConfig, {
   mode: "observe",
-  rules: [{ kind: "notify", name: "news", asset: "any", becomes: ["enabled"] }],
-  policy: { maxFee: { numerator: 0n, denominator: 1n }, lines: [], digest: "", hash: "" },
-  pins: [pin],
-  maxAgeMillis: 30_000,
+  treasury: {
+    name: "watch",
+    rules: [{ kind: "notify", name: "news", asset: "any", becomes: ["enabled"] }],
+    policy: { maxFee: { numerator: 0n, denominator: 1n }, lines: [], digest: "", hash: "" },
+    assets: new Map([[pin.symbol, pin]]),
+    network: { maxAgeMillis: 30_000 },
+  } as unknown as Treasury,
 })
 
 type Services = AlertQueue | Brake | Listings

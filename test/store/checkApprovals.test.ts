@@ -15,8 +15,7 @@ import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 const approvedReceipt = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
   for (let i = 0; i < 4; i++) yield* round(options, sandbox)
   const [intent] = yield* (yield* Outbox).recent(1)
-  const { name, network, policy } = options.treasury
-  const needed = approvalOf({ treasury: name, chainId: network.chainId, policy }, intent!)
+  const needed = approvalOf(options.treasury, intent!)
   for (const operator of ["ana", "ben"]) {
     yield* approve(options.treasury, intent!.id, { signature: operatorSigns(operator, needed!.text) })
   }

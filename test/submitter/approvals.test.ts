@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { shortId } from "../../src/domain/Hex.ts"
@@ -23,7 +23,6 @@ import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { approvalOf } from "../../src/submitter/awaitApproval.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
@@ -55,12 +54,11 @@ const proposed = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: S
   return intent
 })
 
-const neededBy = ({ treasury: { name, network, policy } }: DaemonOptions, intent: Intent) =>
-  approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)!
+const neededBy = ({ treasury }: DaemonOptions, intent: Intent) => approvalOf(treasury, intent) ?? assert.fail()
 const textOf = (options: DaemonOptions, intent: Intent): string => neededBy(options, intent).text
 
 /** As the loop does: by the configuration in force. */
-const underConfig = payingInForce
+const underConfig = byOneConfig
 
 const signs = (options: DaemonOptions, intent: Intent, name: string) =>
   approve(options.treasury, intent.id, { signature: operatorSigns(name, textOf(options, intent)) })

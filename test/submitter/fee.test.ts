@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { assetLoop } from "../../src/poller/AssetPoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -8,7 +9,6 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
 import { hasAttempt } from "../support/Intents.ts"
@@ -133,8 +133,9 @@ describe("the network's fee, when a payment is signed", () => {
         Effect.gen(function* () {
           const isDecided = Effect.map(states, (all) => all.length > 0)
           yield* waitUntil("an intent", isDecided, round(options, sandbox, new Set(["submit"])))
-          const settings = yield* SubmitterOptions
-          yield* Effect.provideService(submitOnce(), SubmitterOptions, { ...settings, fee: undefined })
+          const { treasury, mode } = yield* CycleConfig
+          const network = { ...treasury.network, fee: undefined }
+          yield* Effect.provideService(submitOnce(), CycleConfig, { treasury: { ...treasury, network }, mode })
           assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
           yield* submitOnce()
           yield* round(options, sandbox, still)

@@ -30,13 +30,12 @@ const receipts = (told: Array<Receipt>): Flow =>
   Effect.fnUntraced(function* (options, sandbox) {
     const outbox = yield* Outbox
     const { treasury } = options
-    const { name, network, policy } = treasury
     for (let i = 0; i < 3; i++) yield* round(options, sandbox)
     const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "60" }
     yield* submitPayment(treasury, "live", { idempotencyKey: "a", author: "zoe", transfer })
     for (let i = 0; i < 16; i++) {
       for (const intent of (yield* outbox.open).filter(({ state }) => state === "awaiting_approval")) {
-        const needed = approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)
+        const needed = approvalOf(treasury, intent)
         for (const one of ["ana", "ben"]) {
           yield* approve(treasury, intent.id, { signature: operatorSigns(one, needed!.text) })
         }

@@ -48,9 +48,8 @@ const pays = (dataDir: string, isWhole: boolean) =>
         const outbox = yield* Outbox
         for (let i = 0; i < 4; i++) yield* round(options, sandbox)
         if (isWhole) copy("data", "early")
-        const { name, network, policy } = treasury
         const waiting = (yield* outbox.open).find(({ state }) => state === "awaiting_approval")
-        const needed = approvalOf({ treasury: name, chainId: network.chainId, policy }, waiting!)
+        const needed = approvalOf(treasury, waiting!)
         for (const one of ["ana", "ben"]) {
           yield* approve(treasury, waiting!.id, { signature: operatorSigns(one, needed!.text) })
         }

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
 import { hasElapsed } from "../../domain/Time.ts"
 import { Confirmation, type TransferListing } from "../../gateway/Confirmation.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
@@ -11,7 +12,6 @@ import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Cycle } from "../../telemetry/Cycle.ts"
 import { Looks } from "../Looks.ts"
-import { payingInForce, SubmitterOptions } from "../SubmitterOptions.ts"
 import { isOurChain, Tip } from "../Tip.ts"
 import { countHistory, isCounted, noteListing } from "./noteListing.ts"
 import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
@@ -28,18 +28,18 @@ const waitMillisUnanswered = 2_000
  * whether the gateway answered all that was asked of it.
  */
 export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
-  const { mode, parties } = yield* SubmitterOptions
+  const { treasury, mode } = yield* CycleConfig
   if (mode !== "live") return true
   yield* handOver()
   let answered = yield* isAnswered(keepQuarantine())
-  for (const { publicKey, signer } of parties.values()) {
+  for (const { publicKey, signer } of treasury.parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false
   }
   if (!(yield* isAnswered(settleListed()))) answered = false
   if (!(yield* isAnswered(watchWindows()))) answered = false
   // Last, since what is found until here explains debits.
   const accounts = yield* (yield* Observations).accounts
-  for (const { publicKey, signer } of parties.values()) {
+  for (const { publicKey, signer } of treasury.parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey, accounts)))) answered = false
   }
   return answered
@@ -61,7 +61,7 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const looks = yield* Looks
-  const { pollIdleMillis } = yield* SubmitterOptions
+  const { pollIdleMillis } = (yield* CycleConfig).treasury.network
   const now = yield* Clock.currentTimeMillis
   const last = yield* looks.last(party)
   const isGranted = yield* (yield* Clearance).isGranted(party)
@@ -102,7 +102,7 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
  */
 const mustWait = Effect.fnUntraced(function* (party: string) {
   const settings = yield* Settings
-  const { parties } = yield* SubmitterOptions
+  const { parties } = (yield* CycleConfig).treasury
   const waited = (key: string) => `waited/${key}`
   if ((yield* isCounted(party)) || (yield* settings.get(waited(party))) !== undefined) return false
   const keys = [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
@@ -156,12 +156,13 @@ export const reconcileLoop = Effect.gen(function* () {
   const answered = yield* cycle.counted("reconcile", reconcileOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("reconcile", yield* waitMillis)
-}).pipe(payingInForce, Effect.forever)
+}).pipe(byOneConfig, Effect.forever)
 
 /** The balances wake the loop when a balance moved; the rest comes by time. */
 const waitMillis = Effect.gen(function* () {
   const clearance = yield* Clearance
-  const { parties, pollIdleMillis } = yield* SubmitterOptions
+  const { parties, network } = (yield* CycleConfig).treasury
+  const { pollIdleMillis } = network
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && (yield* clearance.lacking(publicKey)) !== undefined) return waitMillisMax
   }

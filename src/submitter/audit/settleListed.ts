@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
 import type { Payment } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
@@ -20,9 +21,9 @@ import { Metrics } from "../../telemetry/Metrics.ts"
 import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
 import { isOver, sureHeight } from "../evidence.ts"
-import { SubmitterOptions, Wanted } from "../SubmitterOptions.ts"
 import { Tip } from "../Tip.ts"
 import { inTurn } from "../Turns.ts"
+import { Wanted } from "../Wanted.ts"
 import { isNamed } from "../waiting.ts"
 
 /**
@@ -146,7 +147,7 @@ const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedT
 /** Settles it as executed. The window of an attempt of this store is over: it came to nothing. */
 const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestamp }: ObservedTransfer) {
   const outbox = yield* Outbox
-  const { treasury } = yield* SubmitterOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   const { payment, decimals } = intent
   const at = instantText(Number(timestamp / 1_000_000n))
   const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`

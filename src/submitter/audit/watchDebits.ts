@@ -1,4 +1,5 @@
 import { Effect, Option, Schema } from "effect"
+import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { general } from "../../domain/AccountType.ts"
 import { formatAmount } from "../../domain/Amount.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
@@ -12,7 +13,6 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Debits, type GeneralRow } from "../../store/payments/Debits.ts"
 import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
-import { SubmitterOptions } from "../SubmitterOptions.ts"
 import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
 import { noteListing } from "./noteListing.ts"
 
@@ -178,7 +178,7 @@ const how = {
 } as const
 
 const wordsOf = Effect.fnUntraced(function* (key: string, { asset, amount, timestamp, kind }: Unexplained) {
-  const { parties, assets } = yield* SubmitterOptions
+  const { parties, assets } = (yield* CycleConfig).treasury
   const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
   const pinned = [...assets.values()].find(({ id }) => id === asset)
   const money =
