@@ -16,7 +16,6 @@ import type { Party } from "./rules/Rule.ts"
 import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/alerts/AlertQueue.ts"
 import { Backfills } from "./store/balances/Backfills.ts"
-import { Comparisons } from "./store/balances/Comparisons.ts"
 import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
 import { Brake } from "./store/controls/Brake.ts"
@@ -30,7 +29,6 @@ import { Journal } from "./store/journal/Journal.ts"
 import { Witness } from "./store/journal/Witness.ts"
 import { AcceptedHead } from "./store/network/AcceptedHead.ts"
 import { ChainRules } from "./store/network/ChainRules.ts"
-import { Disagreement } from "./store/network/Disagreement.ts"
 import { Epochs } from "./store/network/Epochs.ts"
 import { Listings } from "./store/network/Listings.ts"
 import { Approvals } from "./store/payments/Approvals.ts"
@@ -96,7 +94,6 @@ export const storeLayer = (
     SpendLog.layerNoDeps,
     Brake.layerNoDeps,
     Findings.layerNoDeps,
-    Disagreement.layerNoDeps,
     Backfills.layerNoDeps,
     Asks.layerNoDeps,
     Rehearsals.layerNoDeps,
@@ -104,13 +101,7 @@ export const storeLayer = (
     Witness.layerNoDeps(treasury.watermarkFile),
     Lease.layerSole,
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.mergeAll(
-    Comparisons.layerNoDeps,
-    Epochs.layerNoDeps,
-    ChainRules.layerNoDeps,
-    AcceptedHead.layerNoDeps,
-    BlockPace.layer,
-  ).pipe(
+  return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps, BlockPace.layer).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),

@@ -10,11 +10,11 @@ import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
+import { disagreement as disagreed } from "../store/alerts/makeTrouble.ts"
 import { type Drift, Drifts } from "../store/balances/Drifts.ts"
 import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
-import { Disagreement } from "../store/network/Disagreement.ts"
 import { Epochs } from "../store/network/Epochs.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -68,7 +68,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const signed = yield* signedUses(policy, day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
-  const disagreement = (yield* (yield* Disagreement).now)?.detail
+  const disagreement = (yield* (yield* disagreed).now)?.detail
   const halts = (yield* brake.halts).map((h) => h.reason)
   const pauses = yield* brake.pauses
   const chainUnsettled = yield* (yield* ChainRules).odd

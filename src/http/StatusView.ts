@@ -8,9 +8,8 @@ import { wrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying } from "../rules/Rule.ts"
 import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
-import { Comparisons } from "../store/balances/Comparisons.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
@@ -57,7 +56,6 @@ type Needs =
   | Backfills
   | Brake
   | ChainRules
-  | Comparisons
   | Journal
   | Observations
   | Outbox
@@ -99,7 +97,6 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
   const today = (yield* outbox.settledSince(now - dayMillis)).filter((i) => i.state === "confirmed").length
   const head = yield* (yield* Journal).head
   const pending = yield* (yield* AlertQueue).pending
-  const failing = yield* (yield* Comparisons).failing
   const view: Omit<View, "sentence" | "conditions"> = {
     treasury: treasury.name,
     mode,
@@ -118,7 +115,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
     work: mode === "live" ? yield* workView(treasury, now) : null,
-    uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
+    uncompared: yield* uncomparedView(now),
     doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
@@ -147,6 +144,15 @@ const workView = Effect.fnUntraced(function* ({ parties }: Treasury, now: number
   const noted = yield* makeTrouble(yield* Settings, troubleKey("work")).now
   const remedy = "compare it with another node or gateway of the network; it ends with the next legal answer"
   return { since: new Date(noted?.since ?? now).toISOString(), detail, remedy }
+})
+
+/** A comparison that does not come to its end for so long is a matter for people. */
+const uncomparedMillisMax = 300_000
+
+const uncomparedView = Effect.fnUntraced(function* (now: number) {
+  const noted = yield* (yield* uncompared).now
+  if (noted === undefined || now - noted.since < uncomparedMillisMax) return null
+  return { since: new Date(noted.since).toISOString(), detail: noted.detail }
 })
 
 const doubtedView = Effect.fnUntraced(function* (chainId: string) {

@@ -309,7 +309,7 @@ const notCompared = ({ uncompared }: Facts): Found | undefined =>
     ? undefined
     : warn(
         `Balances are not compared with the gateway's own since ${time(uncompared.since)}: ${uncompared.detail}`,
-        "it ends with the next whole comparison; look at the gateway's listing of accounts",
+        "no rule pays after a start before they are; it ends with the next whole comparison; look at the gateway's listing of accounts",
       )
 
 const ruleHeld = (facts: Facts): Found | undefined => {
@@ -373,7 +373,7 @@ export const conditionTable = {
   out_of_band: { find: outOfBand, alertAfterMillis: 0 },
   rule_locked: { find: ruleLocked },
   paused: { find: paused },
-  not_compared: { find: notCompared },
+  not_compared: { find: notCompared, alertAfterMillis: 0 },
   rule_held: { find: ruleHeld },
   approval_waiting: { find: approvalWaiting },
   payment_unknown: { find: paymentUnknown },

@@ -10,11 +10,11 @@ import { Health } from "../gateway/Health.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { type Level, levelsOf, type Party, type PinnedAsset, type Rule } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { type AccountBalance, Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { Change } from "../store/balances/storeRows.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Disagreement } from "../store/network/Disagreement.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
@@ -197,7 +197,7 @@ const isBusy = Effect.fnUntraced(function* ({ rules }: BalancePollerOptions) {
 /** The first reading. Where a gateway tells no balances, a year of history takes their place. */
 const begin = Effect.fnUntraced(function* (options: BalancePollerOptions, now: bigint) {
   const base = yield* readBaseTogether(partiesOf(options), now)
-  if (base === "apart") yield* (yield* Disagreement).note("the gateways show different balances to begin with")
+  if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances to begin with")
   if (base === "unusable" || base === "apart") return false
   const observations = yield* Observations
   if (base === "unsupported") {
@@ -224,7 +224,7 @@ const readTogether = Effect.fnUntraced(function* (
   { watermark, now, paces }: Pick<Progress, "watermark" | "now"> & { readonly paces: Paces },
 ) {
   const gateways = yield* Gateways
-  const disagreement = yield* Disagreement
+  const trouble = yield* disagreement
   const read = (gateway: Gateway) =>
     Effect.map(readOn(gateway, options, { watermark, now, pace: paceOf(paces, gateway.name) }), (answer) => ({
       answer,
@@ -232,18 +232,18 @@ const readTogether = Effect.fnUntraced(function* (
     }))
   if (gateways.quorum === 1) {
     const alone = yield* gateways.first(read)
-    yield* disagreement.end
+    yield* trouble.end
     return alone
   }
-  const told = yield* gateways.several(read).pipe(Effect.tapError(() => Effect.flatMap(tooFewWords, disagreement.note)))
+  const told = yield* gateways.several(read).pipe(Effect.tapError(() => Effect.flatMap(tooFewWords, trouble.note)))
   const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value.answer }))
   const agreement = agreedRows(given, gateways.quorum, watermark.timestamp)
   if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
   if (agreement._tag === "Apart") {
-    yield* disagreement.note(agreement.detail)
+    yield* trouble.note(agreement.detail)
     return { answer: { _tag: "Nothing", mark: undefined } as const, by: [] }
   }
-  yield* disagreement.end
+  yield* trouble.end
   const health = yield* Health
   const others = agreement.by.join(" and ")
   for (const name of agreement.apart) yield* health.quarantine(name, `its balance changes are not those of ${others}`)

@@ -8,7 +8,7 @@ import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
 import { walkPages } from "../gateway/walkPages.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { Comparisons } from "../store/balances/Comparisons.ts"
+import { uncompared } from "../store/alerts/makeTrouble.ts"
 import { accountName, type Difference, type Drift, Drifts } from "../store/balances/Drifts.ts"
 import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -262,7 +262,7 @@ export const newComparison = (): Comparison => ({
 export const skip = Effect.fnUntraced(function* (memory: Comparison, now: number, reason: string) {
   memory.listing = undefined
   memory.dueAt = now + retryMillis
-  yield* (yield* Comparisons).failed(reason)
+  yield* (yield* uncompared).note(reason)
   if ((yield* Gateways).all.length === 1) {
     memory.compared = nothingCompared()
     return
@@ -303,7 +303,7 @@ export const endComparison = Effect.fnUntraced(function* (
   for (const drift of begun)
     yield* say("drift", { subject: subjectOf(options, drift), detail: wordsOf(options, drift) })
   for (const drift of ended) yield* say("drift", { subject: subjectOf(options, drift), detail: "is over" })
-  yield* (yield* Comparisons).ended
+  yield* (yield* uncompared).end
   yield* drifts.check
   yield* signals.wake("engine")
   if (begun.length + ended.length > 0) yield* signals.wake("alerts")

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { Comparisons } from "../store/balances/Comparisons.ts"
+import { uncompared } from "../store/alerts/makeTrouble.ts"
 import { accountName, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -77,7 +77,7 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
   if (options.parties.size === 0) return
-  if (watermark === undefined) return yield* (yield* Comparisons).failed("no balance was read yet")
+  if (watermark === undefined) return yield* (yield* uncompared).note("no balance was read yet")
   if (memory.listing === undefined) {
     const isBehind = now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis
     if (memory.isBehind && !isBehind) memory.dueAt = now
@@ -107,7 +107,7 @@ const list = Effect.fnUntraced(function* (
     memory.compared = nothingCompared()
     memory.dueAt = now + retryMillis
     const reason = "too few gateways told them"
-    yield* (yield* Comparisons).failed(reason)
+    yield* (yield* uncompared).note(reason)
     return yield* Effect.logWarning("balances could not be compared", { reason })
   }
   const listed = yield* listAccounts(gateway.reader, keysOf(options))

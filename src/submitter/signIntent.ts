@@ -14,6 +14,7 @@ import { decisionValidMillis, isEarlier } from "../rules/waiting.ts"
 import { oddWork } from "../rules/workParameters.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
+import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { trip, violated } from "../store/controls/trip.ts"
@@ -24,7 +25,6 @@ import { StoreError } from "../store/database/StoreError.ts"
 import type { JournalHead } from "../store/journal/Journal.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
-import { Disagreement } from "../store/network/Disagreement.ts"
 import { Epochs } from "../store/network/Epochs.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -106,7 +106,7 @@ const refusalsKept = <A, R>(planned: Effect.Effect<A, SignerError | StoreError, 
 
 /** Whether the signer may be asked: the gateways agree, and who pays is known. A payment that has to wait says so. */
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
-  const disagreeing = (yield* (yield* Disagreement).now)?.detail
+  const disagreeing = (yield* (yield* disagreement).now)?.detail
   const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))
   return lacking === undefined ? true : yield* waits(intent, lacking)
 })

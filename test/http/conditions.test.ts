@@ -288,7 +288,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
     "not_compared",
     "warn",
     { uncompared: { since: "2026-11-21T02:14:00Z", detail: "it lists no accounts" } },
-    "Balances are not compared with the gateway's own since 2026-11-21 02:14 UTC: it lists no accounts; it ends with the next whole comparison; look at the gateway's listing of accounts.",
+    "Balances are not compared with the gateway's own since 2026-11-21 02:14 UTC: it lists no accounts; no rule pays after a start before they are; it ends with the next whole comparison; look at the gateway's listing of accounts.",
   ],
   [
     "rule_held",

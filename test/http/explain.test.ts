@@ -12,10 +12,11 @@ import { explanationOf } from "../../src/http/explanationOf.ts"
 import { decideRound } from "../../src/rules/decideRound.ts"
 import { explainSubject } from "../../src/rules/explain/explain.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
+import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
+import type { Settings } from "../../src/store/database/Settings.ts"
 import type { ChainRules } from "../../src/store/network/ChainRules.ts"
-import { Disagreement } from "../../src/store/network/Disagreement.ts"
 import { Epochs } from "../../src/store/network/Epochs.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
@@ -43,7 +44,7 @@ interface Case {
   readonly store?: Effect.Effect<
     unknown,
     unknown,
-    Brake | ChainRules | Disagreement | Drifts | Epochs | Outbox | SpendLog | RuleStates
+    Brake | ChainRules | Settings | Drifts | Epochs | Outbox | SpendLog | RuleStates
   >
   /** What no row says yet. */
   readonly snapshot?: Partial<Snapshot>
@@ -195,7 +196,7 @@ const cases = {
   stale: { words: { keep: { maxAge: "500ms" } }, says: /older than 0\.5 s$/, after: /newer block/ },
   catching_up: { rows: { checked: false }, says: /not yet compared/, after: /compared/ },
   disagreement: {
-    store: Effect.flatMap(Disagreement, (d) => d.note("b shows 3 where a shows 4")),
+    store: Effect.flatMap(disagreement, (d) => d.note("b shows 3 where a shows 4")),
     says: /^b shows 3 where a shows 4$/,
     after: /gateways agree/,
   },

@@ -11,8 +11,8 @@ import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
+import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { Disagreement } from "../../src/store/network/Disagreement.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -230,7 +230,7 @@ describe("a payment among three gateways", () => {
         fronts[2]!.manner = honest
         yield* steps(args, 16)
         assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.isUndefined(yield* (yield* Disagreement).now)
+        assert.isUndefined(yield* (yield* disagreement).now)
       }),
     ),
   )

@@ -4,7 +4,6 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Backfills } from "../../src/store/balances/Backfills.ts"
-import { Comparisons } from "../../src/store/balances/Comparisons.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -17,7 +16,6 @@ import { Signals } from "../../src/store/database/Signals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 import { ChainRules } from "../../src/store/network/ChainRules.ts"
-import { Disagreement } from "../../src/store/network/Disagreement.ts"
 import { Epochs } from "../../src/store/network/Epochs.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Approvals } from "../../src/store/payments/Approvals.ts"
@@ -35,13 +33,9 @@ import { BlockPace } from "../../src/submitter/BlockPace.ts"
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
   const layer = () =>
-    Layer.mergeAll(
-      Comparisons.layerNoDeps,
-      Epochs.layerNoDeps,
-      ChainRules.layerNoDeps,
-      AcceptedHead.layerNoDeps,
-      BlockPace.layer,
-    ).pipe(Layer.provideMerge(plain()))
+    Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps, BlockPace.layer).pipe(
+      Layer.provideMerge(plain()),
+    )
   const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,
@@ -52,7 +46,6 @@ export const testStore = () => {
       Asks.layerNoDeps,
       Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
-      Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
       Approvals.layerNoDeps,
       Drifts.layer,

@@ -6,7 +6,7 @@ import { Observations } from "../balances/Observations.ts"
 import { Brake } from "../controls/Brake.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { lastly, type Settings } from "../database/Settings.ts"
+import { lastly, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
 import { AlertQueue } from "./AlertQueue.ts"
@@ -64,6 +64,12 @@ export const makeTrouble = (
     end: Effect.tap(now, (known) => (known === undefined ? Effect.void : settings.set(key, ""))),
   }
 }
+
+/** Whether too few gateways agree on the balances: no money moves meanwhile. */
+export const disagreement = Effect.map(Settings, (settings) => makeTrouble(settings, "disagreement"))
+
+/** Whether balances cannot be compared with those that the gateway itself tells: after a start no rule pays meanwhile. */
+export const uncompared = Effect.map(Settings, (settings) => makeTrouble(settings, "uncompared"))
 
 /** An end longer ago is no news: a store of an earlier version has halts that ended without an all-clear. */
 const newsMillis = 86_400_000
