@@ -14,8 +14,6 @@ import type { DaemonOptions } from "./layers.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
-import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
-import { payersOf } from "./poller/pollRules.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
@@ -73,44 +71,24 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string, treasury: Tr
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */
-const haltLoop = (dataDir: string, now: () => Treasury) =>
-  Effect.suspend(() => applyHaltFile(dataDir, now())).pipe(
+const haltLoop = (dataDir: string) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => applyHaltFile(dataDir, now().treasury)).pipe(
     Effect.andThen(watchDiskSpace()),
     Effect.andThen(Effect.sleep(500)),
     Effect.forever,
   )
 
-/** Options whose every key is read anew whenever it is asked for: readers see the configuration in force. */
-const live = <A extends object>(read: () => A): A =>
-  Object.defineProperties(
-    {},
-    Object.fromEntries(
-      Object.keys(read()).map((key) => [key, { enumerable: true, get: () => read()[key as keyof A] }]),
-    ),
-  ) as A
-
 /** A loop that halts on mistakes in the store, and begins anew after any failure but one of a store without writes. */
 const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, guarded(loop))
 
 /** The loops of the treasury, supervised. Never succeeds. */
-export const runLoops = (options: DaemonOptions) =>
-  Effect.flatMap(ConfigInForce, ({ now }) => loopsOf(options, () => now().treasury))
-
-const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
-  const { treasury } = options
-  const poller = live(() => pollerOptionsOf(now()))
-  const reconciled = live(() => ({ ...now().network, parties: now().parties, assets: now().assets }))
-  const pinned = live(() => ({
-    pollMillis: now().network.pollIdleMillis,
-    pins: [...now().assets.values()],
-    payers: payersOf(now().parties.values()),
-  }))
-  return supervise([
-    lasting("chain", chainLoop(pinned)),
-    lasting("balances", balanceLoop(poller)),
-    lasting("backfill", backfillLoop(poller)),
-    lasting("accounts", reconciliationLoop(reconciled)),
-    lasting("assets", assetLoop(pinned)),
+export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>
+  supervise([
+    lasting("chain", chainLoop),
+    lasting("balances", balanceLoop),
+    lasting("backfill", backfillLoop),
+    lasting("accounts", reconciliationLoop),
+    lasting("assets", assetLoop),
     lasting("engine", engineLoop),
     lasting("submitter", submitLoop),
     lasting("confirm", confirmLoop),
@@ -119,9 +97,8 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("health", healthLoop),
     lasting("alerts", alertLoop(treasury.name)),
     lasting("terms", termsLoop),
-    lasting("halt", haltLoop(options.dataDir, now)),
+    lasting("halt", haltLoop(dataDir)),
   ])
-}
 
 /** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */
 export const drain = Effect.fn("Daemon.drain")(function* (millisMax: number) {

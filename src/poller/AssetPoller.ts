@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { assetsReadKey, assetsUnlistedKey, hasElapsed } from "../domain/Time.ts"
@@ -15,7 +16,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/Logging.ts"
-import { pollRules, readParameters } from "./pollRules.ts"
+import { payersOf, pollRules, readParameters } from "./pollRules.ts"
 
 /**
  * Holds the listing against the pins. Where one is contradicted, nothing of that asset is signed or sent from the same
@@ -167,25 +168,20 @@ const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
 /** No round takes so long that the machine did not sleep in it, or its answers did. */
 const sleptMillis = 60_000
 
-export const assetLoop = (options: {
-  readonly pollMillis: number
-  readonly pins: ReadonlyArray<PinnedAsset>
-  /** Keys that pay. */
-  readonly payers: ReadonlyArray<string>
-}) =>
-  Effect.gen(function* () {
-    const cycle = yield* Cycle
-    const begun = yield* Clock.currentTimeMillis
-    // Before the listing, whatever becomes of it: payments wait for what these tell.
-    yield* pollRules(options.payers, readParameters)
-    yield* cycle
-      .counted("assets", pollAssets(options.pins))
-      .pipe(
-        Effect.catchTag("GatewayError", (error) =>
-          Effect.logWarning("assets could not be read", { reason: error.message }),
-        ),
-      )
-    // A machine that slept meanwhile has old terms, for which payments wait.
-    if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
-    yield* Effect.sleep(options.pollMillis)
-  }).pipe(Effect.forever)
+export const assetLoop = Effect.gen(function* () {
+  const { parties, assets, network } = (yield* ConfigInForce).now().treasury
+  const cycle = yield* Cycle
+  const begun = yield* Clock.currentTimeMillis
+  // Before the listing, whatever becomes of it: payments wait for what these tell.
+  yield* pollRules(payersOf(parties.values()), readParameters)
+  yield* cycle
+    .counted("assets", pollAssets([...assets.values()]))
+    .pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.logWarning("assets could not be read", { reason: error.message }),
+      ),
+    )
+  // A machine that slept meanwhile has old terms, for which payments wait.
+  if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
+  yield* Effect.sleep(network.pollIdleMillis)
+}).pipe(Effect.forever)

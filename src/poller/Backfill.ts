@@ -1,4 +1,5 @@
 import { Clock, Effect, Ref } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -10,7 +11,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/Logging.ts"
 import { aligned, makePace, nextSpan, type Pace, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
-import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
+import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
 import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
 import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
 import { readByCursor, readWindow } from "./readWindow.ts"
@@ -115,24 +116,24 @@ const tellProgress = Effect.fnUntraced(function* ({ since, until }: Backfill, ne
 })
 
 /** The loop: while something of the past is asked for, window by window with a pause; else it sleeps. */
-export const backfillLoop = (options: BalancePollerOptions) =>
-  Effect.suspend(() => {
-    const pace = makePace()
-    return Effect.gen(function* () {
-      const cycle = yield* Cycle
-      const signals = yield* Signals
-      const more = yield* cycle
-        .counted("backfill", backfillOnce(options, pace))
-        .pipe(
-          Effect.catchTag("GatewayError", (error) =>
-            Effect.as(Effect.logWarning("the past could not be read", { reason: error.message }), false),
-          ),
-        )
-      if (more) return yield* Effect.sleep(pauseMillis)
-      const waits = (yield* (yield* Backfills).open).length > 0
-      yield* signals.wait("backfill", waits ? retryMillis : idleMillis)
-    }).pipe(Effect.forever)
-  })
+export const backfillLoop = Effect.suspend(() => {
+  const pace = makePace()
+  return Effect.gen(function* () {
+    const options = pollerOptionsOf((yield* ConfigInForce).now().treasury)
+    const cycle = yield* Cycle
+    const signals = yield* Signals
+    const more = yield* cycle
+      .counted("backfill", backfillOnce(options, pace))
+      .pipe(
+        Effect.catchTag("GatewayError", (error) =>
+          Effect.as(Effect.logWarning("the past could not be read", { reason: error.message }), false),
+        ),
+      )
+    if (more) return yield* Effect.sleep(pauseMillis)
+    const waits = (yield* (yield* Backfills).open).length > 0
+    yield* signals.wait("backfill", waits ? retryMillis : idleMillis)
+  }).pipe(Effect.forever)
+})
 
 /** Which time is asked for, in Unix nanoseconds; undefined: all that the gateways hold, and up to now. */
 interface AskedSpan {
@@ -163,8 +164,6 @@ type ReadSpan =
 /** How far the reading is: rows so far, and up to which time. */
 export type Tell = (rows: number, span: { from: bigint; until: bigint; next: bigint }) => Effect.Effect<void>
 
-/** A network on which nobody moved for this long at first is taken for one that forgot, or had not begun. */
-const silenceNanosMinOfSpan = 3_600_000_000_000n
 /** 2020-01-02: networks refuse to look for rows of 2019. */
 const earliestNanos = 1_577_923_200_000_000_000n
 /** Of several gateways one may be some blocks behind the one before. */
@@ -191,13 +190,12 @@ export const readSpan = Effect.fn("Past.read")(
     if (at >= until) return { _tag: "Nothing" }
     const oldest = yield* oldestSince(yield* GatewayReader, { parties, at, until })
     if (oldest === undefined) return { _tag: "Nothing" }
-    const from = asked.from === at && oldest - at < silenceNanosMinOfSpan ? at : aligned(oldest)
+    const from = asked.from === at && oldest - at < silenceNanosMin ? at : aligned(oldest)
     const read = yield* readRows(options, { from, until, rowsMax: asked.rowsMax }, tell)
     if (typeof read === "string") return { _tag: "Unreadable", detail: read }
-    const rows = read
-    const touched = new Set(rows.map(keyOf))
+    const touched = new Set(read.map(keyOf))
     const openings = (known?.openings ?? []).filter((row) => !touched.has(keyOf(row)))
-    return { _tag: "Held", rows, openings: openings.map((row) => ({ ...row, timestamp: from })), from, until }
+    return { _tag: "Held", rows: read, openings: openings.map((row) => ({ ...row, timestamp: from })), from, until }
   },
   Effect.provideService(RequestPriority, "backfill"),
 )

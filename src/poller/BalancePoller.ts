@@ -1,4 +1,5 @@
 import { Clock, Effect, Ref } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
@@ -30,7 +31,7 @@ import {
   pageRowsMax,
   type WindowAnswer,
 } from "./askWindow.ts"
-import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
+import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
 import { beginAnew, bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer, reachNanos, readBaseTogether } from "./readBase.ts"
 import { readByCursor, readWindow } from "./readWindow.ts"
@@ -169,24 +170,24 @@ const noteSource = Effect.fnUntraced(function* (by: ReadonlyArray<string>) {
 })
 
 /** The loop: a poll at once and at each signal, one each second while money moves or is about to, else each two. */
-export const balanceLoop = (options: BalancePollerOptions) =>
-  Effect.suspend(() => {
-    const paces: Paces = new Map()
-    return Effect.gen(function* () {
-      const cycle = yield* Cycle
-      const signals = yield* Signals
-      yield* pruneHourly(options)
-      const more = yield* cycle
-        .counted("balances", pollBalances(options, paces))
-        .pipe(
-          Effect.catchTag("GatewayError", (error) =>
-            Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
-          ),
-        )
-      if (more) return
-      yield* signals.wait("balances", (yield* isBusy(options)) ? options.pollBusyMillis : options.pollIdleMillis)
-    }).pipe(Effect.forever)
-  })
+export const balanceLoop = Effect.suspend(() => {
+  const paces: Paces = new Map()
+  return Effect.gen(function* () {
+    const options = pollerOptionsOf((yield* ConfigInForce).now().treasury)
+    const cycle = yield* Cycle
+    const signals = yield* Signals
+    yield* pruneHourly(options)
+    const more = yield* cycle
+      .counted("balances", pollBalances(options, paces))
+      .pipe(
+        Effect.catchTag("GatewayError", (error) =>
+          Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
+        ),
+      )
+    if (more) return
+    yield* signals.wait("balances", (yield* isBusy(options)) ? options.pollBusyMillis : options.pollIdleMillis)
+  }).pipe(Effect.forever)
+})
 
 const isBusy = Effect.fnUntraced(function* ({ rules }: BalancePollerOptions) {
   if ((yield* (yield* Outbox).open).length > 0) return true

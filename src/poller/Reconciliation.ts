@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
@@ -159,17 +160,17 @@ const compare = Effect.fnUntraced(function* (
 const stepMillis = 1_000
 const hurriedMillis = 250
 
-export const reconciliationLoop = (options: ReconciliationOptions) =>
-  Effect.gen(function* () {
-    const cycle = yield* Cycle
-    const reconciliation = yield* Reconciliation
-    yield* cycle
-      .counted("accounts", reconcileBalances(options))
-      .pipe(
-        Effect.catchTag("GatewayError", (error: GatewayError) =>
-          Effect.logWarning("balances could not be compared", { reason: error.message }),
-        ),
-      )
-    const isUnderWay = yield* reconciliation.run((memory) => Effect.sync(() => memory.listing !== undefined))
-    yield* Effect.sleep(isUnderWay || !(yield* (yield* Drifts).isChecked) ? hurriedMillis : stepMillis)
-  }).pipe(Effect.forever)
+export const reconciliationLoop = Effect.gen(function* () {
+  const { network, parties, assets } = (yield* ConfigInForce).now().treasury
+  const cycle = yield* Cycle
+  const reconciliation = yield* Reconciliation
+  yield* cycle
+    .counted("accounts", reconcileBalances({ ...network, parties, assets }))
+    .pipe(
+      Effect.catchTag("GatewayError", (error: GatewayError) =>
+        Effect.logWarning("balances could not be compared", { reason: error.message }),
+      ),
+    )
+  const isUnderWay = yield* reconciliation.run((memory) => Effect.sync(() => memory.listing !== undefined))
+  yield* Effect.sleep(isUnderWay || !(yield* (yield* Drifts).isChecked) ? hurriedMillis : stepMillis)
+}).pipe(Effect.forever)

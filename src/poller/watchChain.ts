@@ -1,4 +1,5 @@
 import { Clock, Effect, Result } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { shortId } from "../domain/Hex.ts"
 import { sumText } from "../domain/sumText.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
@@ -188,5 +189,7 @@ const tell = Effect.fnUntraced(function* (gateway: string, detail: string, elsew
 })
 
 /** The loop: a look at each of the usual times, and the first one at once. */
-export const chainLoop = (options: { readonly pollMillis: number }) =>
-  Effect.suspend(() => Effect.andThen(watchChain(), Effect.sleep(options.pollMillis))).pipe(Effect.forever)
+export const chainLoop = Effect.gen(function* () {
+  yield* watchChain()
+  yield* Effect.sleep((yield* ConfigInForce).now().treasury.network.pollIdleMillis)
+}).pipe(Effect.forever)

@@ -116,7 +116,7 @@ describe("the network's fee, when a payment is signed", () => {
       () =>
         Effect.gen(function* () {
           const listings = yield* Listings
-          const loop = yield* Effect.forkChild(assetLoop({ pollMillis: 60_000, pins: [], payers: [] }))
+          const loop = yield* Effect.forkChild(assetLoop)
           for (let i = 0; i < 500 && (yield* listings.parameters).size === 0; i++) {
             yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
           }
