@@ -4,7 +4,6 @@ import { Clock, Effect } from "effect"
 import { alertLoop } from "./alerts/AlertLoop.ts"
 import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile, version } from "./config/files.ts"
-import type { Treasury } from "./config/Treasury.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { neededOf, operatorsInForce } from "./http/agreeing.ts"
 import { healthLoop } from "./http/readFacts.ts"
@@ -42,7 +41,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   )
   yield* checkStore(options)
   const config = yield* ConfigInForce
-  yield* applyHaltFile(options.dataDir, config.now().treasury)
+  yield* applyHaltFile(options.dataDir)
   yield* watchDiskSpace()
   yield* noteStarted()
   const { treasury, mode } = config.now()
@@ -61,22 +60,18 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
 })
 
 /** Where operators end halts, this one outlives its file: who may write here would else end it alone. */
-const applyHaltFile = Effect.fnUntraced(function* (dataDir: string, treasury: Treasury) {
+const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const brake = yield* Brake
   const said = yield* readHaltFile(dataDir)
   const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
   if (said !== undefined) return (yield* isHalted) ? undefined : yield* trip("halt_file", said)
-  if (neededOf(yield* operatorsInForce(treasury)) > 0 && (yield* isHalted)) return
+  if (neededOf(yield* operatorsInForce) > 0 && (yield* isHalted)) return
   yield* brake.release("halt_file", "the HALT file is gone")
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */
 const haltLoop = (dataDir: string) =>
-  Effect.flatMap(ConfigInForce, ({ now }) => applyHaltFile(dataDir, now().treasury)).pipe(
-    Effect.andThen(watchDiskSpace()),
-    Effect.andThen(Effect.sleep(500)),
-    Effect.forever,
-  )
+  applyHaltFile(dataDir).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
 
 /** A loop that halts on mistakes in the store, and begins anew after any failure but one of a store without writes. */
 const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, guarded(loop))

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { version } from "../config/files.ts"
 import { ageText } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
@@ -121,7 +120,7 @@ export const status = Command.make(
     const { running, body: view } = yield* throughDaemon(chosen, {
       method: "GET",
       path: "/api/v1/status",
-      stored: ({ treasury, mode }) => readView({ treasury, mode, version }),
+      stored: () => readView(),
     })
     yield* printResult(chosen.output, { running, ...view }, () =>
       running ? viewText(view) : `no daemon runs; this is what its database says\n${viewText(view)}`,

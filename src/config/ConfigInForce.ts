@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Semaphore } from "effect"
+import { Context, Effect, Layer, Semaphore } from "effect"
 import type { Terms } from "../rules/policy/weakens.ts"
 import { hashIn } from "./code/withCode.ts"
 import type { AlertConfig } from "./storedAlerts.ts"
@@ -80,13 +80,3 @@ export class CycleConfig extends Context.Service<CycleConfig, InForce>()("coffer
 /** Runs a cycle by the configuration that is in force when it begins. */
 export const byOneConfig = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ConfigInForce, ({ now }) => Effect.provideService(cycle, CycleConfig, now()))
-
-/** The configuration in force; where nothing runs by one, the given. */
-export const inForceOr = (given: InForce): Effect.Effect<InForce> =>
-  Effect.map(Effect.serviceOption(ConfigInForce), (held) => (Option.isSome(held) ? held.value.now() : given))
-
-/** Runs while the configuration in force stays as it is; where nothing runs by one, as it comes. */
-export const whileInForce = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.serviceOption(ConfigInForce), (held) =>
-    Option.isSome(held) ? held.value.steady(effect) : effect,
-  )

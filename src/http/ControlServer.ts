@@ -3,7 +3,7 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { inForceOr } from "../config/ConfigInForce.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
@@ -101,7 +101,7 @@ const answer = Effect.fn("Control.answer")(function* (
   given: ControlServerOptions,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  const options = { ...given, ...(yield* inForceOr(given)) }
+  const options = { ...given, ...(yield* ConfigInForce).now() }
   const path = pathOf(request)
   const query = new URLSearchParams(request.url.split("?")[1] ?? "")
   if (request.method === "GET") {

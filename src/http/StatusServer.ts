@@ -5,9 +5,8 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { inForceOr } from "../config/ConfigInForce.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/schema/Fields.ts"
-import type { Treasury } from "../config/Treasury.ts"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -65,7 +64,6 @@ const unreadyReasons = Effect.gen(function* () {
 })
 
 export interface StatusServerOptions {
-  readonly treasury: Treasury
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -145,7 +143,7 @@ const routes = (options: StatusServerOptions) =>
           if (refused !== undefined) return refused
           const file = files.get(pathOf(request))
           if (file !== undefined) return pageResponse(file)
-          return yield* answer(options, view, request).pipe(Effect.provideContext(context))
+          return yield* answer(view, request).pipe(Effect.provideContext(context))
         }),
       )
     }),
@@ -154,7 +152,6 @@ const routes = (options: StatusServerOptions) =>
 type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
 
 const answer = Effect.fn("Status.answer")(function* (
-  { treasury }: StatusServerOptions,
   view: StatusView["Service"],
   request: HttpServerRequest.HttpServerRequest,
 ) {
@@ -166,12 +163,9 @@ const answer = Effect.fn("Status.answer")(function* (
       return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
     }
     case "/metrics":
-      return HttpServerResponse.text(
-        yield* exposeMetrics((yield* inForceOr({ treasury, mode: treasury.mode })).treasury),
-        {
-          contentType: "text/plain; version=0.0.4; charset=utf-8",
-        },
-      )
+      return HttpServerResponse.text(yield* exposeMetrics((yield* ConfigInForce).now().treasury), {
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+      })
     case "/api/v1/status":
       return yield* view.view.pipe(
         Effect.map((value) => json(value)),
@@ -179,7 +173,7 @@ const answer = Effect.fn("Status.answer")(function* (
       )
     case explainPath: {
       const query = new URLSearchParams(request.url.split("?")[1] ?? "")
-      const inForce = yield* inForceOr({ treasury, mode: treasury.mode })
+      const inForce = (yield* ConfigInForce).now()
       return yield* answerExplain(inForce, query).pipe(
         Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
       )

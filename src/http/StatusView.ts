@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { inForceOr } from "../config/ConfigInForce.ts"
-import type { Mode, Treasury } from "../config/Treasury.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { version } from "../config/files.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
@@ -30,24 +31,17 @@ import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./vie
 const dayMillis = 86_400_000
 const recentMax = 10
 
-interface StatusOptions {
-  readonly treasury: Treasury
-  readonly mode: Mode
-  readonly version: string
-}
-
 /** One reading of everything a person should see. */
 export class StatusView extends Context.Service<StatusView, { readonly view: Effect.Effect<View, StoreError> }>()(
   "cofferer/status/StatusView",
 ) {
-  static readonly layer = (options: StatusOptions) =>
-    Layer.effect(
-      StatusView,
-      Effect.gen(function* () {
-        const needs = yield* Effect.context<Needs>()
-        return StatusView.of({ view: readView(options).pipe(Effect.provideContext(needs)) })
-      }),
-    )
+  static readonly layer = Layer.effect(
+    StatusView,
+    Effect.gen(function* () {
+      const needs = yield* Effect.context<Needs>()
+      return StatusView.of({ view: readView().pipe(Effect.provideContext(needs)) })
+    }),
+  )
 }
 
 type Needs =
@@ -55,6 +49,7 @@ type Needs =
   | AlertQueue
   | Backfills
   | Brake
+  | ConfigInForce
   | ChainRules
   | Journal
   | Observations
@@ -66,10 +61,10 @@ type Needs =
   | AcceptedHead
 
 /** Reads the view. Of gateways nothing is known where no daemon asks them. */
-export const readView = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
+export const readView = Effect.fn("StatusView.view")(function* () {
   const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
   const known = health === undefined ? [] : yield* health.all
-  const { treasury, mode } = { ...options, ...(yield* inForceOr(options)) }
+  const { treasury, mode } = (yield* ConfigInForce).now()
   const outbox = yield* Outbox
   const observations = yield* Observations
   const brake = yield* Brake
@@ -100,7 +95,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
   const view: Omit<View, "sentence" | "conditions"> = {
     treasury: treasury.name,
     mode,
-    version: options.version,
+    version,
     network: {
       chainId: treasury.network.chainId,
       quorum: treasury.network.quorum,

@@ -1,5 +1,5 @@
 import { Clock, Data, Effect } from "effect"
-import { inForceOr } from "../config/ConfigInForce.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
@@ -82,10 +82,10 @@ export const neededOf = (operators: Operators): number => Math.min(2, operators.
  * The operators whose agreement counts now: those of the terms in force, whatever the file of this process names. In a
  * store that was never live, those of the configuration in force.
  */
-export const operatorsInForce = Effect.fnUntraced(function* (treasury: Treasury) {
+export const operatorsInForce = Effect.gen(function* () {
   const known = yield* (yield* TermsLog).inForce
   if (known !== undefined) return operatorsIn(known.terms)
-  const { approvals } = (yield* inForceOr({ treasury, mode: treasury.mode })).treasury
+  const { approvals } = (yield* ConfigInForce).now().treasury
   return new Map([...approvals.values()].flatMap(({ of }) => [...of])) satisfies Operators as Operators
 })
 
@@ -171,7 +171,7 @@ export const haltNamed = ({
 
 /** Fails where the operators in force have not agreed; where there are none it stands in nobody's way. */
 export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, asked: Agreement) {
-  const operators = yield* operatorsInForce(treasury)
+  const operators = yield* operatorsInForce
   if (neededOf(operators) === 0) return []
   const shared = yield* agreementOf(operators, placeOf(treasury), asked)
   return shared.missing > 0 ? yield* new NotAgreed({ asked, shared }) : shared.by
@@ -189,7 +189,7 @@ export const agreeing = Effect.fnUntraced(function* <A, E, R>(
   const first = yield* tried(verb)
   if (first._tag === "Done") return first.done
   if (signature === undefined) return waiting(first.not)
-  const operators = yield* operatorsInForce(treasury)
+  const operators = yield* operatorsInForce
   const taken = yield* takeAgreement(operators, placeOf(treasury), first.not.asked, signature)
   if ("problem" in taken) return taken
   const second = yield* tried(verb)

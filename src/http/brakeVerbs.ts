@@ -142,8 +142,8 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
 })
 
 /** A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone. */
-const noteHaltFile = Effect.fnUntraced(function* ({ treasury, dataDir }: Where) {
-  if (neededOf(yield* operatorsInForce(treasury)) === 0) return
+const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: Where) {
+  if (neededOf(yield* operatorsInForce) === 0) return
   const said = yield* readHaltFile(dataDir)
   const isKnown = (yield* (yield* Brake).halts).some(({ reason }) => reason === "halt_file")
   if (said !== undefined && !isKnown) yield* trip("halt_file", said)

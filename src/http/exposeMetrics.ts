@@ -1,6 +1,5 @@
 import { Clock, Effect, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import { version } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
@@ -39,7 +38,7 @@ export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   yield* refresh(treasury).pipe(
-    Effect.andThen(readView({ treasury, mode: treasury.mode, version })),
+    Effect.andThen(readView()),
     Effect.map(({ conditions }) =>
       setHealth(metrics, treasury, (name) => conditions.every(({ condition }) => condition !== name)),
     ),

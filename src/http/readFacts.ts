@@ -1,6 +1,5 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import { version } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
@@ -137,8 +136,7 @@ const alertAfter = (name: ConditionName): number | undefined => {
  * clock and what is known of gateways alone: whatever the other loops run into, it alerts.
  */
 export const watchHealth = Effect.fn("Health.watch")(function* () {
-  const { treasury, mode } = (yield* ConfigInForce).now()
-  const view = yield* readView({ treasury, mode, version })
+  const view = yield* readView()
   const round = Effect.gen(function* () {
     yield* noteOutOfBand(view, yield* Clock.currentTimeMillis)
     let isNew = false

@@ -184,7 +184,7 @@ const refusalOf = Effect.fnUntraced(function* (
   asked: ReloadAsked,
 ) {
   if (weaker.length === 0) return undefined
-  if ((yield* operatorsInForce(old.treasury)).size === 0) {
+  if ((yield* operatorsInForce).size === 0) {
     return asked.allowWeaker ? undefined : refusedAsWeaker(weaker, '"cofferer reload --allow-weaker --reason TEXT"')
   }
   const approval = yield* approvalOfTerms(old, next)

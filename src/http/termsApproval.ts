@@ -61,7 +61,7 @@ export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pi
 /** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
 export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
   const change = yield* termsChangeOf(old, next)
-  const operators = yield* operatorsInForce(old.treasury)
+  const operators = yield* operatorsInForce
   const { by, others, missing } = yield* agreementOf(operators, placeOf(old.treasury), change)
   if (operators.size === 0) return { isEnough: false, by, advice: "" }
   const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
@@ -92,7 +92,7 @@ export const approveTerms = Effect.fn("People.approveTerms")(function* (
   if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(termsOf(old)))) {
     return problem("these terms are in force already", 409, "nothing is left to approve")
   }
-  const operators = yield* operatorsInForce(old.treasury)
+  const operators = yield* operatorsInForce
   const place = placeOf(old.treasury)
   if (signature !== undefined) return yield* takeAgreement(operators, place, change, signature)
   const { terms, weaker } = change
@@ -223,7 +223,7 @@ const accept = Effect.fnUntraced(function* ({ hash, author, reason }: typeof Acc
   if (!own.startsWith(hash)) {
     return problem(`the terms of the file are ${short(own)}, not ${hash}`, 409, `"cofferer terms accept ${short(own)}"`)
   }
-  const operators = [...(yield* operatorsInForce(treasury)).keys()]
+  const operators = [...(yield* operatorsInForce).keys()]
   if (operators.length === 0) {
     yield* take(`accepted by ${author}${reason === undefined ? "" : `: ${reason}`}`)
     return { accepted: own, isInForce: true }

@@ -1,5 +1,5 @@
 import { Clock, Effect, Result } from "effect"
-import { CycleConfig, whileInForce } from "../config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../config/ConfigInForce.ts"
 import { accountTypeNumbers, general } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import type { AccountKey } from "../domain/Balance.ts"
@@ -78,9 +78,9 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const heads = [head, ...recent]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
-  const signed = yield* whileInForce(database.atomically(refusalsKept(planned))).pipe(
-    Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))),
-  )
+  const signed = yield* (yield* ConfigInForce)
+    .steady(database.atomically(refusalsKept(planned)))
+    .pipe(Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))))
   if (Result.isFailure(signed)) return yield* denied(intent, k, signed.failure)
   const attempt = signed.success
   if (attempt === undefined) return false

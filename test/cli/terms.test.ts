@@ -93,10 +93,7 @@ describe("terms accept", () => {
         assert.isUndefined(yield* Effect.flatMap(TermsLog, ({ acceptance }) => acceptance))
       }).pipe(
         Effect.provide(
-          layerControl(options).pipe(
-            Layer.provide(StatusView.layer({ ...options, version: "1" })),
-            Layer.provideMerge(storeOf(options)),
-          ),
+          layerControl(options).pipe(Layer.provide(StatusView.layer), Layer.provideMerge(storeOf(options))),
           { local: true },
         ),
       ),

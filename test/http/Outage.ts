@@ -102,8 +102,6 @@ const pass = Effect.fnUntraced(function* (world: World, millis: number) {
   }
 })
 
-const viewOf = ({ options: { treasury, mode } }: World) => readView({ treasury, mode, version: "1" })
-
 const exitCode = ({ options }: World) =>
   Effect.map(
     Effect.promise(() => callCofferer(["status", "--fail", "--data", options.dataDir])),
@@ -143,8 +141,8 @@ export interface Seen {
 const play = (outage: Outage, world: World) =>
   Effect.gen(function* () {
     const { stepMillis = 1_000, condition, alert, alertSeconds, secondsMax = alertSeconds } = outage
-    const holds = Effect.map(viewOf(world), ({ conditions }) => conditions.some((one) => one.condition === condition))
-    const calm = Effect.map(viewOf(world), ({ sentence }) => sentence.severity === "ok")
+    const holds = Effect.map(readView(), ({ conditions }) => conditions.some((one) => one.condition === condition))
+    const calm = Effect.map(readView(), ({ sentence }) => sentence.severity === "ok")
     const settled = Effect.map(Effect.all([states, calm]), ([all, isCalm]) => all[0] === "confirmed" && isCalm)
     assert.isDefined(yield* passUntil(world, settled, { seconds: 60, stepMillis: 1_000 }), "it begins healthy")
     assert.strictEqual(yield* exitCode(world), 0)
@@ -160,7 +158,7 @@ const play = (outage: Outage, world: World) =>
     )
     assert.isDefined(first, `an alert: ${JSON.stringify(world.taken.slice(before))}`)
     assert.isDefined(yield* passUntil(world, holds, { seconds: secondsMax, stepMillis }), "the condition holds")
-    const view = yield* viewOf(world)
+    const view = yield* readView()
     const found = view.conditions.find((one) => one.condition === condition)
     const seen = {
       headline: view.sentence.text,
@@ -176,7 +174,7 @@ const play = (outage: Outage, world: World) =>
     assert.deepInclude(seen, { severity: outage.severity, exitCode: 8, metric: 0 })
     assert.deepInclude(heard()[0], { receiver: alert.receiver, severity: alert.severity })
     yield* outage.end(world)
-    const isOver = Effect.map(viewOf(world), ({ conditions }) => conditions.every((one) => one.condition !== condition))
+    const isOver = Effect.map(readView(), ({ conditions }) => conditions.every((one) => one.condition !== condition))
     const isClear = () => heard().some(({ isOver }) => isOver)
     const over = yield* passUntil(
       world,
@@ -253,9 +251,7 @@ export const outageSeen = (outage: Outage) => {
         room: Effect.sync(() => ({ free: world.free, needed: gibibyte })),
       })
       const { treasury, mode, dataDir } = options
-      const control = layerControl({ treasury, mode, dataDir }).pipe(
-        Layer.provide(StatusView.layer({ treasury, mode, version: "1" })),
-      )
+      const control = layerControl({ treasury, mode, dataDir }).pipe(Layer.provide(StatusView.layer))
       yield* Effect.gen(function* () {
         yield* Effect.forkScoped(runLoops(options))
         seen = yield* play(outage, world)

@@ -20,8 +20,8 @@ describe("how fresh a balance is", () => {
       function* (options, sandbox) {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
         yield* TestClock.adjust("2 seconds")
-        const { treasury, mode } = options
-        const layer = StatusView.layer({ treasury, mode, version: "1" })
+        const { treasury } = options
+        const layer = StatusView.layer
         const view = yield* Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(layer))
         const of = (party: string) => view.accounts.find((a) => a.party === party)
         assert.containSubset(of("bob"), { balance: "50.00", observation: { block: view.height, source: "sandbox" } })

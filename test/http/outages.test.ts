@@ -243,8 +243,7 @@ const outages: ReadonlyArray<Outage> = [
         ] as const) {
           world.free = free * 2 ** 30
           yield* watchHealth()
-          const { treasury, mode } = world.options
-          const { conditions } = yield* readView({ treasury, mode, version: "1" })
+          const { conditions } = yield* readView()
           assert.strictEqual(
             conditions.some(({ condition }) => condition === "low_disk"),
             isLow,

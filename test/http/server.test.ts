@@ -3,6 +3,7 @@ import { request } from "node:http"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { StatusServer } from "../../src/http/StatusServer.ts"
 import { StatusView } from "../../src/http/StatusView.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -33,8 +34,9 @@ const withServer = <E>(host: string, use: (url: string, dataDir: string) => Effe
     const store = testStore()
     const treasury = yield* watchOnly("http://127.0.0.1:1")
     const names = { gateways: ["node"], rules: ["news"], receivers: ["log"], version: "1", revision: "" }
-    const layer = StatusServer.layer({ treasury, host, port: 0, portBusy: "error", dataDir: store.dir }).pipe(
-      Layer.provide(StatusView.layer({ treasury, mode: "observe", version: "1" })),
+    const layer = StatusServer.layer({ host, port: 0, portBusy: "error", dataDir: store.dir }).pipe(
+      Layer.provide(StatusView.layer),
+      Layer.provide(ConfigInForce.layer({ treasury, mode: "observe" })),
       Layer.provide(Metrics.layer({ treasury: "watch", mode: "observe", ...names })),
       Layer.provide(store.layer()),
       Layer.provideMerge(Logger.layer([])),

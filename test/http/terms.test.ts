@@ -90,7 +90,7 @@ const alerts = Effect.gen(function* () {
 const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyArray<string>) {
   const inForce = (yield* ConfigInForce).now()
   const change = yield* termsChangeOf(inForce, file)
-  const operators = yield* operatorsInForce(inForce.treasury)
+  const operators = yield* operatorsInForce
   const place = placeOf(inForce.treasury)
   const now = yield* Clock.currentTimeMillis
   for (const name of names) {
@@ -101,10 +101,7 @@ const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyA
 
 const reload = (allowWeaker = false) => reloadConfig({ author: "zoe", reason: "as meant", allowWeaker })
 const by = { author: "zoe", reason: "both keys burnt" }
-const view = (options: DaemonOptions) =>
-  Effect.flatMap(StatusView, (status) => status.view).pipe(
-    Effect.provide(StatusView.layer({ ...options, version: "0" })),
-  )
+const view = Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(StatusView.layer))
 
 describe("a start with weaker terms", () => {
   it.effect("signs nothing, and confirms what is out", () =>
@@ -142,7 +139,7 @@ describe("a start with weaker terms", () => {
         const hash = hashOf(file).slice(0, 8)
         assert.match(page ?? "", new RegExp(`^page .*the terms ${hash} of the file permit more .*300 each, before 200`))
         assert.match(page ?? "", /"cofferer approve terms HASH", or the old file/)
-        const seen = yield* view(file)
+        const seen = yield* view
         assert.include(seen.sentence.text, hash)
         assert.strictEqual(seen.sentence.severity, "bad")
         assert.match(yield* exposeMetrics(file.treasury), /cofferer_halted\{.*reason="terms".*\} 1\n/)
@@ -254,7 +251,7 @@ describe("the terms in force", () => {
       const { document } = options.treasury
       const { approvals: _, ...value } = document.value as Record<string, unknown>
       const treasury = yield* treasuryOf({ ...document, value })
-      const operators = operatorsInForce(treasury).pipe(Effect.provide(storeLayer({ ...options, treasury })))
+      const operators = operatorsInForce.pipe(Effect.provide(storeLayer({ ...options, treasury })))
       assert.deepStrictEqual([...(yield* operators).keys()], ["ana", "ben", "chloe"])
     }),
   )
@@ -334,7 +331,7 @@ describe("terms accept, where operators are named whose keys are lost", () => {
       // While no process lives nobody's halt is heard.
       yield* TestClock.adjust("2 hours")
       yield* life(file, function* () {
-        const seen = yield* view(file)
+        const seen = yield* view
         assert.containSubset(seen.accepted, { author: "zoe", inForceAt: null })
         assert.match(
           viewText(seen),
@@ -351,9 +348,9 @@ describe("terms accept, where operators are named whose keys are lost", () => {
         assert.match(said[1] ?? "", /^page zoe accepts the terms .*: both keys burnt; .* "cofferer halt --reason TEXT"/)
         assert.match(said.at(-1) ?? "", /^page the terms .* are in force, accepted by zoe without the operators' keys/)
         yield* TestClock.adjust("6 days")
-        assert.match(viewText(yield* view(file)), /accepted without operators by zoe .* in force since 20/)
+        assert.match(viewText(yield* view), /accepted without operators by zoe .* in force since 20/)
         yield* TestClock.adjust("25 hours")
-        assert.isNull((yield* view(file)).accepted)
+        assert.isNull((yield* view).accepted)
       })
     }),
   )

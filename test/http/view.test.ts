@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { viewText } from "../../src/cli/status.ts"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { StatusView } from "../../src/http/StatusView.ts"
@@ -53,7 +54,8 @@ const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
       version: "1",
       revision: "",
     }
-    const layer = StatusView.layer({ treasury, mode: "live", version: "1" }).pipe(
+    const layer = StatusView.layer.pipe(
+      Layer.provideMerge(ConfigInForce.layer({ treasury, mode: "live" })),
       Layer.provideMerge(Metrics.layer({ treasury: "shown", mode: "live", ...labels })),
       Layer.provideMerge(store.layer()),
       Layer.provideMerge(Logger.layer([])),

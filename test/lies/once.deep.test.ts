@@ -51,7 +51,7 @@ const play = ({ treasury = bench.treasuries.alone, honest = (_, told) => told, l
     world.ask(
       Effect.provide(
         Effect.flatMap(StatusView, (status) => status.view),
-        StatusView.layer({ treasury, mode: "live", version: "0" }),
+        StatusView.layer,
       ),
     )
   return {

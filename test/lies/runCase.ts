@@ -240,8 +240,7 @@ class CaseRun {
   }
 
   private view(): View | undefined {
-    const { treasury } = this
-    const layer = StatusView.layer({ treasury, mode: "live", version: "0" })
+    const layer = StatusView.layer
     return this.world.ask(
       Effect.provide(
         Effect.flatMap(StatusView, ({ view }) => view),

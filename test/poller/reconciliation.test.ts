@@ -69,9 +69,7 @@ describe("comparing rows with the gateway's own balances", () => {
             const due = yield* (yield* AlertQueue).due(100)
             return due.filter(({ subject }) => subject === "not compared").map((a) => `${a.severity} ${a.detail}`)
           })
-          const shown = Effect.flatMap(StatusView, ({ view }) => view).pipe(
-            Effect.provide(StatusView.layer({ treasury: options.treasury, mode: "live", version: "1" })),
-          )
+          const shown = Effect.flatMap(StatusView, ({ view }) => view).pipe(Effect.provide(StatusView.layer))
           yield* round(options, sandbox, new Set([...looking, "compare"]))
           yield* arm(client, { operation: "accounts", kind: "reorganised_pages" })
           for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)

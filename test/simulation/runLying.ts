@@ -208,7 +208,7 @@ class LyingRun {
   }
 
   private view(): View | undefined {
-    const layer = StatusView.layer({ treasury: this.world.treasury, mode: "live", version: "0" })
+    const layer = StatusView.layer
     return this.world.ask(
       Effect.provide(
         Effect.flatMap(StatusView, ({ view }) => view),
@@ -245,8 +245,7 @@ class LyingRun {
   /** How things stand, in the words that people see. */
   private words(): string {
     const { world } = this
-    const { treasury } = world
-    const layer = StatusView.layer({ treasury, mode: "live", version: "0" })
+    const layer = StatusView.layer
     const view = world.ask(
       Effect.provide(
         Effect.flatMap(StatusView, ({ view }) => view),

@@ -48,13 +48,10 @@ describe("a quarantine that begins", () => {
   it.effect("says until when nothing is signed, and nothing of it once it is over", () =>
     flow((options, world) =>
       Effect.gen(function* () {
-        const waits = Effect.map(
-          readView({ treasury: options.treasury, mode: options.mode, version: "1" }),
-          ({ conditions, sentence }) => ({
-            text: conditions.find(({ condition }) => condition === "signing_waits")?.text,
-            sentence: sentence.text,
-          }),
-        )
+        const waits = Effect.map(readView(), ({ conditions, sentence }) => ({
+          text: conditions.find(({ condition }) => condition === "signing_waits")?.text,
+          sentence: sentence.text,
+        }))
         yield* rounds(options, world, 12)
         assert.match((yield* waits).sentence, /^All in band/)
         yield* begin

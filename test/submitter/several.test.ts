@@ -332,10 +332,7 @@ describe("a payment among three gateways", () => {
   it.effect("names the gateways behind it, and counts no rows of one that goes backwards", () =>
     amongThree((fronts, ...args) =>
       Effect.gen(function* () {
-        const { treasury, mode } = args[0]
-        const view = Effect.flatMap(StatusView, (status) => status.view).pipe(
-          Effect.provide(StatusView.layer({ treasury, mode, version: "1" })),
-        )
+        const view = Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(StatusView.layer))
         yield* steps(args, 14, new Set(["decide"]))
         const calm = yield* view
         assert.deepStrictEqual(

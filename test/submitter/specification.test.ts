@@ -100,7 +100,7 @@ const specification = (use: Use) => {
             writeFileSync(file, textOf(change))
             return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
           }
-          const view = StatusView.layer({ treasury, mode: treasury.mode, version: "1" })
+          const view = StatusView.layer
           yield* prepare(options).pipe(
             Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
             Effect.andThen(pollAssets()),

@@ -30,7 +30,7 @@ describe("work that is not legal", () => {
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const sentence = Effect.flatMap(StatusView, ({ view }) => Effect.map(view, (shown) => shown.sentence)).pipe(
-          Effect.provide(StatusView.layer({ treasury: options.treasury, mode: "live", version: "1" })),
+          Effect.provide(StatusView.layer),
         )
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
         yield* hear({ pastBlocks: 4_294_967_295 })

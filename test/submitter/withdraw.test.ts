@@ -60,9 +60,9 @@ const listed = Effect.fnUntraced(function* (client: TestClient) {
 describe("a withdrawal", () => {
   it.effect("has its address named where the page tells its limits", () =>
     flow(
-      ({ treasury, mode }) =>
+      () =>
         Effect.gen(function* () {
-          const layer = StatusView.layer({ treasury, mode, version: "1" })
+          const layer = StatusView.layer
           const { policy } = yield* Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(layer))
           assert.include(
             policy.map(({ text }) => text),

@@ -214,7 +214,7 @@ describe("proof of work that is not found in time", () => {
           assert.match(said[0]?.detail ?? "", /^nothing is signed: .*Compare the difficulty at another gateway/)
           assert.lengthOf(yield* (yield* Outbox).open, 1)
           const { intents } = yield* Effect.flatMap(StatusView, ({ view }) => view).pipe(
-            Effect.provide(StatusView.layer({ treasury: options.treasury, mode: "live", version: "1" })),
+            Effect.provide(StatusView.layer),
           )
           assert.strictEqual(intents[0]?.detail, intent?.detail, "the page says why")
           const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")

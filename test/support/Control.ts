@@ -41,7 +41,7 @@ export const controlled = (
       layerControl({ treasury, mode, dataDir }),
       StatusServer.layer({ ...listen, ...options }),
     )
-    const view = StatusView.layer({ treasury, mode, version: "1" })
+    const view = StatusView.layer
     return Effect.flatMap(StatusServer, ({ url }) => effectOf(use(options, sandbox, url))).pipe(
       Effect.provide(servers.pipe(Layer.provide(view))),
     )

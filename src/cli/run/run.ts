@@ -174,7 +174,7 @@ const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
       yield* prepare(current)
       yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
       const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current)).pipe(
-        Layer.provide(StatusView.layer({ ...current, version })),
+        Layer.provide(StatusView.layer),
       )
       return yield* Effect.provide(serve(current, found, sandbox, sayPage), surfaces)
     })
