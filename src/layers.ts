@@ -1,7 +1,7 @@
 import { join } from "node:path"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, type Redacted } from "effect"
 import { byOneConfig, ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce.ts"
-import { readSecret, version } from "./config/files.ts"
+import { readSecret, readSecrets, version } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import type { ConfigError } from "./config/yaml/ConfigError.ts"
 import { Attention } from "./engine/Attention.ts"
@@ -189,20 +189,7 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
   )
 
 const notifierLayer = ({ treasury }: DaemonOptions) =>
-  Layer.unwrap(
-    Effect.map(
-      Effect.forEach(
-        treasury.receivers,
-        Effect.fnUntraced(function* (receiver) {
-          if (receiver.kind === "log") return { kind: "log" as const, name: receiver.name }
-          const { name, urlFile } = receiver
-          const url = urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(urlFile)
-          return { kind: "webhook" as const, name, url, headers: yield* secrets(receiver.headerFiles) }
-        }),
-      ),
-      Notifier.layerReceivers,
-    ),
-  )
+  Layer.unwrap(Effect.map(Effect.forEach(treasury.receivers, readSecrets), Notifier.layerReceivers))
 
 /** The submitter asks the engine's question; neither loop knows the other. */
 const wantedLayer = Layer.effect(

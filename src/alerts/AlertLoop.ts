@@ -51,12 +51,14 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const { receiver } = delivery
   // Without it an alert of a new store would have the id of one that a lost store sent, and be dropped as known.
   const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
+  const own = `${treasury}/${installation ?? "00000000"}`
   const ceiling = Math.min(backoffMillisMax, backoffMillisMin * 2 ** Math.min(delivery.tries, 20))
   const wait = Math.round(ceiling * (0.5 + (yield* Random.next) / 2))
   yield* queue.begin(delivery, (yield* Clock.currentTimeMillis) + wait)
   const sent = yield* Effect.result(
     notifier.send(receiver, {
-      id: `${treasury}/${installation ?? "00000000"}/${delivery.seq}/${delivery.at.toString(36)}`,
+      id: `${own}/${delivery.seq}/${delivery.at.toString(36)}`,
+      key: `${own}/${delivery.dedup}`,
       treasury,
       severity: delivery.severity,
       kind: delivery.kind,
@@ -64,6 +66,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
       detail: delivery.detail,
       fields: delivery.fields,
       at: delivery.at,
+      resolves: delivery.resolves?.map(({ dedup, ...alert }) => ({ ...alert, key: `${own}/${dedup}` })),
     }),
   )
   if (Result.isSuccess(sent)) {

@@ -9,19 +9,20 @@ import type { Policy } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
+import { type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolve/resolveNames.ts"
 import { resolveApprovals, resolvePolicy } from "./resolve/resolvePolicy.ts"
 import { resolveRules } from "./resolve/resolveRules.ts"
 import { durationMillis, parseListen } from "./schema/Fields.ts"
+import type { ReceiverConfig } from "./schema/Receivers.ts"
 import { TreasuryFile } from "./schema/TreasuryFile.ts"
 import { ConfigError, formatProblem, type Problem } from "./yaml/ConfigError.ts"
-import { decodeAll, nameRemedy } from "./yaml/decodeAll.ts"
-import { needFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
+import { decodeAll } from "./yaml/decodeAll.ts"
+import { type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readSources } from "./yaml/readSources.ts"
 import type { YamlDocument } from "./yaml/Yaml.ts"
 
 export type Mode = "observe" | "shadow" | "live"
-type Severity = "page" | "ticket" | "info"
 
 /** One gateway of the network. Header values come from files and are secrets. */
 export interface GatewayConfig {
@@ -62,21 +63,6 @@ interface NetworkConfig {
   readonly fixedChain: FixedChain | undefined
   /** What the network takes of transfers, for gateways that have no parameters to tell it. */
   readonly fee: WrittenFee | undefined
-}
-
-export type ReceiverConfig =
-  | { readonly name: string; readonly kind: "log" }
-  | {
-      readonly name: string
-      readonly kind: "webhook"
-      readonly url: string | undefined
-      readonly urlFile: string | undefined
-      readonly headerFiles: ReadonlyMap<string, string>
-    }
-
-interface RouteConfig {
-  readonly severities: ReadonlySet<Severity>
-  readonly receivers: ReadonlyArray<string>
 }
 
 /** One treasury, checked: every name resolved, every amount in base units. */
@@ -237,40 +223,6 @@ const resolveGateways = (
     report.add(["network", "quorum"], `${quorum} of ${gateways.length} gateways cannot agree`, `write ${range}`)
   }
   return { gateways: [first, ...others], quorum }
-}
-
-const resolveAlerts = (
-  raw: TreasuryFile,
-  report: Reporter,
-): { readonly receivers: ReadonlyArray<ReceiverConfig>; readonly routes: ReadonlyArray<RouteConfig> } => {
-  const receivers = Object.entries(raw.alerts?.receivers ?? { log: { log: {} } }).map(
-    ([name, value]): ReceiverConfig => {
-      if (value.webhook === undefined) return { name, kind: "log" }
-      const { url } = value.webhook
-      const path = ["alerts", "receivers", name, "webhook"]
-      const urlFile = typeof url === "string" ? undefined : report.path(url.file, [...path, "url", "file"])
-      if (urlFile !== undefined) needFile(urlFile, [...path, "url", "file"], report)
-      return {
-        name,
-        kind: "webhook",
-        url: typeof url === "string" ? url : undefined,
-        urlFile,
-        headerFiles: secretFiles(value.webhook.headers ?? {}, [...path, "headers"], report),
-      }
-    },
-  )
-  const names = receivers.map((r) => r.name)
-  const all: ReadonlyArray<Severity> = ["page", "ticket", "info"]
-  const routes = (raw.alerts?.routes ?? [{ severity: all, to: names }]).map((route, i): RouteConfig => {
-    for (const [j, to] of route.to.entries()) {
-      if (!names.includes(to)) {
-        const remedy = nameRemedy(to, names, "add it under alerts.receivers")
-        report.add(["alerts", "routes", i, "to", j], `"${to}" is no receiver`, remedy)
-      }
-    }
-    return { severities: new Set(route.severity), receivers: route.to }
-  })
-  return { receivers, routes }
 }
 
 /** Whether the file describes an embedded network, whose quotas are its own. */

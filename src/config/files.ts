@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Redacted, Schema } from "effect"
+import { mapSecrets, secretFilesIn } from "./schema/Receivers.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
 
@@ -15,6 +16,13 @@ export const readSecret = (file: string): Effect.Effect<Redacted.Redacted, Confi
       ? Effect.succeed(Redacted.make(secret.replace(/[\r\n]+$/, "")))
       : Effect.fail(configProblem(file, `the secret is not to be had: ${secret.problem}`, "put it there"))
   })
+
+/** Reads the secrets that a value of the configuration names by their files. */
+export const readSecrets = Effect.fnUntraced(function* <T>(value: T) {
+  const secrets = new Map<string, Redacted.Redacted>()
+  for (const file of secretFilesIn(value)) secrets.set(file, yield* readSecret(file))
+  return mapSecrets(value, (file) => secrets.get(file) as Redacted.Redacted)
+})
 
 /** The file whose presence stops all signing. */
 export const haltFile = (dataDir: string): string => join(dataDir, "HALT")

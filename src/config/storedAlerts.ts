@@ -1,19 +1,12 @@
 import { Option, Schema } from "effect"
-import type { ReceiverConfig, Treasury } from "./Treasury.ts"
+import { NamedReceiver, type ReceiverConfig } from "./schema/Receivers.ts"
+import type { Treasury } from "./Treasury.ts"
 
 export type AlertConfig = Pick<Treasury, "receivers" | "routes">
 
 const { String: Text } = Schema
 const StoredAlerts = Schema.Struct({
-  receivers: Schema.Array(
-    Schema.Struct({
-      name: Text,
-      kind: Schema.Literals(["log", "webhook"]),
-      url: Schema.optionalKey(Text),
-      urlFile: Schema.optionalKey(Text),
-      headerFiles: Schema.ReadonlyMap(Text, Text),
-    }),
-  ),
+  receivers: Schema.Array(NamedReceiver),
   routes: Schema.Array(
     Schema.Struct({
       severities: Schema.ReadonlySet(Schema.Literals(["page", "ticket", "info"])),
@@ -26,27 +19,11 @@ const decode = Schema.decodeUnknownOption(Json)
 const encode = Schema.encodeSync(Json)
 
 /** Who is told of what, as a text. Secrets stay in their files: only where those are is kept. */
-export const encodeAlerts = ({ receivers, routes }: AlertConfig): string =>
-  encode({
-    receivers: receivers.map((receiver) => {
-      if (receiver.kind === "log") return { ...receiver, headerFiles: new Map() }
-      const { url, urlFile, ...rest } = receiver
-      return { ...rest, ...(url === undefined ? {} : { url }), ...(urlFile === undefined ? {} : { urlFile }) }
-    }),
-    routes,
-  })
+export const encodeAlerts = ({ receivers, routes }: AlertConfig): string => encode({ receivers, routes })
 
 /** Nobody where the text is none. */
-export const decodeAlerts = (text: string): AlertConfig => {
-  const { receivers, routes } = Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
-  return {
-    receivers: receivers.map(
-      ({ name, kind, url, urlFile, headerFiles }): ReceiverConfig =>
-        kind === "log" ? { name, kind } : { name, kind, url, urlFile, headerFiles },
-    ),
-    routes,
-  }
-}
+export const decodeAlerts = (text: string): AlertConfig =>
+  Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
 
 const sameText = (receiver: ReceiverConfig): string => encodeAlerts({ receivers: [receiver], routes: [] })
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { type InForce, termsOf } from "../config/ConfigInForce.ts"
-import { readSecret } from "../config/files.ts"
+import { readSecrets } from "../config/files.ts"
 import { partHashes } from "../config/needsRestart.ts"
 import { type AlertConfig, bothAlerts, pagedNoMore } from "../config/storedAlerts.ts"
 import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
@@ -190,10 +190,6 @@ export const withFormerReceivers = Effect.fn("Config.formerReceivers")(function*
 
 /** Receivers whose secrets can still be read. */
 const reachable = Effect.fnUntraced(function* ({ receivers, routes }: AlertConfig) {
-  const readable = yield* Effect.filter(receivers, (receiver) => {
-    if (receiver.kind === "log") return Effect.succeed(true)
-    const files = [...(receiver.urlFile === undefined ? [] : [receiver.urlFile]), ...receiver.headerFiles.values()]
-    return Effect.isSuccess(Effect.forEach(files, readSecret, { discard: true }))
-  })
+  const readable = yield* Effect.filter(receivers, (receiver) => Effect.isSuccess(readSecrets(receiver)))
   return { receivers: readable, routes }
 })

@@ -1,37 +1,14 @@
+import { isIP } from "node:net"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { visible } from "../domain/text.ts"
+import { Context, Effect, Layer } from "effect"
+import { HttpClient } from "effect/http"
 import { say } from "../telemetry/Logging.ts"
-
-/** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
-export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError", {
-  receiver: Schema.String,
-  detail: Schema.String,
-}) {
-  override get message() {
-    return `${this.receiver}: ${this.detail}`
-  }
-}
-
-/** What a receiver is told. The same notification may come twice, after a crash or a lost answer: `id` tells. */
-interface Notification {
-  readonly id: string
-  readonly treasury: string
-  readonly severity: "page" | "ticket" | "info"
-  readonly kind: string
-  readonly subject: string
-  readonly detail: string
-  readonly fields: Readonly<Record<string, string | number | boolean>>
-  /** Unix milliseconds at which it was raised. */
-  readonly at: number
-}
-
-/** One way to reach people. */
-export interface Channel {
-  readonly name: string
-  readonly send: (notification: Notification) => Effect.Effect<void, NotifyError>
-}
+import { type Channel, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
+import { commandChannel } from "./commandChannel.ts"
+import { httpChannel } from "./httpChannel.ts"
+import { mailChannel } from "./mailChannel.ts"
+import { publicOnly, type Resolver } from "./publicOnly.ts"
+import { postsOf } from "./services.ts"
 
 /** Writes to the log, the receiver that is always there: pages as errors, tickets as warnings. */
 export const logChannel = (name: string): Channel => ({
@@ -51,54 +28,17 @@ export const logChannel = (name: string): Channel => ({
     ),
 })
 
-interface WebhookOptions {
-  readonly name: string
-  /** Often holds a token itself, so it is a secret. */
-  readonly url: Redacted.Redacted
-  readonly headers: Readonly<Record<string, Redacted.Redacted>>
+/** Names that may have private addresses: this machine's, and those of receivers that say so. */
+const permittedHosts = (receivers: ReadonlyArray<ReceiverOptions>): ReadonlySet<string> => {
+  const hosts = receivers.flatMap(({ name: _, ...kinds }) =>
+    Object.values(kinds).flatMap((options) => {
+      if (typeof options !== "object" || !("allowPrivate" in options) || options.allowPrivate !== "true") return []
+      if ("host" in options) return [options.host]
+      return options.url === undefined ? [] : [URL.parse(plain(options.url))?.hostname ?? ""]
+    }),
+  )
+  return new Set(["localhost", ...hosts.filter((host) => isIP(host) === 0)])
 }
-
-/** From the start of the request to the end of the answer's head. */
-const deadline = Duration.seconds(10)
-
-/** The body of a webhook, version 1: chats show its texts as they are, so nothing unseen may be in them. */
-const webhookBody = (notification: Notification) => ({
-  version: 1,
-  ...notification,
-  subject: visible(notification.subject),
-  detail: visible(notification.detail),
-  fields: Object.fromEntries(
-    Object.entries(notification.fields).map(([key, value]) => [
-      visible(key),
-      typeof value === "string" ? visible(value) : value,
-    ]),
-  ),
-  at: new Date(notification.at).toISOString(),
-})
-
-/** POSTs JSON to an address of the operator; any 2xx answer means taken. Idempotency-Key is the notification's id. */
-export const webhookChannel = (options: WebhookOptions, client: HttpClient.HttpClient): Channel => ({
-  name: options.name,
-  send: Effect.fn("Webhook.send")(function* (notification: Notification) {
-    const failed = (detail: string) => new NotifyError({ receiver: options.name, detail })
-    const headers = Object.entries(options.headers).map(([key, value]) => [key, Redacted.value(value)] as const)
-    const request = HttpClientRequest.post(Redacted.value(options.url)).pipe(
-      HttpClientRequest.setHeaders([...headers, ["Idempotency-Key", notification.id]]),
-      HttpClientRequest.bodyJsonUnsafe(webhookBody(notification)),
-    )
-    // Its head says all: what a receiver sends behind it is not waited for, nor is its connection kept.
-    const { status } = yield* Effect.scoped(HttpClient.withScope(client).execute(request)).pipe(
-      Effect.timeout(deadline),
-      // The cause may spell the address, which is a secret.
-      Effect.mapError((error) => failed(error._tag === "TimeoutError" ? "no answer within 10 s" : "not reached")),
-    )
-    if (status >= 200 && status < 300) return
-    return yield* failed(`answered with status ${status}`)
-  }),
-})
-
-/** A receiver as configured, its secrets read. */
-type ReceiverOptions = { readonly kind: "log"; readonly name: string } | ({ readonly kind: "webhook" } & WebhookOptions)
 
 /** Delivers notifications to named receivers. */
 export class Notifier extends Context.Service<
@@ -120,10 +60,20 @@ export class Notifier extends Context.Service<
     })
 
   /** The channels of the receivers, over one HTTP client of their own. */
-  static readonly layerReceivers = (receivers: ReadonlyArray<ReceiverOptions>) =>
-    Layer.unwrap(
+  static readonly layerReceivers = (receivers: ReadonlyArray<ReceiverOptions>, resolve?: Resolver) => {
+    const lookup = publicOnly(permittedHosts(receivers), resolve)
+    return Layer.unwrap(
       Effect.map(HttpClient.HttpClient, (client) =>
-        Notifier.layer(receivers.map((r) => (r.kind === "log" ? logChannel(r.name) : webhookChannel(r, client)))),
+        Notifier.layer(
+          receivers.map((receiver) => {
+            const { name, email, command } = receiver
+            if (email !== undefined) return mailChannel(name, email, lookup)
+            if (command !== undefined) return commandChannel(name, command)
+            const posts = postsOf(receiver)
+            return posts === undefined ? logChannel(name) : httpChannel(name, posts, client)
+          }),
+        ),
       ),
-    ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+    ).pipe(Layer.provide(NodeHttpClient.layerUndiciOptions({ connect: { lookup, timeout: 5_000 } })))
+  }
 }

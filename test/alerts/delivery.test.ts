@@ -32,8 +32,8 @@ describe("an alert", () => {
     const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
     const layer = Layer.mergeAll(
       Notifier.layerReceivers([
-        { kind: "webhook", name: "desk", url: Redacted.make(url), headers: { "x-token": Redacted.make("TOKEN") } },
-        { kind: "log", name: "log" },
+        { name: "desk", webhook: { url: Redacted.make(url), headers: { "x-token": Redacted.make("TOKEN") } } },
+        { name: "log", log: {} },
       ]),
       Metrics.layer({ treasury: "t", mode: "live", ...names }),
       store.layer(),

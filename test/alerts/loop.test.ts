@@ -35,8 +35,8 @@ const layers = (desk: string, log: Layer.Layer<never>) => {
     Layer.provideMerge(store.layer()),
     Layer.provideMerge(
       Notifier.layerReceivers([
-        { kind: "webhook", name: "desk", url: Redacted.make(desk), headers: {} },
-        { kind: "log", name: "log" },
+        { name: "desk", webhook: { url: Redacted.make(desk) } },
+        { name: "log", log: {} },
       ]),
     ),
     Layer.provideMerge(log),

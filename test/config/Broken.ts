@@ -86,7 +86,28 @@ const planned = (cron: string): string => `  - name: wages
     schedule: { cron: "${cron}" }
   - name: new-asset`
 
+/** A receiver in place of the webhook. */
+const receiver = (title: string, to: string, says: RegExp): Broken =>
+  mistake(title, 'desk: { webhook: { url: "https://desk.example/hook" } }', `desk: { ${to} }`, says)
+
 export const broken: ReadonlyArray<Broken> = [
+  receiver(
+    "a variable that no text has",
+    'slack: { url: "https://x.y/", text: "{sevrity} {detail}" }',
+    /"{sevrity}".* did you mean "severity"/,
+  ),
+  receiver("an unknown kind of receiver", 'slak: { url: "https://x.y/" }', /unknown key "slak".* did you mean "slack"/),
+  receiver("a receiver of two kinds", 'log: {}, slack: { url: "https://x.y/" }', /has log and slack; .*exactly one/),
+  receiver("a key that a service does not have", 'slack: { url: "https://x.y/", chat: "1" }', /unknown key "chat"/),
+  receiver("a receiver in the clear", 'webhook: { url: "http://desk.example/" }', /not encrypted.* allowPrivate/),
+  receiver(
+    "a mail in the clear",
+    "email: { host: mx.example, tls: none, from: a@b.example, to: [c@d.example] }",
+    /not encrypted on the way to mx.example/,
+  ),
+  receiver("a mail to nobody", "email: { host: mx.example, from: a@b.example, to: [] }", /at least one mail address/),
+  receiver("a secret that is missing", "pagerduty: { key: { file: nowhere } }", /no such file: .*nowhere/),
+  receiver("a program that is missing", "command: { program: ./nowhere }", /no such file: .*nowhere.* name a program/),
   mistake("an address with a wrong capital", '"0x5aAeb', '"0x5AAeb', /mistyped: its capitals do not fit/),
   mistake("an address of another length", '1BeAed"', '1BeAe"', /0x and 40 hex characters/),
   mistake("an address under the name of a party", '  vault: "0x5', '  cold: "0x5', /"cold" is a party already/),

@@ -17,13 +17,13 @@ describe("a store", () => {
       }
       yield* open
       yield* open
-      for (const version of [0, 1]) {
+      for (const version of [0, 2]) {
         as(`PRAGMA user_version = ${version}`)
         const { message } = yield* Effect.flip(open)
-        assert.include(message, `another build made its tables (version ${version}, not 2); run that build, or begin`)
+        assert.include(message, `another build made its tables (version ${version}, not 3); run that build, or begin`)
         assert.include(message, '"cofferer adopt"')
       }
-      as("PRAGMA user_version = 2")
+      as("PRAGMA user_version = 3")
       yield* open
     }).pipe(Effect.scoped),
   )

@@ -158,8 +158,8 @@ const outsides: ReadonlyArray<Outside> = [
   { what: "YAML", module: /^yaml$/, folders: ["config"] },
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
   { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["http"] },
-  // Of rules in code alone: config/code/codeProcess.ts.
-  { what: "child process", module: /^(node:)?child_process$/, folders: ["config"] },
+  // Rules in code (config/code/codeProcess.ts) and programs that operators are told by (notify/commandChannel.ts).
+  { what: "child process", module: /^(node:)?child_process$/, folders: ["config", "notify"] },
 ]
 
 export const outsideIsTouchedOnce = (code: Code): ReadonlyArray<string> =>

@@ -111,6 +111,7 @@ const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: S
   const { name, routes } = options.treasury
   const detail = `nothing is decided, signed or sent: ${error.message}; ${remedyOf(options)}`
   const page = { severity: "page", kind: "store", subject: "unwritable", detail, fields: {}, at } as const
+  const key = `${name}/unwritable/${at.toString(36)}`
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),
   )
@@ -118,7 +119,7 @@ const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: S
   yield* Effect.forEach(
     receivers,
     (receiver) =>
-      send(receiver, { ...page, id: `${name}/unwritable/${at.toString(36)}`, treasury: name }).pipe(
+      send(receiver, { ...page, id: key, key, treasury: name, resolves: undefined }).pipe(
         Effect.tapError(({ detail: reason }) => Effect.logWarning("an alert was not delivered", { receiver, reason })),
         Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
         Effect.ignore,

@@ -73,27 +73,27 @@ export const parseListen = (listen: string): { readonly host: string; readonly p
   return { host: listen.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(listen.slice(at + 1)) }
 }
 
-export const UrlText = Schema.String.check(
-  Schema.makeFilter(
-    (value: string) => {
-      let url: URL
-      try {
-        url = new URL(value)
-      } catch {
-        return `"${value}" is not an address; write one such as "https://gateway.example"`
-      }
-      if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
-      if (url.username !== "" || url.password !== "") {
-        return "an address must not hold credentials; put them in headers, from a file"
-      }
-      if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-        return `"${value}" is not encrypted; use https except on loopback`
-      }
-      return true
-    },
-    { toJsonSchema: () => ({ pattern: "^[hH][tT][tT][pP][sS]?://" }) },
-  ),
-)
+const address = (isRefused: (url: URL) => boolean) =>
+  Schema.String.check(
+    Schema.makeFilter(
+      (value: string) => {
+        const url = URL.parse(value)
+        if (url === null) return `"${value}" is not an address; write one such as "https://gateway.example"`
+        if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
+        if (url.username !== "" || url.password !== "") {
+          return "an address must not hold credentials; put them in headers, from a file"
+        }
+        return isRefused(url) ? `"${value}" is not encrypted; use https except on loopback` : true
+      },
+      { toJsonSchema: () => ({ pattern: "^[hH][tT][tT][pP][sS]?://" }) },
+    ),
+  )
+
+/** https, or http on loopback. */
+export const UrlText = address(({ protocol, hostname }) => protocol === "http:" && !isLoopback(hostname))
+
+/** https or http; who uses it decides where http is taken. */
+export const HttpText = address(() => false)
 
 /** Whether a host name is this machine alone. */
 export const isLoopback = (host: string): boolean => {

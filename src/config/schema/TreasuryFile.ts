@@ -20,13 +20,11 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
+import { Receiver, SecretFile } from "./Receivers.ts"
 import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
 const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
-
-/** A secret is named by the file that holds it; the file itself never holds one. */
-const SecretFile = Schema.Struct({ file: File })
 
 const Gateway = Schema.Union([
   UrlText,
@@ -90,16 +88,6 @@ const Approvals = Schema.Struct({
   of: Schema.Record(Name, Hex64Text),
   accept: optional(oneOf("signature")),
 })
-
-const Receiver = Schema.Struct({
-  log: optional(Schema.Union([Schema.Struct({}), Schema.Literal("")])),
-  webhook: optional(
-    Schema.Struct({
-      url: Schema.Union([UrlText, SecretFile]),
-      headers: optional(Schema.Record(Schema.String, SecretFile)),
-    }),
-  ),
-}).check(exactlyOne("the receiver", ["log", "webhook"]))
 
 /** One treasury as written. Every scalar is text; meaning and cross-references are checked by Treasury.ts. */
 export const TreasuryFile = Schema.Struct({

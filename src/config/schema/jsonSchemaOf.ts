@@ -132,11 +132,29 @@ const words: Readonly<Record<string, string>> = {
   "alerts.receivers.*": "A receiver of exactly one kind",
   "alerts.receivers.*.log": "The program's own log",
   "alerts.receivers.*.webhook": "JSON to an address",
-  "alerts.receivers.*.webhook.url": "The address, or a file that holds it",
-  "alerts.receivers.*.webhook.url.file": "A file that holds the address",
-  "alerts.receivers.*.webhook.headers": "Sent along; each value is read from a file",
-  "alerts.receivers.*.webhook.headers.*": "Where the value of the header lies",
-  "alerts.receivers.*.webhook.headers.*.file": "A file that holds the value",
+  "alerts.receivers.*.webhook.secret": "Key of the signature in the header Cofferer-Signature; default: no signature",
+  "alerts.receivers.*.alertmanager": "Prometheus Alertmanager, by its API v2",
+  "alerts.receivers.*.slack": "An incoming webhook of Slack",
+  "alerts.receivers.*.discord": "A webhook of Discord",
+  "alerts.receivers.*.pagerduty": "PagerDuty, by its Events API v2",
+  "alerts.receivers.*.pagerduty.key": "Integration key of the service",
+  "alerts.receivers.*.pagerduty.url":
+    "Default https://events.pagerduty.com; Europe has https://events.eu.pagerduty.com",
+  "alerts.receivers.*.telegram": "A chat of Telegram, by its Bot API",
+  "alerts.receivers.*.telegram.token": "Token of the bot",
+  "alerts.receivers.*.telegram.chat": "Id of the chat, or @channel",
+  "alerts.receivers.*.telegram.url": "Default https://api.telegram.org",
+  "alerts.receivers.*.email": "E-mail over SMTP",
+  "alerts.receivers.*.email.host": "Name of the mail server",
+  "alerts.receivers.*.email.port": "Default 587; 465 with implicit TLS",
+  "alerts.receivers.*.email.tls": "implicit, starttls or none; default starttls, with port 465 implicit",
+  "alerts.receivers.*.email.user": "Who logs in; without a password nobody does",
+  "alerts.receivers.*.email.password": "Password of that user",
+  "alerts.receivers.*.email.from": "Address of the sender",
+  "alerts.receivers.*.email.to": "Addresses of those who get it",
+  "alerts.receivers.*.command": "Runs a program without a shell; JSON is its standard input, exit 0 means taken",
+  "alerts.receivers.*.command.program": "The program; it has 10 s",
+  "alerts.receivers.*.command.args": "Its arguments, as they are",
   "alerts.routes": "Which severities go to whom; default: everything to everyone",
   "alerts.routes[].severity": "page wakes people, ticket is for the day, info is for the record",
   "alerts.routes[].to": "Names of receivers",
@@ -148,6 +166,16 @@ const words: Readonly<Record<string, string>> = {
   "daemon.listen": "Page, probes and metrics; default 127.0.0.1:9464. COFFERER_LISTEN wins",
   "daemon.logLevel": "Default info. COFFERER_LOG_LEVEL wins",
   sandbox: "The embedded network of play money",
+}
+
+/** Keys that several kinds of receivers have. */
+const receiverWords: Readonly<Record<string, string>> = {
+  url: "The address, or a file that holds it",
+  headers: "Sent along; each value is read from a file",
+  "headers.*": "Where the value of the header lies",
+  file: "A file that holds the value",
+  text: "What people read, with {severity}, {treasury}, {kind}, {subject}, {detail} and {fields}",
+  allowPrivate: "true: its name may have a private address, and http is taken; default false",
 }
 
 /** What each key of a condition says; conditions stand in one another. */
@@ -174,7 +202,11 @@ const conditionWords: Readonly<Record<string, string>> = {
 /** The sentence about a key; undefined where it needs none. "?" begins the path of what stands in many places. */
 const describing = (path: string): string | undefined => {
   if (path.startsWith("?")) return conditionWords[path.slice(path.lastIndexOf(".") + 1)]
-  return Object.hasOwn(words, path) ? words[path] : undefined
+  if (Object.hasOwn(words, path)) return words[path]
+  const ofReceiver = /^alerts\.receivers\.\*\.\w+\.(.+)$/.exec(path)?.[1]
+  return ofReceiver === undefined
+    ? undefined
+    : (receiverWords[ofReceiver] ?? receiverWords[ofReceiver.replace(/^.*\./, "")])
 }
 
 /** A JSON Schema, or a part of one. */

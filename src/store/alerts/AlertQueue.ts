@@ -79,27 +79,33 @@ export interface Pending {
 }
 
 /** One alert on its way to one receiver. */
-export interface Delivery extends Alert {
+export interface Delivery extends Omit<Alert, "resolves" | "to"> {
   readonly seq: number
   readonly receiver: string
   readonly tries: number
   /** Unix milliseconds at which it was raised. */
   readonly at: number
+  /** Of an all-clear: the stored alerts that it ends, of those to this receiver; undefined of all else. */
+  readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
 }
 
-const DeliveryRow = Schema.Struct({
-  seq: Schema.Int,
-  receiver: Schema.String,
-  tries: Schema.Int,
+const ResolvedRow = Schema.Struct({
   dedup: Schema.String,
   severity: Schema.Literals(["page", "ticket", "info"]),
   kind: Schema.String,
   subject: Schema.String,
+  at: Schema.Int,
+})
+const DeliveryRow = Schema.Struct({
+  ...ResolvedRow.fields,
+  seq: Schema.Int,
+  receiver: Schema.String,
+  tries: Schema.Int,
   detail: Schema.String,
   fields: Schema.fromJsonString(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
   ),
-  at: Schema.Int,
+  resolves: Schema.NullOr(Schema.fromJsonString(Schema.Array(Schema.String))),
 })
 /** What a try changes in the row of its delivery. */
 interface Outcome {
@@ -119,14 +125,28 @@ const PendingRow = Schema.Struct({
 })
 const ReceiverRow = Schema.Struct({ receiver: Schema.String })
 
+/** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
+const under = (sql: SqlClient.SqlClient, dedup: string) =>
+  sql`(a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`}))`
+
 /** Receivers of stored alerts, by what an all-clear resolves. */
 const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) =>
   Effect.forEach(resolves, (dedup) =>
     sql`SELECT DISTINCT d.receiver FROM deliveries d JOIN alerts a ON a.seq = d.alert
-      WHERE a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`})`.pipe(
-      rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
-    ),
+      WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
   ).pipe(Effect.map((rows) => rows.flat().map(({ receiver }) => receiver)))
+
+/** Names the alerts that an all-clear ends for its receiver. */
+const withResolved = (sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* ({ resolves, ...delivery }: typeof DeliveryRow.Type) {
+    if (resolves === null) return { ...delivery, resolves: undefined }
+    const rows = yield* Effect.forEach(resolves, (dedup) =>
+      sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
+        WHERE d.receiver = ${delivery.receiver} AND a.seq < ${delivery.seq} AND a.resolves IS NULL
+        AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(ResolvedRow, "AlertQueue.resolved")),
+    )
+    return { ...delivery, resolves: rows.flat() }
+  })
 
 /**
  * Alerts are durable before anybody is told, and stay until each receiver has taken them. What was written later than
@@ -181,8 +201,12 @@ export class AlertQueue extends Context.Service<
         const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
           function* ({ resolves = [], to = [], ...alert }: Alert) {
             const at = yield* Clock.currentTimeMillis
-            const rows =
-              yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
+            const rows = yield* sql`INSERT INTO alerts ${sql.insert({
+              ...alert,
+              fields: JSON.stringify(alert.fields),
+              at,
+              resolves: resolves.length === 0 ? null : JSON.stringify(resolves),
+            })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
             const seq = rows[0]?.["seq"]
             if (seq === undefined) return false
@@ -215,11 +239,14 @@ export class AlertQueue extends Context.Service<
             const { at, written } = (yield* first)[0] ?? noDelivery
             if (at === null || (at > now && (written ?? 0) <= now)) return []
             return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
-              a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
+              a.fields, a.at, a.resolves FROM deliveries d JOIN alerts a ON a.seq = d.alert
               WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
               AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
               ORDER BY a.severity <> 'page', a.seq, d.receiver
-              LIMIT ${count}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
+              LIMIT ${count}`.pipe(
+              rowsOf(DeliveryRow, "AlertQueue.due"),
+              Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
+            )
           }),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),

@@ -120,7 +120,7 @@ const guards = Effect.gen(function* () {
 })
 
 /** Of the tables below. Whoever changes one counts on: a store of another number is not opened. */
-const schemaVersion = 2
+const schemaVersion = 3
 
 /** Creates the tables of a new store, and refuses a store whose tables another build made. */
 export const useSchema = Effect.gen(function* () {
@@ -237,7 +237,7 @@ const records = Effect.gen(function* () {
   const { sql, int, serial, strict } = yield* dialect
   yield* sql`CREATE TABLE alerts (
     seq ${serial}, dedup TEXT NOT NULL UNIQUE, severity TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
-    detail TEXT NOT NULL, fields TEXT NOT NULL, at ${int} NOT NULL) ${strict}`
+    detail TEXT NOT NULL, fields TEXT NOT NULL, at ${int} NOT NULL, resolves TEXT) ${strict}`
   yield* sql`CREATE TABLE deliveries (
     alert ${int} NOT NULL REFERENCES alerts (seq), receiver TEXT NOT NULL, state TEXT NOT NULL,
     tries ${int} NOT NULL DEFAULT 0, next_at ${int} NOT NULL, error TEXT, updated_at ${int} NOT NULL,

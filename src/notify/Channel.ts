@@ -1,0 +1,86 @@
+import { type Effect, Redacted, Schema } from "effect"
+import { fillText, type ReceiverConfig, type TextVariable, type WithSecrets } from "../config/schema/Receivers.ts"
+import { visible } from "../domain/text.ts"
+
+/** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
+export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError", {
+  receiver: Schema.String,
+  detail: Schema.String,
+}) {
+  override get message() {
+    return `${this.receiver}: ${this.detail}`
+  }
+}
+
+/** What names an alert, the same in each send of it and in the all-clear that ends it. */
+export interface AlertIdentity {
+  /** Treasury, installation and what it is about. */
+  readonly key: string
+  readonly severity: "page" | "ticket" | "info"
+  readonly kind: string
+  readonly subject: string
+  /** Unix milliseconds at which it was raised. */
+  readonly at: number
+}
+
+/** What a receiver is told. The same notification may come twice, after a crash or a lost answer: `id` tells. */
+export interface Notification extends AlertIdentity {
+  readonly id: string
+  readonly treasury: string
+  readonly detail: string
+  readonly fields: Readonly<Record<string, string | number | boolean>>
+  /** Of an all-clear: the alerts that this receiver got and that are over. Undefined of everything else. */
+  readonly resolves: ReadonlyArray<AlertIdentity> | undefined
+}
+
+/** One way to reach people. */
+export interface Channel {
+  readonly name: string
+  readonly send: (notification: Notification) => Effect.Effect<void, NotifyError>
+}
+
+/** A receiver as configured, its secrets read. */
+export type ReceiverOptions = WithSecrets<ReceiverConfig, Redacted.Redacted>
+
+/** An address, which may be a secret. */
+export const plain = (value: string | Redacted.Redacted): string =>
+  typeof value === "string" ? value : Redacted.value(value)
+
+/** The JSON of webhooks and commands, version 1: chats show its texts as they are, so nothing unseen may be in them. */
+export const jsonOf = (notification: Notification, template: string | undefined) => ({
+  version: 1,
+  ...notification,
+  subject: visible(notification.subject),
+  detail: visible(notification.detail),
+  fields: Object.fromEntries(
+    Object.entries(notification.fields).map(([key, value]) => [
+      visible(key),
+      typeof value === "string" ? visible(value) : value,
+    ]),
+  ),
+  at: new Date(notification.at).toISOString(),
+  resolves: notification.resolves?.map(({ key }) => key),
+  ...(template === undefined ? {} : { text: textOf(notification, template) }),
+})
+
+const defaultText = "{severity} {treasury}: {subject}: {detail}"
+
+/** The line that people read, without unseen characters. The severity of an all-clear reads "resolved". */
+export const textOf = (notification: Notification, template = defaultText): string => {
+  const { severity, treasury, kind, subject, detail, fields, resolves } = notification
+  const values: Readonly<Record<TextVariable, string>> = {
+    severity: resolves === undefined ? severity : "resolved",
+    treasury,
+    kind,
+    subject,
+    detail,
+    fields: Object.entries(fields)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+  }
+  return fillText(template, (name) => visible(values[name as TextVariable]))
+}
+
+/** At most `max` UTF-16 units: services refuse what is longer. */
+export const cut = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
