@@ -20,9 +20,17 @@ const backoffMillisMax = 300_000
 const deliverTo = Effect.fn("Alerts.deliver")(function* (treasury: string, receiver: string) {
   const queue = yield* AlertQueue
   for (let n = 0; n < perRound; n++) {
-    const [delivery] = yield* queue.due(1, receiver)
-    if (delivery === undefined) return
-    yield* deliver(treasury, delivery)
+    const [due] = yield* queue.due(1, receiver)
+    if (due === undefined) return
+    // What waits in front of it is tried first: alerts arrive in their order.
+    const delivery = due.aside ? due : ((yield* queue.firstOf(receiver)) ?? due)
+    const nextAt = yield* deliver(treasury, delivery)
+    if (nextAt === undefined || delivery.aside) continue
+    // Who takes no other alert either is down: all wait, in their order. Otherwise this one alone holds up nothing.
+    const other = yield* queue.another(delivery)
+    if (other === undefined) continue
+    const isDown = (yield* deliver(treasury, other)) !== undefined
+    yield* isDown ? queue.postpone(receiver, nextAt) : queue.setAside(delivery)
   }
 })
 
@@ -44,6 +52,7 @@ const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.c
 
 const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
 
+/** Returns when it is tried again (Unix milliseconds); undefined where it is not. */
 const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
   const queue = yield* AlertQueue
   const notifier = yield* Notifier
@@ -71,13 +80,15 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   )
   if (Result.isSuccess(sent)) {
     metrics.notifications.inc({ receiver, outcome: "delivered" })
-    return yield* queue.delivered(delivery)
+    yield* queue.delivered(delivery)
+    return undefined
   }
   const known = notifier.receivers.includes(receiver)
   if (known) metrics.notifications.inc({ receiver, outcome: "failed" })
   yield* Effect.logWarning("an alert was not delivered", { receiver, reason: sent.failure.detail })
   const nextAt = known ? (yield* Clock.currentTimeMillis) + wait : undefined
   yield* queue.failed(delivery, sent.failure.detail, nextAt)
+  return nextAt
 })
 
 /**

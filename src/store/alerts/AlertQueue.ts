@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
@@ -85,6 +85,8 @@ export interface Delivery extends Omit<Alert, "resolves" | "to"> {
   readonly tries: number
   /** Unix milliseconds at which it was raised. */
   readonly at: number
+  /** It failed where others did not: it waits by itself, and nothing waits for it. */
+  readonly aside: boolean
   /** Of an all-clear: the stored alerts that it ends, of those to this receiver; undefined of all else. */
   readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
 }
@@ -101,6 +103,7 @@ const DeliveryRow = Schema.Struct({
   seq: Schema.Int,
   receiver: Schema.String,
   tries: Schema.Int,
+  aside: Schema.Int,
   detail: Schema.String,
   fields: Schema.fromJsonString(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
@@ -138,7 +141,8 @@ const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) 
 
 /** Names the alerts that an all-clear ends for its receiver. */
 const withResolved = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* ({ resolves, ...delivery }: typeof DeliveryRow.Type) {
+  Effect.fnUntraced(function* ({ resolves, ...row }: typeof DeliveryRow.Type) {
+    const delivery = { ...row, aside: row.aside === 1 }
     if (resolves === null) return { ...delivery, resolves: undefined }
     const rows = yield* Effect.forEach(resolves, (dedup) =>
       sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
@@ -167,6 +171,14 @@ export class AlertQueue extends Context.Service<
     ) => Effect.Effect<boolean, StoreError>
     /** Deliveries due now, to one receiver or to all: pages, then the oldest, `count` at most. */
     readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
+    readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
+    /** Another than this that waits for its receiver and is not set aside: tried least, the newest of these. */
+    readonly another: (than: Delivery) => Effect.Effect<Delivery | undefined, StoreError>
+    /** Notes that the receiver takes others: this one waits by itself from now on. */
+    readonly setAside: (delivery: Delivery) => Effect.Effect<void, StoreError>
+    /** Notes that the receiver takes nothing: all that is not set aside waits. */
+    readonly postpone: (receiver: string, nextAt: number) => Effect.Effect<void, StoreError>
     /** Notes a try before it is made: where the store takes nothing, nobody is told the same again and again. */
     readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
     /** Notes that the receiver has it. */
@@ -192,6 +204,12 @@ export class AlertQueue extends Context.Service<
           },
           (effect) => storeError("AlertQueue.end")(effect),
         )
+        const waiting = (which: Statement.Fragment) =>
+          sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
+            a.resolves FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' AND ${which}`.pipe(
+            rowsOf(DeliveryRow, "AlertQueue.waiting"),
+            Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
+          )
         const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
           sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
@@ -238,16 +256,34 @@ export class AlertQueue extends Context.Service<
             const now = yield* Clock.currentTimeMillis
             const { at, written } = (yield* first)[0] ?? noDelivery
             if (at === null || (at > now && (written ?? 0) <= now)) return []
-            return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
-              a.fields, a.at, a.resolves FROM deliveries d JOIN alerts a ON a.seq = d.alert
-              WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
+            return yield* waiting(sql`(d.next_at <= ${now} OR d.updated_at > ${now})
               AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
-              ORDER BY a.severity <> 'page', a.seq, d.receiver
-              LIMIT ${count}`.pipe(
-              rowsOf(DeliveryRow, "AlertQueue.due"),
-              Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
-            )
+              ORDER BY a.severity <> 'page', a.seq, d.receiver LIMIT ${count}`)
           }),
+          firstOf: (receiver) =>
+            Effect.map(
+              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 ORDER BY a.severity <> 'page', a.seq LIMIT 1`),
+              ([first]) => first,
+            ),
+          another: ({ receiver, seq }) =>
+            Effect.map(
+              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND a.seq <> ${seq}
+                ORDER BY d.tries, a.severity <> 'page', a.seq DESC LIMIT 1`),
+              ([other]) => other,
+            ),
+          setAside: ({ seq, receiver }) =>
+            sql`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
+              Effect.asVoid,
+              storeError("AlertQueue.setAside"),
+            ),
+          postpone: Effect.fn("AlertQueue.postpone")(
+            function* (receiver: string, next_at: number) {
+              const updated_at = yield* Clock.currentTimeMillis
+              yield* sql`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
+                WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
+            },
+            (effect) => storeError("AlertQueue.postpone")(effect),
+          ),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),
           ),

@@ -241,6 +241,7 @@ const records = Effect.gen(function* () {
   yield* sql`CREATE TABLE deliveries (
     alert ${int} NOT NULL REFERENCES alerts (seq), receiver TEXT NOT NULL, state TEXT NOT NULL,
     tries ${int} NOT NULL DEFAULT 0, next_at ${int} NOT NULL, error TEXT, updated_at ${int} NOT NULL,
+    aside ${int} NOT NULL DEFAULT 0,
     PRIMARY KEY (alert, receiver)) ${strict}`
   yield* sql`CREATE INDEX deliveries_pending ON deliveries (state, next_at)`
   yield* sql`CREATE TABLE journal (

@@ -1,0 +1,91 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { type Notification, NotifyError } from "../../src/notify/Channel.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { it } from "../support/it.ts"
+import { testStore } from "../support/TestStore.ts"
+
+type Severity = "page" | "ticket" | "info"
+
+/** A desk that takes what `refuses` does not refuse, and keeps what it took and how often it was asked. */
+const deskOf = (refuses: (subject: string) => boolean) => {
+  const taken: Array<Notification> = []
+  const asked: Array<string> = []
+  const send = (receiver: string, notification: Notification) => {
+    asked.push(notification.subject)
+    return refuses(notification.subject)
+      ? Effect.fail(new NotifyError({ receiver, detail: "answered with status 500" }))
+      : Effect.sync(() => void taken.push(notification))
+  }
+  const store = testStore()
+  const names = { gateways: [], rules: [], receivers: ["desk"], version: "", revision: "" }
+  const layer = Layer.succeed(Notifier, Notifier.of({ receivers: ["desk"], send })).pipe(
+    Layer.provideMerge(Metrics.layer({ treasury: "t", mode: "live", ...names })),
+    Layer.provideMerge(store.layer()),
+    Layer.provideMerge(Logger.layer([])),
+    Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(store.remove)))),
+  )
+  return { taken, asked, layer, subjects: () => taken.map(({ subject }) => subject) }
+}
+
+const raise = Effect.fnUntraced(function* (severity: Severity, subject: string, resolves: ReadonlyArray<string> = []) {
+  const alert = { severity, subject, kind: "intent", detail: "stuck", fields: {}, to: ["desk"] }
+  yield* (yield* AlertQueue).raise({ ...alert, dedup: `a/${subject}`, resolves })
+})
+
+/** One second of the loop. */
+const second = Effect.andThen(TestClock.adjust("1 second"), deliverOnce("t"))
+
+describe("alerts to one receiver", () => {
+  it.effect("arrive in their order after it was down for 30 minutes, pages first", function* () {
+    let isDown = true
+    const desk = deskOf(() => isDown)
+    yield* Effect.gen(function* () {
+      const raised: Array<readonly [Severity, string]> = []
+      for (let n = 0; n < 30 * 60; n++) {
+        if (n % 45 === 0) {
+          const one = [n % 135 === 0 ? "page" : "ticket", `at ${n} s`] as const
+          raised.push(one)
+          yield* raise(...one)
+        }
+        yield* second
+      }
+      yield* raise("info", "over", ["a/at 45 s"])
+      isDown = false
+      const asked = desk.asked.length
+      // The new alert is reason enough to ask at once, and what waits before it comes first.
+      yield* second
+      const inOrder = (severity: Severity) => raised.filter(([one]) => one === severity).map(([, subject]) => subject)
+      assert.deepStrictEqual(desk.subjects(), [...inOrder("page"), ...inOrder("ticket"), "over"])
+      assert.deepStrictEqual(
+        desk.taken.at(-1)?.resolves?.map(({ subject, severity }) => `${severity} ${subject}`),
+        ["ticket at 45 s"],
+      )
+      assert.isBelow(asked, 200, "who is down is not asked for each alert again and again")
+      assert.isEmpty(yield* (yield* AlertQueue).pending)
+    }).pipe(Effect.provide(desk.layer))
+  })
+
+  it.effect("are not held up by those that it alone does not take", function* () {
+    let isSound = false
+    const desk = deskOf((subject) => subject.startsWith("bad") && !isSound)
+    yield* Effect.gen(function* () {
+      for (const subject of ["bad one", "bad two", "bad three", "good one"]) yield* raise("page", subject)
+      yield* second
+      for (const subject of ["good two", "good three"]) {
+        yield* raise("page", subject)
+        yield* deliverOnce("t")
+        assert.include(desk.subjects(), subject, "a new page is tried at once")
+      }
+      for (let n = 0; n < 10; n++) yield* second
+      assert.sameMembers(desk.subjects(), ["good one", "good two", "good three"])
+      isSound = true
+      for (let n = 0; n < 300; n++) yield* second
+      assert.sameMembers(desk.subjects().slice(3), ["bad one", "bad two", "bad three"])
+    }).pipe(Effect.provide(desk.layer))
+  })
+})
