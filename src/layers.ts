@@ -119,6 +119,7 @@ const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
     gateways: treasury.network.gateways.map(({ name }) => name),
     rules: treasury.rules.map((rule) => rule.name),
     payers: [...treasury.parties.values()].filter((party) => party.signer !== undefined).map((party) => party.name),
+    assets: [...treasury.assets.values()].map(({ symbol }) => symbol),
     receivers: treasury.receivers.map((receiver) => receiver.name),
     version,
     revision: "",

@@ -6,12 +6,13 @@ import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, type HttpServe
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
+import { isFinalIntent } from "../domain/Intent.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
 import { say } from "../telemetry/Logging.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
+import { countEnd } from "../telemetry/Metrics.ts"
 import { agreementFor } from "./agreeing.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import {
@@ -35,7 +36,7 @@ import { reloadConfig } from "./reload.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { listIntents, type Problem, receiptOf } from "./stories.ts"
+import { findIntent, listIntents, type Problem, receiptOf } from "./stories.ts"
 import { AcceptBody, ApproveTermsBody, acceptTerms, approveTerms, loadAsked } from "./termsApproval.ts"
 
 interface ControlServerOptions {
@@ -235,8 +236,10 @@ const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: E
   const result = yield* endPayment(treasury, id, verb, asked)
   if (!("ended" in result)) return answerOf(result)
   const { state, detail } = result.ended
-  const metrics = yield* Metrics
-  metrics.intentsFinished.inc({ treasury: treasury.name, outcome: state })
+  const found = yield* findIntent(result.ended.id)
+  if ("intent" in found && isFinalIntent(found.intent.state)) {
+    yield* countEnd(found.intent, found.intent.state, found.intent.fee)
+  }
   yield* say(state, { subject: shortId(result.ended.id).slice(0, 4), detail })
   return yield* done(result.ended)
 })

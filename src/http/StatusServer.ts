@@ -10,7 +10,7 @@ import { isLoopback } from "../config/schema/Fields.ts"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { Settings } from "../store/database/Settings.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
+import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { StatusView } from "./StatusView.ts"
@@ -163,9 +163,7 @@ const answer = Effect.fn("Status.answer")(function* (
       return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
     }
     case "/metrics":
-      return HttpServerResponse.text(yield* exposeMetrics((yield* ConfigInForce).now().treasury), {
-        contentType: "text/plain; version=0.0.4; charset=utf-8",
-      })
+      return metricsResponse(request, yield* exposeMetrics((yield* ConfigInForce).now().treasury))
     case "/api/v1/status":
       return yield* view.view.pipe(
         Effect.map((value) => json(value)),
@@ -182,6 +180,14 @@ const answer = Effect.fn("Status.answer")(function* (
       return refusal(404, "there is nothing here", "see /")
   }
 })
+
+/** In the form that is asked for: of Prometheus, or OpenMetrics. */
+const metricsResponse = ({ headers }: HttpServerRequest.HttpServerRequest, text: string) =>
+  /\bapplication\/openmetrics-text\b/.test(headers["accept"] ?? "")
+    ? HttpServerResponse.text(toOpenMetrics(text), {
+        contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+      })
+    : HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 
 const pageResponse = ({ type, body }: { readonly type: string; readonly body: string }) =>
   HttpServerResponse.text(body, {
@@ -236,7 +242,7 @@ export const outageServer = (options: StatusServerOptions, reason: string) =>
 const outageRoutes = (options: StatusServerOptions, reason: string) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const { registry } = yield* Metrics
+      const { text } = yield* Metrics
       const refused = refusal(503, reason, "the daemon goes on by itself once its store takes writes")
       // A token that was never written cannot be written now either: then nobody may read.
       const guard = yield* Effect.orElseSucceed(
@@ -252,8 +258,7 @@ const outageRoutes = (options: StatusServerOptions, reason: string) =>
           if (path === "/readyz") return json({ store: reason }, 503)
           const no = yield* guard(request)
           if (no !== undefined || path !== "/metrics") return no ?? refused
-          const contentType = "text/plain; version=0.0.4; charset=utf-8"
-          return HttpServerResponse.text(yield* Effect.promise(() => registry.metrics()), { contentType })
+          return metricsResponse(request, yield* Effect.promise(text))
         }),
       )
     }),

@@ -5,19 +5,24 @@ import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
 import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
+import { Health } from "../gateway/Health.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { DiskSpace } from "../store/database/DiskSpace.ts"
 import { Epochs } from "../store/network/Epochs.ts"
+import { Listings } from "../store/network/Listings.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { pauseScopes, statusLabels } from "../telemetry/metricTable.ts"
 import { type ConditionName, conditionNames } from "./conditions.ts"
+import { readOutOfBand } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
-import { limitUses } from "./views.ts"
+import type { View } from "./View.ts"
+import { limitUses, marksOf } from "./views.ts"
 
 const dayMillis = 86_400_000
 const modes = ["observe", "shadow", "live"] as const
@@ -39,15 +44,30 @@ export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Tr
   const metrics = yield* Metrics
   yield* refresh(treasury).pipe(
     Effect.andThen(readView()),
-    Effect.map(({ conditions }) =>
-      setHealth(metrics, treasury, (name) => conditions.every(({ condition }) => condition !== name)),
-    ),
+    Effect.tap((view) => shown(treasury, view)),
     Effect.catchTag("StoreError", (error) => {
       markUnknown(metrics, treasury)
       return Effect.logError("metrics of the store are old", { reason: error.message })
     }),
   )
-  return yield* Effect.promise(() => metrics.registry.metrics())
+  return yield* Effect.promise(metrics.text)
+})
+
+/** What the page shows as well. */
+const shown = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
+  const metrics = yield* Metrics
+  setHealth(metrics, treasury, (name) => view.conditions.every(({ condition }) => condition !== name))
+  for (const scope of pauseScopes) {
+    const pauses = view.pauses.filter((pause) => pause.scope.split(":")[0] === scope)
+    const n = scope === "maintenance" ? view.maintenance.length : pauses.length
+    metrics.pauses.set({ treasury: treasury.name, scope }, n)
+  }
+  const out = yield* readOutOfBand(treasury, view, Date.parse(view.at))
+  metrics.accountOutOfBand.reset()
+  for (const { party, asset } of view.accounts) {
+    const since = out.find(({ account }) => account === `${party}/${asset}`)
+    metrics.accountOutOfBand.set({ treasury: treasury.name, party, asset }, since?.seconds ?? 0)
+  }
 })
 
 const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
@@ -75,9 +95,16 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const { accepted, refused } = yield* outbox.acceptance(now - dayMillis)
   metrics.acceptanceRatio.reset()
   if (accepted + refused > 0) metrics.acceptanceRatio.set({ treasury: name }, accepted / (accepted + refused))
-  for (const { receiver } of treasury.receivers.map((r) => ({ receiver: r.name })))
-    metrics.alertsPending.set({ receiver }, 0)
-  for (const { receiver, n } of yield* (yield* AlertQueue).pending) metrics.alertsPending.set({ receiver }, n)
+  const pending = yield* (yield* AlertQueue).pending
+  for (const receiver of new Set(
+    [...treasury.receivers, ...pending.map((one) => ({ name: one.receiver }))].map((r) => r.name),
+  )) {
+    const own = pending.find((one) => one.receiver === receiver)
+    metrics.alertsPending.set({ receiver }, own?.n ?? 0)
+    metrics.alertOldestPending.set({ receiver }, own === undefined ? 0 : Math.abs(now - own.oldest) / 1_000)
+  }
+  yield* network(treasury)
+  levels(treasury, metrics)
   yield* accounts(treasury, now)
   yield* drift(treasury)
   yield* quotas(treasury)
@@ -92,6 +119,33 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const rules = new Set(treasury.rules.map((rule) => rule.name))
   for (const [rule, { reason, since }] of longest) {
     if (rules.has(rule)) metrics.ruleHold.set({ treasury: name, rule, reason }, (now - since) / 1_000)
+  }
+})
+
+/** The band of each account, beside its balance. */
+const levels = (treasury: Treasury, { accountLevel }: Metrics["Service"]) => {
+  accountLevel.reset()
+  for (const party of treasury.parties.values()) {
+    for (const asset of treasury.assets.values()) {
+      for (const { name: level, rule, units } of marksOf(treasury, party.name, asset)) {
+        const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol, level, rule }
+        accountLevel.set(labels, toDouble(units, asset.decimals))
+      }
+    }
+  }
+}
+
+/** Clocks of the gateways, and what the network lists. */
+const network = Effect.fnUntraced(function* ({ name }: Treasury) {
+  const metrics = yield* Metrics
+  metrics.gatewayClockSkew.reset()
+  const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
+  for (const { name: gateway, aheadMillis } of health === undefined ? [] : yield* health.all) {
+    if (aheadMillis !== undefined) metrics.gatewayClockSkew.set({ gateway }, aheadMillis / 1_000)
+  }
+  const listed = yield* (yield* Listings).assets
+  for (const status of statusLabels) {
+    metrics.assets.set({ treasury: name, status }, listed.filter((asset) => asset.status === status).length)
   }
 })
 

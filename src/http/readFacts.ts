@@ -55,7 +55,7 @@ const cycleMillis = (rules: ReadonlyArray<PayingRule>, name: string): number => 
 }
 
 /** Accounts out of band, for how long they are by what was noted, and how long their rules take. */
-const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, view: Accounts, now: number) {
+export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, view: Accounts, now: number) {
   const before = yield* stored
   const paying = rules.filter(isPaying)
   return sinceOf(view, before, now).map(

@@ -96,20 +96,39 @@ export const accountViews = (
 
 const isOnTrial = (rule: Rule): boolean => isPaying(rule) && rule.trial
 
-const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
+/** Levels of an account that the file sets: its floor, and those of each rule. */
+export const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
   const floor = treasury.parties.get(party)?.floor.get(asset.id)
   const floors =
     floor === undefined
       ? []
-      : [{ name: "floor", units: floor as bigint, trial: false, holds: (b: bigint) => b >= floor }]
+      : [{ name: "floor" as const, rule: "", units: floor as bigint, trial: false, holds: (b: bigint) => b >= floor }]
   const bands = treasury.rules.flatMap((rule) =>
     levelsOf(rule)
       .filter((level) => level.party.name === party && level.asset.id === asset.id)
       .flatMap(({ trigger, target }) => [
         rule.kind === "topUp" || rule.kind === "request"
-          ? { name: "below", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b >= trigger }
-          : { name: "above", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b <= trigger },
-        { name: "target", units: target as bigint, trial: isOnTrial(rule), holds: () => true },
+          ? {
+              name: "below" as const,
+              rule: rule.name,
+              units: trigger as bigint,
+              trial: isOnTrial(rule),
+              holds: (b: bigint) => b >= trigger,
+            }
+          : {
+              name: "above" as const,
+              rule: rule.name,
+              units: trigger as bigint,
+              trial: isOnTrial(rule),
+              holds: (b: bigint) => b <= trigger,
+            },
+        {
+          name: "target" as const,
+          rule: rule.name,
+          units: target as bigint,
+          trial: isOnTrial(rule),
+          holds: () => true,
+        },
       ]),
   )
   return [...floors, ...bands]

@@ -2,7 +2,7 @@ import { Effect, Match, Random } from "effect"
 import { type Attempt, type EvidenceKind, type LiveAttemptState, sendEnd } from "../domain/Attempt.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { SubmissionAnswer } from "../gateway/schema/Submission.ts"
-import type { SubmissionOutcome } from "../telemetry/Metrics.ts"
+import type { SubmissionOutcome } from "../telemetry/metricTable.ts"
 
 /** What to do after a send. No answer makes the bytes dead: none of these ever leads to a new signature. */
 type NextStep =

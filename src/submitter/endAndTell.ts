@@ -11,7 +11,7 @@ import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
+import { countEnd } from "../telemetry/Metrics.ts"
 import { Wanted } from "./Wanted.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
@@ -38,10 +38,8 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   { state, sentence, detail, severity }: Ending,
   change: Effect.Effect<A, StoreError, R>,
 ) {
-  const { name: treasury } = (yield* CycleConfig).treasury
   const database = yield* Database
   const alerts = yield* AlertQueue
-  const metrics = yield* Metrics
   const subject = shortId(intent.id).slice(0, 4)
   const { payment } = intent
   const amount = sumText(payment, intent.decimals)
@@ -58,7 +56,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
     fields: { intent: intent.id, state },
   })
   yield* database.atomically(Effect.andThen(change, alert))
-  if (state !== "manual") metrics.intentsFinished.inc({ treasury, outcome: state })
+  if (state !== "manual") yield* countEnd(intent, state)
   yield* say(state, { subject, detail })
   yield* (yield* Signals).wake("alerts")
 })

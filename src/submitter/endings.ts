@@ -17,7 +17,7 @@ import type { StoreError } from "../store/database/StoreError.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
 import { say } from "../telemetry/Logging.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
+import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
 import { hasWithdrawn } from "./judgeFound.ts"
@@ -94,9 +94,19 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   if (attempt.framing !== undefined) {
     yield* (yield* Settings).rememberFraming(treasury.network.chainId, attempt.framing)
   }
-  metrics.intentsFinished.inc({ treasury: treasury.name, outcome: "confirmed" })
+  yield* countEnd(intent, "confirmed", fee)
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
-  const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
+  const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
+  const took = total.toFixed(1)
+  const durations = {
+    sign: (attempt.createdAt - intent.createdAt) / 1_000,
+    include: Number(settledAt / 1_000_000n) / 1_000 - attempt.createdAt / 1_000,
+    total,
+  }
+  for (const [stage, seconds] of Object.entries(durations)) {
+    // Blocks and this host have clocks of their own.
+    metrics.stageDuration.observe({ treasury: options.treasury, stage }, Math.max(0, seconds))
+  }
   const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
     subject: shortId(intent.id).slice(0, 4),
@@ -121,6 +131,7 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
   yield* (yield* Settings).forgetFraming(chainId)
+  ;(yield* Metrics).attemptsExpired.inc({ treasury })
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
     return yield* endAndTell(intent, ending, settled)

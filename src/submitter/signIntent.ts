@@ -10,6 +10,7 @@ import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
+import type { Refusal } from "../rules/policy/Policy.ts"
 import { decisionValidMillis, isEarlier } from "../rules/waiting.ts"
 import { oddWork } from "../rules/workParameters.ts"
 import { Signer } from "../signer/Signer.ts"
@@ -31,6 +32,7 @@ import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
 import { approvalOf } from "./awaitApproval.ts"
@@ -84,6 +86,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (Result.isFailure(signed)) return yield* denied(intent, k, signed.failure)
   const attempt = signed.success
   if (attempt === undefined) return false
+  yield* countSigning("permitted", "none")
   yield* say("signed", {
     subject: `${shortId(intent.id).slice(0, 4)}/${k}`,
     detail: `on block ${attempt.anchorHeight}, void after block ${deadlineHeight(attempt)}; bytes on disk before the first send`,
@@ -347,6 +350,7 @@ const mayWait = Effect.fnUntraced(function* (intent: Intent, k: number) {
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {
   const { reason } = error
+  if (reason._tag === "Refused") yield* countSigning("refused", reason.refusal)
   if (reason._tag === "MemoryFailed") {
     const { cause } = reason
     yield* cause instanceof StoreError
@@ -364,6 +368,11 @@ const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: Si
   }
   yield* giveUp(intent, k === 1 ? "denied" : "abandoned", `was not signed: ${error.message}`)
   return false
+})
+
+const countSigning = Effect.fnUntraced(function* (decision: "permitted" | "refused", reason: Refusal | "none") {
+  const { treasury } = yield* SubmitterOptions
+  ;(yield* Metrics).signerRequests.inc({ treasury, decision, reason })
 })
 
 /** Ends an intent that gets no signature, and tells people. */

@@ -14,7 +14,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
+import { countEnd } from "../telemetry/Metrics.ts"
 import { approvalOf } from "./awaitApproval.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { Wanted } from "./Wanted.ts"
@@ -159,7 +159,6 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox
   const wanted = yield* Wanted
-  const { name: treasury } = (yield* CycleConfig).treasury
   const detail = `decided too long ago and never signed${kept}; the rule decides anew`
   const isDropped = yield* (yield* Database).atomically(
     Effect.gen(function* () {
@@ -171,7 +170,7 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   )
   if (!isDropped) return false
   yield* (yield* Signals).wake("alerts")
-  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "cancelled" })
+  yield* countEnd(intent, "cancelled")
   yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
   return true
 })

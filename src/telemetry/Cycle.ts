@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { type Loop, Metrics } from "./Metrics.ts"
+import { Metrics } from "./Metrics.ts"
+import type { Loop } from "./metricTable.ts"
 
 /** Counts the cycles of the loops, so that one that stands still or fails is seen from outside. */
 export class Cycle extends Context.Service<

@@ -4,7 +4,8 @@ import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { makeLimiter } from "../../src/gateway/Limiter.ts"
-import { Metrics, type RequestOutcome } from "../../src/telemetry/Metrics.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import type { RequestOutcome } from "../../src/telemetry/metricTable.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
 const three = Health.layer(["a", "b", "c"]).pipe(Layer.provideMerge(metricsLayer))

@@ -17,7 +17,7 @@ import type { Stranger } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { listedBefore } from "../../store/payments/Tags.ts"
 import { say } from "../../telemetry/Logging.ts"
-import { Metrics } from "../../telemetry/Metrics.ts"
+import { countEnd } from "../../telemetry/Metrics.ts"
 import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
 import { isOver, sureHeight } from "../evidence.ts"
@@ -147,7 +147,6 @@ const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedT
 /** Settles it as executed. The window of an attempt of this store is over: it came to nothing. */
 const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestamp }: ObservedTransfer) {
   const outbox = yield* Outbox
-  const { name: treasury } = (yield* CycleConfig).treasury
   const { payment, decimals } = intent
   const at = instantText(Number(timestamp / 1_000_000n))
   const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`
@@ -167,7 +166,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
     yield* alert
   })
   yield* (yield* Database).atomically(change)
-  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "confirmed" })
+  yield* countEnd(intent, "confirmed", fees)
   yield* say("confirmed", { subject: shortId(intent.id).slice(0, 4), detail, transferId: id })
   yield* (yield* Signals).wake("alerts")
 })
