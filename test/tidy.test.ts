@@ -455,7 +455,7 @@ describe("the example configurations", () => {
       Effect.result,
       Effect.map(Result.match({ onFailure: (error) => [`${file}: ${error.message}`], onSuccess: () => [] })),
     )
-  const examples = files.filter((path) => /^config\/[^/]*\.yaml$/.test(path) && path !== "config/daemon.yaml")
+  const examples = files.filter((path) => /^config\/[^/]*\.yaml$/.test(path) && path !== "config/compose.yaml")
 
   it.effect("load", () =>
     Effect.gen(function* () {

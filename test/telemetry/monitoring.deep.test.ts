@@ -1,0 +1,38 @@
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { assert, beforeEach, describe, it } from "vitest"
+import { root } from "../support/Cofferer.ts"
+
+const run = (program: string, ...args: ReadonlyArray<string>) => {
+  const { error, status, stdout, stderr } = spawnSync(program, args, {
+    cwd: join(root, "config/monitoring"),
+    encoding: "utf8",
+    timeout: 60_000,
+  })
+  return { isThere: error === undefined, status, output: stdout + stderr }
+}
+
+describe("the files for Prometheus", () => {
+  const { isThere } = run("promtool", "--version")
+  beforeEach(({ skip }) => skip(!isThere, "needs promtool"))
+
+  it.each([
+    ["configuration", ["check", "config", "prometheus.yaml"]],
+    ["rules", ["check", "rules", "alerts.yaml"]],
+    ["tests of the rules", ["test", "rules", "alerts.test.yaml"]],
+  ])("are taken by promtool: %s", (_, args) => {
+    const { status, output } = run("promtool", ...args)
+    assert.strictEqual(status, 0, output)
+    assert.include(output, "SUCCESS")
+  })
+})
+
+describe("the file for Alertmanager", () => {
+  const { isThere } = run("amtool", "--version")
+  beforeEach(({ skip }) => skip(!isThere, "needs amtool"))
+
+  it("is taken by amtool", () => {
+    const { status, output } = run("amtool", "check-config", "alertmanager.yaml")
+    assert.strictEqual(status, 0, output)
+  })
+})
