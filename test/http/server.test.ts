@@ -77,6 +77,20 @@ describe("the page on loopback", () => {
     ),
   )
 
+  it.live("gives the metrics as OpenMetrics where that is asked for", () =>
+    withServer("127.0.0.1", (url) =>
+      Effect.gen(function* () {
+        const plain = yield* call(`${url}/metrics`)
+        const open = yield* call(`${url}/metrics`, {
+          headers: { accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" },
+        })
+        assert.notInclude(plain.body, "# EOF")
+        assert.match(open.body, /\n# EOF\n$/)
+        assert.match(String(open.headers["content-type"]), /^application\/openmetrics-text; version=1\.0\.0/)
+      }),
+    ),
+  )
+
   it.live("has no acceptance ratio before a definite answer, and zeroes otherwise", () =>
     withServer("127.0.0.1", (url) =>
       Effect.gen(function* () {
