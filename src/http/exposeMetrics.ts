@@ -153,6 +153,7 @@ const network = Effect.fnUntraced(function* ({ name }: Treasury) {
 const drift = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const drifts = yield* (yield* Drifts).all
+  metrics.reconcileDrift.reset()
   for (const party of treasury.parties.values()) {
     for (const asset of treasury.assets.values()) {
       const units = drifts
@@ -209,7 +210,10 @@ const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
   const watermark = yield* observations.watermark
   if (watermark === undefined) return
   const age = (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
-  for (const account of yield* observations.accounts) {
+  const rows = yield* observations.accounts
+  // A changed file may name other accounts.
+  for (const one of [metrics.observationAge, metrics.accountBalance]) one.reset()
+  for (const account of rows) {
     const party = [...treasury.parties.values()].find((p) => p.publicKey === account.party)
     const asset = [...treasury.assets.values()].find((a) => a.id === account.asset)
     if (party === undefined || asset === undefined || account.type !== general || account.market !== "") continue

@@ -47,6 +47,28 @@ describe("what is scraped", () => {
     ),
   )
 
+  it.effect("has no account that a changed file does not name", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* round(options, sandbox, new Set(["decide"]))
+        const parties = new Map([...options.treasury.parties].filter(([name]) => name !== "bob"))
+        for (const [treasury, isThere] of [
+          [options.treasury, true] as const,
+          [{ ...options.treasury, parties }, false] as const,
+        ]) {
+          const text = yield* exposeMetrics(treasury)
+          for (const name of ["account_balance", "observation_age_seconds", "reconcile_drift"]) {
+            assert.strictEqual(
+              series(text, name).some((line) => line.startsWith('party="bob"')),
+              isThere,
+              name,
+            )
+          }
+        }
+      }),
+    ),
+  )
+
   it.effect("counts pauses by what they cover, and the age of what no receiver took", () =>
     flow((options) =>
       Effect.gen(function* () {
