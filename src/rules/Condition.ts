@@ -13,7 +13,7 @@ export type Step =
   | { readonly _tag: "Units"; readonly units: bigint }
   | { readonly _tag: "Share"; readonly numerator: bigint; readonly denominator: bigint }
 
-/** What people may want to hear of. */
+/** Condition of an alert rule. */
 export type Condition =
   | { readonly _tag: "All" | "Any"; readonly of: ReadonlyArray<Condition> }
   | { readonly _tag: "Not"; readonly of: Condition }
@@ -35,7 +35,7 @@ export type Condition =
       readonly units: bigint
     }
   | { readonly _tag: "Asset"; readonly asset: PinnedAsset; readonly is: ReadonlySet<AssetStatusWord> }
-  /** What is known is older; of one account, also that nothing was ever known for as long. */
+  /** The newest data is older than this; for one account also true if it had no data for as long. */
   | {
       readonly _tag: "Stale"
       readonly party: Party | undefined

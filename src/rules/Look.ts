@@ -38,7 +38,7 @@ export const advance = (
   return { firingSince, observations: observations + 1, lastObservation: seen.observation }
 }
 
-/** What a subject remembers between two looks. */
+/** State of a subject that is kept between two evaluations. */
 export interface Memory extends Timer {
   /** Counts the needs; for schedules the planned time (Unix seconds) up to which all is done. */
   readonly episode: number
@@ -50,13 +50,13 @@ export type Allotment = (payer: Party) => bigint | undefined
 /** One transfer after the payer's funds were looked at. */
 export interface Sized {
   readonly transfer: Transfer
-  /** What would be paid now if the payer's funds did not limit it: where parts are paid, what is permitted at once. */
+  /** Amount to pay if the payer had enough; where parts are paid, at most what the policy permits at once. */
   readonly wanted: bigint
-  /** What would be paid now: what is wanted, or the part that the payer can afford. */
+  /** Amount to pay now: `wanted`, or the part that the payer can afford. */
   readonly amount: bigint
-  /** Whether the payer can pay all that is wanted with its fee. */
+  /** True if the payer can pay all of `wanted` with its fee. */
   readonly covered: boolean
-  /** What the payer may spend above its floors and beside what is under way; negative where that exceeds it. */
+  /** Payer's balance above its floors, less open payments; negative if these exceed it. */
   readonly spendable: bigint
   /** The payer's balance as seen; undefined where none ever was. */
   readonly observed: bigint | undefined
@@ -124,7 +124,7 @@ export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmo
 /** "10,000": a number of the configuration, without places that say nothing. */
 export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
 
-/** What a payer keeps whatever happens: its own floor or the rule's, the higher of both. */
+/** Balance that a payer always keeps: its own floor or the rule's, the higher of both. */
 export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   const own = payer.floor.get(asset.id) ?? 0n
   const ruled = rule.floor.get(asset.id) ?? 0n
@@ -172,7 +172,7 @@ const evenly = (wants: ReadonlyArray<bigint>, spendable: bigint, share: Share): 
   return wants.map((wanted) => (whole === 0n ? 0n : (paid * wanted) / whole))
 }
 
-/** What of the transfers would be paid now, whatever the payers' funds: those of a split keep their proportions. */
+/** Amounts to pay now regardless of the payers' funds. Transfers of a split keep their proportions. */
 const wantsOf = (snapshot: Snapshot, subject: Subject, transfers: ReadonlyArray<Transfer>): ReadonlyArray<bigint> => {
   if (!takesPart(subject.rule)) return transfers.map(({ amount }) => amount)
   const parts = transfers.map((transfer) => ({ amount: transfer.amount, part: permitted(snapshot, subject, transfer) }))
@@ -184,19 +184,19 @@ const wantsOf = (snapshot: Snapshot, subject: Subject, transfers: ReadonlyArray<
   return parts.map(({ amount }) => (amount * tightest.part) / tightest.amount)
 }
 
-/** What the policy permits at once: more is paid in parts, by rules that pay parts. */
+/** Amount that the policy permits at once. Rules that pay parts pay the rest later. */
 const permitted = ({ policy }: Snapshot, { asset }: Subject, { from, to, amount }: Transfer): bigint => {
   const line = lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })
   return line !== undefined && line.perTransfer < amount ? line.perTransfer : amount
 }
 
-/** Whether the rule pays less where it cannot pay all. Where the account itself pays, the rest stays in it. */
+/** True if the rule pays less where it cannot pay all. If the account itself pays, the rest stays in it. */
 export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "sweep" ||
   rule.kind === "withdraw" ||
   (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
 
-/** What of a moment says what is known. */
+/** The part of a snapshot that holds balances. */
 export type Knowledge = Pick<Snapshot, "asOf" | "balance">
 
 /** Balances of the subject's accounts, in their order; undefined while one of them is not known. */
@@ -218,7 +218,7 @@ export interface Check {
   readonly reason: HoldReason
   /** The sentence with the number that decided; undefined where the reason does not apply. */
   readonly held: (look: Look) => string | undefined
-  /** What was compared where it does not apply: for people who ask. */
+  /** The comparison made where the reason does not apply, as text for `explain`. */
   readonly passed: (look: Look) => string
   /** Unix milliseconds at which it ends by itself; undefined where time alone does not end it. */
   readonly ends?: (look: Look) => number | undefined

@@ -10,7 +10,7 @@ export interface Transfer {
   readonly amount: bigint
 }
 
-/** What one rule kind says about one subject: nothing to do, or the transfers that would bring it where it belongs. */
+/** Result of one rule kind for one subject: nothing to do, or the transfers that bring it back into its band. */
 export type Need =
   | {
       readonly _tag: "InBand"
@@ -52,7 +52,7 @@ export interface LetGo {
 
 export type Wanted = Extract<Need, { _tag: "Wanted" }>
 
-/** What a rule kind is told of its subject. */
+/** Input of a rule kind for one subject. */
 export interface Seen<K extends Subject["kind"]> {
   readonly subject: Extract<Subject, { kind: K }>
   readonly snapshot: Snapshot
@@ -62,15 +62,15 @@ export interface Seen<K extends Subject["kind"]> {
   readonly episode: number | undefined
 }
 
-/** What people are told because of a round. */
+/** Alert, request or end of one that a round produces. */
 export interface Notice {
   readonly topic: "locked" | "request" | "received" | "firing" | "cleared" | "payout"
   readonly rule: string
   /** The subject, or the rule again. */
   readonly subject: string
-  /** What happened, without what the alert adds to it. */
+  /** The event in a few words, without the alert's additions. */
   readonly brief: string
-  /** What people are asked for, or were. */
+  /** The open or ended funding request. */
   readonly asked?: Pick<Asked, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are let go: another life of the store may have paid them. */
   readonly letGo?: LetGo

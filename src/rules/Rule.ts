@@ -71,7 +71,7 @@ export interface RuleBase {
   readonly maxAgeMillis: number | undefined
   /** Nothing smaller is paid, by asset id. */
   readonly min: ReadonlyMap<string, BaseUnits>
-  /** What this rule leaves with the payer, by asset id, beside the party's own floor. */
+  /** Balance that this rule leaves with the payer, by asset id, in addition to the party's own floor. */
   readonly floor: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
@@ -144,10 +144,10 @@ export interface WithdrawRule extends RuleBase {
   readonly to: External
 }
 
-/** What an operator's own function wants: it says how much goes to which of the receivers, and nothing else. */
+/** A rule whose function an operator writes: it returns an amount for each receiver, and nothing else. */
 export interface CodeRule extends RuleBase {
   readonly kind: "code"
-  /** Whose balances it is told; at least one, none twice. */
+  /** Accounts whose balances the function receives; at least one, none twice. */
   readonly accounts: ReadonlyArray<Account>
   readonly from: Party
   /** All whom it may pay; at least one, none twice, never the payer. */
@@ -185,7 +185,7 @@ export type Rule = PayingRule | NotifyRule | AlertRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"
 
-/** Whether the rule's payments are only rehearsed: the treasury is not live, or the rule is on trial. */
+/** True if the rule's payments are only simulated: the treasury is not live, or the rule is on trial. */
 export const isRehearsed = (mode: string, rule: Pick<PayingRule, "trial">): boolean => mode !== "live" || rule.trial
 
 export const isAlert = (rule: Rule): rule is AlertRule => rule.kind === "alert"

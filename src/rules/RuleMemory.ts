@@ -4,7 +4,7 @@ import { isOn } from "./kinds/alerting.ts"
 import type { Memory } from "./Look.ts"
 import { isAlert, type Rule } from "./Rule.ts"
 
-/** What a rule remembers about one subject between evaluations, and across restarts. */
+/** State of one rule and subject, kept between evaluations and across restarts. */
 export interface RuleMemory extends Memory {
   readonly rule: string
   readonly subject: string
@@ -13,9 +13,9 @@ export interface RuleMemory extends Memory {
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
-  /** Of a rule that tells people: Unix milliseconds since which its alert is over, while it is on. */
+  /** Of an alert rule that fires: Unix milliseconds since which its clear condition is true. */
   readonly clearingSince?: number | undefined
-  /** Of a rule that tells people: when they last heard of it. */
+  /** Of an alert rule: Unix milliseconds of the last notification. */
   readonly toldAt?: number | undefined
   readonly decidedAt: number
 }
@@ -26,7 +26,7 @@ export const memoryKey = (rule: string, subject: string): string => `${rule}|${s
 /** By `memoryKey`. */
 export type Memories = ReadonlyMap<string, RuleMemory>
 
-/** Whether a look has found nothing new: it costs no write, and a calm treasury looks once a second for months. */
+/** True if an evaluation changed nothing and needs no write: a quiet treasury evaluates once a second for months. */
 export const isSameMemory = (a: RuleMemory, b: RuleMemory | undefined): boolean =>
   b !== undefined &&
   a.episode === b.episode &&
@@ -48,7 +48,7 @@ export const firingOf = (memories: Memories, rules: ReadonlyArray<Rule>): Readon
   return firing
 }
 
-/** What each rule is silent for. */
+/** Hold reasons of each rule, by its name. */
 export const silencesOf = (memories: Memories): ((rule: string) => ReadonlyArray<Silence> | undefined) => {
   const silences = new Map<string, Array<Silence>>()
   for (const { rule, subject, reason, reasonSince: since } of memories.values()) {

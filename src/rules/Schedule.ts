@@ -29,7 +29,7 @@ interface Known {
 }
 const known = new WeakMap<Hours, Known>()
 
-/** Whether the hours are open, and until when that stays so (Unix milliseconds; at most eight days ahead). */
+/** Returns whether the hours are open, and until when that stays so (Unix milliseconds; at most eight days ahead). */
 export const hoursAt = (hours: Hours, now: number): Known => {
   const last = known.get(hours)
   if (last !== undefined && last.from <= now && now < last.until) return last
@@ -43,7 +43,7 @@ export const hoursAt = (hours: Hours, now: number): Known => {
   return found
 }
 
-/** Whether the hours are open at a time (Unix milliseconds). */
+/** True if the hours are open at a time (Unix milliseconds). */
 export const isOpen = (hours: Hours, at: number): boolean => {
   const zoned = Option.getOrThrow(DateTime.makeZoned(at, { timeZone: hours.location }))
   const { weekDay, hour, minute } = DateTime.toParts(zoned)
@@ -69,7 +69,7 @@ export interface Plan {
 
 /** Planned times of a payout. */
 export interface Schedule {
-  /** What is written; where "last" is a day of it, also a plan for each length of a month. At least one. */
+  /** The plan as written; where "last" is a day of it, also one plan for each length of a month. At least one. */
   readonly plans: ReadonlyArray<Plan>
   /** Five fields, or six with seconds, as written, for people. */
   readonly text: string
@@ -148,7 +148,7 @@ export const timesAfter = function* (schedule: Schedule, after: number): Iterabl
   for (let at = nextTime(schedule, after); ; at = nextTime(schedule, at)) yield at
 }
 
-/** What of a plan is due, and what is let go. */
+/** The times of a plan that are due, and those that are skipped. */
 interface Due {
   /** The time to be paid now; undefined where there is none. */
   readonly planned: number | undefined

@@ -4,7 +4,7 @@ import type { Answers } from "./kinds/code.ts"
 import type { Policy, PolicyLine, WindowUse } from "./policy/Policy.ts"
 import type { BalanceKind, PinnedAsset } from "./Rule.ts"
 
-/** What the network charges and allows, as far as its parameters are known. */
+/** Fees and limits of the network, as far as its parameters are known. */
 export interface TransferTerms {
   /** transfer.fee.factor as a fraction. */
   readonly feeFactor: { readonly numerator: bigint; readonly denominator: bigint }
@@ -23,7 +23,7 @@ export interface Listed {
   readonly quantum: bigint
 }
 
-/** What people were asked to send. */
+/** A funding request: a transfer that people were asked to send. */
 export interface Asked {
   readonly rule: string
   readonly subject: string
@@ -71,7 +71,7 @@ export interface Snapshot {
   readonly open: ReadonlyArray<Intent>
   /** Final intents of as long as `reachOf` says, oldest first. */
   readonly settled: ReadonlyArray<Intent>
-  /** What people were asked for and have not sent yet. */
+  /** Funding requests: open ones, and those that ended a short time ago. */
   readonly asked: ReadonlyArray<Asked>
   readonly halts: ReadonlyArray<string>
   /** Why the network's rules for transactions are not to be relied on yet, in words. */
@@ -96,7 +96,7 @@ export interface Snapshot {
    * was missed with one payment, it stands for all that was planned before. Absent where no payout is due.
    */
   readonly lastSigned?: (rule: string, subject: string) => number | undefined
-  /** What the code of rules answered to what is known; absent where no rule has any. */
+  /** Answers of the code rules for this snapshot; absent if there are no code rules. */
   readonly answers?: Answers
 }
 

@@ -22,7 +22,7 @@ import {
   type WithdrawRule,
 } from "./Rule.ts"
 
-/** What every subject has: one timer, one episode counter and one state each. */
+/** Fields of every subject: each has one timer, one episode counter and one state. */
 interface Common {
   /** Its name within the rule, such as "hot/USDT". */
   readonly name: string
@@ -99,7 +99,7 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
   }
 }
 
-/** What the rules look at that pay, and those that only rehearse, in the order of the file. */
+/** Subjects of the rules that pay, and of those on trial or in shadow mode, in the order of the file. */
 interface Subjects {
   readonly paying: ReadonlyArray<Subject>
   readonly rehearsing: ReadonlyArray<Subject>
@@ -126,13 +126,13 @@ export const subjectsIn = (rules: ReadonlyArray<Rule>, mode: string): Subjects =
 
 const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })
 
-/** What the subject's payments have the network do. */
+/** The network command that the subject's payments use. */
 export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand => (kind === "withdraw" ? kind : "transfer")
 
 /** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
 const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
 
-/** Whether one decision may be several payments. */
+/** True if one decision may be several payments. */
 const isSeveral = ({ kind, rule }: Subject): boolean =>
   kind === "rebalance" || kind === "split" || (rule.kind === "code" && rule.to.length > 1)
 
@@ -140,7 +140,7 @@ const isSeveral = ({ kind, rule }: Subject): boolean =>
 export const paymentName = (subject: Subject, { from, to }: Pick<Payment, "from" | "to">): string =>
   isSeveral(subject) ? partName(subject.name, from, to) : subject.name
 
-/** Whether an intent came from the rule's subject. */
+/** True if an intent came from the rule's subject. */
 export const isOfSubject = (intent: { readonly rule: string; readonly subject: string }, subject: Subject): boolean =>
   intent.rule === subject.rule.name &&
   (intent.subject === subject.name || intent.subject.startsWith(`${subject.name}: `))

@@ -3,7 +3,7 @@ import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Outcome } from "./step.ts"
 
-/** What tells an account's subjects. */
+/** Identifies an account. */
 export interface AccountOf {
   /** Public key. */
   readonly party: string
@@ -84,7 +84,7 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
   }
 }
 
-/** Whether other rules' conditions, rehearsed payments, listings or its own idea of time decide about it too. */
+/** True if a subject also depends on other rules' conditions, trial payments, listings or its own schedule. */
 const isTiedToOthers = ({ kind, rule }: Subject): boolean =>
   kind === "code" || rule.inhibitedBy.length > 0 || rule.trial
 

@@ -67,7 +67,7 @@ const asking = ({ rule, name, asset }: Subject, decision: Decision, episode: num
   return [{ topic: "request", rule: rule.name, subject: name, brief: decision.detail, asked, alert }]
 }
 
-/** What a wallet takes, unsigned: base units, the receiver's key, the asset's id. */
+/** Payment as unsigned input of a wallet: base units, the receiver's key, the asset's id. */
 const commandText = ({ toKey, assetId, amount }: Payment): string =>
   JSON.stringify({
     transfer: {
@@ -80,7 +80,7 @@ const commandText = ({ toKey, assetId, amount }: Payment): string =>
     },
   })
 
-/** What of a subject's requests is open. */
+/** The subject's open funding request. */
 const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<Asked>): Asked | undefined =>
   asked.find((one) => one.endedAt === undefined && one.rule === rule.name && one.subject === name)
 
@@ -103,7 +103,7 @@ const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outc
   return [{ topic: "received", rule, subject: name, brief, asked: open, alert }]
 }
 
-/** What people were asked for, once they have heard this. */
+/** Funding requests after a notice: a new request is added, an answered one is ended. */
 export const askedAfter = (all: ReadonlyArray<Asked>, notice: Notice, now: number): ReadonlyArray<Asked> => {
   const { topic, rule, subject, asked } = notice
   if (asked === undefined) return all

@@ -17,10 +17,10 @@ export interface RoundContext {
   /** As it is before the round: with the pauses in force and the rules that fired at the last one. */
   readonly snapshot: Snapshot
   readonly memories: Memories
-  /** What rules that pay look at, in the order of the file, and what of it is to be looked at now. */
+  /** Subjects of rules that pay, in the order of the file, and those of them that are due now. */
   readonly paying: ReadonlyArray<Subject>
   readonly due: ReadonlyArray<Subject>
-  /** What rules look at that only rehearse, and what they would have moved so far. */
+  /** Subjects of rules on trial or in shadow mode, and the payments simulated so far. */
   readonly rehearsing: ReadonlyArray<Subject>
   readonly rehearsals: ReadonlyArray<Rehearsal>
   /** Rules that tell people of conditions and are to be looked at now. */
@@ -31,7 +31,7 @@ export interface RoundContext {
   readonly ended: ReadonlyMap<string, number>
 }
 
-/** What a round comes to, for whoever holds the context to write down. */
+/** Result of a round, for the caller to store. */
 export interface Decided {
   readonly locks: ReadonlyArray<Lock>
   readonly alerts: ReadonlyArray<AlertLook>
@@ -67,7 +67,7 @@ export const decideRound = (context: RoundContext): Decided => {
   }
 }
 
-/** What conditions are judged by. */
+/** Builds the input of alert conditions. */
 export const factsOf = ({
   snapshot,
   memories,
@@ -90,7 +90,7 @@ const firingAfter = (alerts: ReadonlyArray<AlertLook>, before: ReadonlySet<strin
   return firing
 }
 
-/** So many payments of a rule, one after the other, that came to nothing lock it. */
+/** Consecutive failed payments of a rule that lock it. */
 const failuresMax = 3
 /** Older ones do not count. */
 const withinMillis = 86_400_000
@@ -117,7 +117,7 @@ const failuresOf = (
   return last.length === failuresMax && last.every(({ state }) => failed.has(state)) ? last : undefined
 }
 
-/** Whether enough payments came to nothing for any rule to lock itself. */
+/** True if enough payments failed for any rule to lock itself. */
 export const mayLock = (settled: ReadonlyArray<Intent>): boolean => {
   let count = 0
   for (const { state } of settled) if (failed.has(state) && ++count === failuresMax) return true

@@ -6,7 +6,7 @@ import { timeText } from "./Look.ts"
 import { type Account, accountName } from "./Rule.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
 
-/** What a rule is silent for, and since when (Unix milliseconds). */
+/** A hold reason of a rule, and since when it applies (Unix milliseconds). */
 export interface Silence {
   readonly subject: string
   /** Undefined while it acts. */
@@ -24,7 +24,7 @@ export interface Facts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | 
   readonly silences: (rule: string) => ReadonlyArray<Silence> | undefined
 }
 
-/** Whether a condition holds, and the sentence that says why, with the numbers that decided. */
+/** Truth of a condition, and the sentence that explains it with the numbers compared. */
 export interface Seen {
   readonly truth: Truth
   readonly sentence: string
@@ -201,7 +201,7 @@ const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silence
   return { truth: true, sentence: `${rule} (${long.subject}) is held for ${why} for longer than ${limit}` }
 }
 
-/** Whether a condition holds; undefined where that is not known. */
+/** True if a condition applies; undefined if unknown. */
 export type Truth = boolean | undefined
 
 /** False where one is false, whatever is not known. */

@@ -1,7 +1,7 @@
 import type { PolicyLine } from "./policy/Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
-/** What a rule would have moved since it rehearses: decided like any payment, and never signed. */
+/** Sum of a rule's simulated payments since its trial began: decided like any payment, never signed. */
 export interface Rehearsal {
   readonly rule: string
   /** Unix milliseconds since which it rehearses. */

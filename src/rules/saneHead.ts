@@ -48,7 +48,7 @@ export interface Stray {
   readonly isTold?: boolean
 }
 
-/** What is known of one chain. */
+/** State of one chain's accepted head. */
 export interface HeadKnown {
   readonly accepted?: AcceptedHead
   readonly stray?: Stray
@@ -62,7 +62,7 @@ const blocksSince = (at: number, now: number): bigint =>
 export const ceilingOf = ({ height, at }: NamedBlock, now: number, apart = nodesApart): bigint =>
   height + apart + blocksSince(at, now)
 
-/** Whether a height may be the newest block, after one that was told before. */
+/** True if a height may be the newest block after an earlier reported one. */
 const follows = (height: bigint, before: NamedBlock, now: number): boolean =>
   height + nodesApart >= before.height && height <= ceilingOf(before, now)
 
@@ -81,7 +81,7 @@ export const isStrayBlock = (height: bigint, known: HeadKnown, now: number, aske
   return height + nodesApart + blocksSince(askedAt, now) < reference.height || height > ceilingOf(reference, now)
 }
 
-/** Whether a head fits what is accepted. Before anything is, none does. */
+/** True if the height is plausible after the accepted head. False before the first one is accepted. */
 export const fits = ({ accepted }: HeadKnown, height: bigint, now: number): boolean =>
   accepted !== undefined && follows(height, accepted, now)
 
@@ -98,7 +98,7 @@ export const isAnotherChain = ({ height, rows }: ToldHead, { accepted }: HeadKno
   return rows.timestamp > block.timestamp && [rows.height, height].every((one) => one + nodesApart < block.height)
 }
 
-/** What is known after a head that fits, or that people or a minute of it made the accepted one. */
+/** State after a head that fits, or that was accepted by a person or after a minute. */
 const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number): HeadKnown => {
   const isBlock =
     rows !== undefined &&
@@ -113,7 +113,7 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number
 /** After `resume`: the newest head is accepted, and what was known of the chain before says nothing of this one. */
 export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
 
-/** What is known after another head. It fits where a head is accepted and no stray is left. */
+/** State after another reported head. The head fits if the result has an accepted head and no stray. */
 export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKnown => {
   const { accepted, stray } = known
   const { height } = told

@@ -8,7 +8,7 @@ import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { intentFor, type Subject } from "./Subject.ts"
 
-/** What one round said of one subject. */
+/** Result of one round for one subject. */
 export interface Outcome {
   readonly look: Look
   readonly judgement: Judgement
@@ -96,14 +96,14 @@ const planned =
       at: snapshot.now,
     })
 
-/** Whether funds alone decide: it is paid, or would be with more of them. */
+/** True if funds alone decide: the rule pays, or would with more funds. */
 const wantsFunds = ({ judgement: { decision } }: Outcome): boolean =>
   decision._tag === "Act" || (decision._tag === "Hold" && decision.reason === "short")
 
 const isCut = ({ look, judgement: { decision } }: Outcome): boolean =>
   decision._tag === "Hold" || look.sized.some(({ covered }) => !covered)
 
-/** What each subject may take, where two or more of them want more than their payer can spend. */
+/** Share of each subject where two or more want more than their payer can spend. */
 const sharesOf = (
   outcomes: ReadonlyArray<Outcome>,
   snapshot: Snapshot,
@@ -167,7 +167,7 @@ const share = (looks: ReadonlyArray<Look>, payer: Party, spendable: bigint): Sha
   return shares
 }
 
-/** What the look would take from the payer now if its funds did not limit it, fees at their highest included. */
+/** Debit that the subject would cause now if funds did not limit it, fees at their highest included. */
 const wantOf = (look: Look, payer: Party): bigint =>
   look.sized
     .filter(({ transfer }) => transfer.from === payer)

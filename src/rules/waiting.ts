@@ -1,11 +1,11 @@
 import type { Intent } from "../domain/Intent.ts"
 import { instantText } from "./Look.ts"
 
-/** Who still answers for a payment that is decided and not signed. */
+/** Source that still backs a payment that is decided and not signed. */
 export type Standing =
   /** A person's: no rule would decide it anew. */
   | { readonly _tag: "Submitted" }
-  /** Of a planned time, which its decision has concluded. Times are Unix milliseconds. */
+  /** From a planned time, which its decision has concluded. Times are Unix milliseconds. */
   | {
       readonly _tag: "Planned"
       readonly at: number
@@ -28,7 +28,7 @@ export const waitToldMillis = 3_600_000
 /** A payment decided late has this long to be signed before people hear that it waits: most causes pass by then. */
 const freshMillis = 60_000
 
-/** What time says of an unsigned payment. */
+/** Result of judging the wait of an unsigned payment. */
 type Wait =
   /** From `tellAt` on (Unix milliseconds) people are called, if it still waits; undefined: its end calls them. */
   | { readonly _tag: "Waits"; readonly tellAt: number | undefined }
@@ -43,7 +43,7 @@ export interface WaitFacts {
   readonly expires: number | undefined
 }
 
-/** Whether a payment that is not signed goes on waiting. An approval says itself until when; else its standing does. */
+/** Judges whether an unsigned payment waits on. An approval has its own expiry; otherwise its source decides. */
 export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
   // People are asked anew for a part of what is begun: their time ends nothing that is owed.
   if (expires !== undefined && standing._tag !== "Part") {
@@ -69,12 +69,12 @@ export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts
   }
 }
 
-/** What follows where a payment ends unpaid, for people. */
+/** Consequence of a payment that ends unpaid, as text. */
 export const afterUnpaid = ({ _tag }: Standing): string =>
   _tag === "Level"
     ? "the rule decides anew"
     : 'nothing pays it any more; where it is still owed, hand it in with "cofferer submit"'
 
-/** Whether a payment was decided before another: where both wait for the same money, it comes first. */
+/** True if a payment was decided before another: it goes first where both wait for the same money. */
 export const isEarlier = (a: Pick<Intent, "createdAt" | "id">, b: Pick<Intent, "createdAt" | "id">): boolean =>
   a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)

@@ -1,6 +1,6 @@
 import { powHashFunction } from "../domain/chain.ts"
 
-/** What the network asks of each transaction. */
+/** Proof of work that the network requires of each transaction. */
 export interface WorkParameters {
   /** The network's word. */
   readonly hashFunction: string
@@ -19,10 +19,10 @@ export const windowBlocksMax = 500
 /** A hash has no more bits. What this machine cannot solve in a window is refused by `tooSlow` alone. */
 const difficultyMax = 256
 
-/** What is known of a chain's parameters. */
+/** Known parameters of a chain. */
 export interface WorkKnown {
   readonly chainId: string
-  /** What the last head asked for, legal or not. */
+  /** Parameters from the last head, legal or not. */
   readonly work: WorkParameters
   /** The last legal window; absent before one was told. */
   readonly window?: number
@@ -44,7 +44,7 @@ export const isSameWork = (a: WorkParameters, b: WorkParameters): boolean =>
   a.txPerBlock === b.txPerBlock &&
   a.increasing === b.increasing
 
-/** Whether a window is one that a network of this kind can have. */
+/** True if a network of this kind can have such a window. */
 export const isLegalWindow = (blocks: number): boolean => blocks >= windowBlocksMin && blocks <= windowBlocksMax
 
 /** Why nothing may be signed or solved by these parameters; undefined where they are legal. */
@@ -63,7 +63,7 @@ export const oddWork = ({ hashFunction, difficulty, pastBlocks, txPerBlock }: Wo
 export const windowAt = ({ window = windowBlocksMax, larger }: WorkKnown, height: bigint): number =>
   larger !== undefined && height < larger.until ? Math.max(window, larger.window) : window
 
-/** What is known after a head. A window that becomes smaller stays the larger one for as many blocks as it has. */
+/** State after a head. When the window shrinks, the larger one stays in force for as many blocks as it has. */
 export const noteWork = (before: WorkKnown | undefined, { chainId, height, work }: WorkSeen): WorkKnown => {
   const window = work.pastBlocks
   const known = before?.chainId === chainId ? before : undefined

@@ -21,7 +21,7 @@ import { knowledge } from "./knowledge.ts"
 import { stops } from "./stops.ts"
 import { clockGap } from "./wrongClock.ts"
 
-/** What was decided about one subject, and how long its condition has been true. */
+/** The decision for one subject, and how long its condition has been true. */
 export interface Judgement {
   readonly decision: Decision
   readonly timer: Timer
@@ -62,7 +62,7 @@ export const judge = (look: Look): Judgement => {
   return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
 }
 
-/** What is due keeps its time open; what was let go before it is over. */
+/** Time up to which planned times are concluded: a time that is due stays open, skipped ones do not. */
 const concludedBy = (need: Look["need"]): number | undefined => {
   if (need?._tag === "NotDue") return need.episode
   const letGo = need?._tag === "Wanted" ? need.letGo : undefined
@@ -73,7 +73,7 @@ const concludedBy = (need: Look["need"]): number | undefined => {
 const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: Look): boolean =>
   clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined
 
-/** What of the past also holds a payment whose need is settled: balances that do not show the last one say nothing. */
+/** The one history check that also applies to parts: balances that do not show the last payment are not reliable. */
 const settling = history.filter(({ reason }) => reason === "settling")
 
 /** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */

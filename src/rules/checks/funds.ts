@@ -23,7 +23,7 @@ type Refused = Extract<Verdict, { permitted: false }>
 const payout = ({ subject }: Look): boolean => subject.kind !== "request"
 /** Only transfers cost a fee. */
 const isTransfer = (look: Look): boolean => payout(look) && commandOf(look.subject) === "transfer"
-/** What counts against the network's number for an epoch. */
+/** True if the payment counts against the network's transfers per epoch. */
 const isCounted = (look: Look): boolean => payout(look) && commandOf(look.subject) !== "withdraw"
 
 const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPayment => ({
@@ -71,7 +71,7 @@ interface Slots {
   readonly used: number
   readonly limit: number
   readonly endsAt: number | undefined
-  /** Of those used: not signed yet, and decided by rules of a higher priority. */
+  /** Part of `used`: transfers not signed yet, decided by rules of a higher priority. */
   readonly earlier: number
 }
 
@@ -97,7 +97,7 @@ const slotsText = ({ payer, used, limit, endsAt }: Slots): string => {
   return `${payer.name} used ${used} of ${limit} transfers of this epoch${kept}${end}`
 }
 
-/** Whether rules of a higher priority, and nothing else, took the slots. */
+/** True if rules of a higher priority, and nothing else, took the slots. */
 const slotsYielded = (slots: Slots, look: Look): boolean => {
   const wanted = look.sized.filter(({ transfer }) => transfer.from === slots.payer).length
   return slots.used - slots.earlier + wanted <= slots.limit - slots.payer.transfersKept
@@ -110,7 +110,7 @@ const uncovered = (look: Look): Sized | undefined => {
   return look.sized.find((s) => !s.covered && (!takesPart(look.subject.rule) || s.amount < least))
 }
 
-/** What rules of a higher priority have set aside from the payer and not yet paid. */
+/** True if money that rules of a higher priority reserved and have not paid yet is all that is missing. */
 const fundsYielded = (short: Sized, look: Look): boolean => {
   const { subject, snapshot } = look
   const { from, amount } = short.transfer
@@ -125,7 +125,7 @@ const fundsYielded = (short: Sized, look: Look): boolean => {
 
 const unknown = "no known balance"
 
-/** Whether a rule was silent since nothing tells its payer's balance, by the words of that look. */
+/** True if a rule held because its payer's balance is unknown, judged by the text of that hold. */
 export const isUnknownPayer = (shortWords: string): boolean => shortWords.includes(` has ${unknown}`)
 
 const shortText = (look: Look, short: Sized): string => {
@@ -168,7 +168,7 @@ const refusal = (window: boolean, reason: HoldReason): Check => ({
   passed: (look) => `${totalText(look)}: ${window ? "within the limits of 24 h" : "a policy line permits it"}`,
 })
 
-/** Whether it can be paid, in the order of `holdReasons`. */
+/** Checks that the payment is possible, in the order of `holdReasons`. */
 export const funds: ReadonlyArray<Check> = [
   {
     reason: "too_small",

@@ -111,7 +111,7 @@ const settlingText = (look: Look, unseen: Intent | undefined): string | undefine
   return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
 }
 
-/** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */
+/** Checks the need, its timing and earlier payments, in the order of `holdReasons`. */
 export const history: ReadonlyArray<Check> = [
   {
     reason: "in_band",

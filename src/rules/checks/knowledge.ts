@@ -8,10 +8,10 @@ const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMill
 
 const everSeen = "was ever seen"
 
-/** Whether a rule was silent since an account that it needs was never seen, by the words of that look. */
+/** True if a rule held because an account has no balance data at all, judged by the text of that hold. */
 export const isUnseen = (noDataWords: string): boolean => noDataWords.endsWith(everSeen)
 
-/** Whether what is known may move money, in the order of `holdReasons`. */
+/** Checks that the snapshot is fresh and complete enough to pay, in the order of `holdReasons`. */
 export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "no_data",

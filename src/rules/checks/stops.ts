@@ -16,7 +16,7 @@ export const contradiction = (
   return `${asset.symbol} is listed with ${listed.decimals} decimals, pinned with ${asset.decimals}`
 }
 
-/** What to do where the listing contradicts the configuration, for people. */
+/** Remedy where the listing contradicts the configuration, as text. */
 export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "decimals"> | undefined): string => {
   const mended = (what: string): string =>
     `${what}, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`
@@ -47,7 +47,7 @@ export const scopesOfPayment = (
   ...[asset, assetId].filter((one) => one !== "").flatMap(assetScopes),
 ]
 
-/** Whether a pause stops a decided payment: of what it names now, or named when the payment was decided. */
+/** True if a pause blocks a decided payment, by its names now or by those at the time of its decision. */
 export const stopsPayment = (rule: string, payment: Payment) => {
   const scopes = scopesOfPayment(rule, payment)
   return (pause: { readonly scope: string; readonly kept: string }): boolean =>
@@ -77,7 +77,7 @@ export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; reado
 const lockOf = ({ subject, snapshot }: Look) =>
   snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
 
-/** What stops a rule whatever the balances are, in the order of `holdReasons`. */
+/** Checks that block a rule whatever the balances are, in the order of `holdReasons`. */
 export const stops: ReadonlyArray<Check> = [
   {
     reason: "halted",

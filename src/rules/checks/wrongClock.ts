@@ -30,7 +30,7 @@ const spanMillis = 40_000
 const spanMillisMin = 10_000
 /** Answers closer together than this replace each other: what is kept stays small. */
 const stepMillisMin = 2_000
-/** What a gateway told longer ago says nothing about its clock now. */
+/** An older answer of a gateway does not count for its clock. */
 const freshMillis = 60_000
 
 /** Adds an answer's block to those kept of its gateway, oldest first. A clock that was put back begins anew. */

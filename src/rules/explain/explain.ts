@@ -13,7 +13,7 @@ import { type Account, accountName, type Party, type Receiver, receiverKey } fro
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 
-/** What a decision had to hand: balances, limits and what is under way. Amounts are decimal text. */
+/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text. */
 interface Means {
   readonly asset: string
   readonly accounts: ReadonlyArray<SeenAccount>
@@ -30,7 +30,7 @@ interface SeenAccount {
   readonly role: "watched" | "pays"
   /** null: no balance was ever seen. */
   readonly balance: string | null
-  /** What open payments claim, and what is kept whatever happens. */
+  /** Amount reserved by open payments, and the floor. */
   readonly reserved: string
   readonly floor: string
 }
@@ -153,7 +153,7 @@ const quotaOf = ({ snapshot }: Look, payer: Party): SeenQuota => {
 /** holds: the reason. also_holds: would be, had none before it. not_reached: needs what is not known or wanted. */
 export type Sign = "passed" | "holds" | "also_holds" | "not_reached"
 
-/** What one check said. */
+/** Result of one check. */
 export interface Answer {
   readonly reason: HoldReason
   readonly sign: Sign
@@ -167,7 +167,7 @@ export interface Answer {
 interface Next {
   /** Unix milliseconds before which time alone keeps it silent; null where time does not. */
   readonly notBefore: number | null
-  /** What else has to happen, in words. */
+  /** Other steps that must happen first, as text. */
   readonly after: ReadonlyArray<string>
 }
 
@@ -181,7 +181,7 @@ export interface Explanation extends Means {
   readonly reason: HoldReason | null
   /** "keep-hot-funded hot/USDT is silent: cooldown, 12 s left" */
   readonly sentence: string
-  /** What would be paid or asked for now. */
+  /** Payments or funding requests due now. */
   readonly payments: ReadonlyArray<ExplainedPayment>
   /** All checks, in order of precedence. */
   readonly checks: ReadonlyArray<Answer>
@@ -239,7 +239,7 @@ export const explainSubject = (look: Look): Explanation => {
 interface Asked {
   readonly look: Look
   readonly reason: HoldReason | null
-  /** Whether the knowledge may be judged by. */
+  /** True if the data is reliable enough to decide on. */
   readonly isSound: boolean
 }
 
@@ -296,7 +296,7 @@ const verdictText = (decision: Decision, decimals: number): string => {
 
 const fixed = (words: string) => () => words
 
-/** What would bring the subject out of its band. */
+/** Describes the balance at which the subject leaves its band. */
 const needBegins = (look: Look): string => {
   const { subject } = look
   const { forMillis } = subject.rule
@@ -320,7 +320,7 @@ const needBegins = (look: Look): string => {
   }
 }
 
-/** What has to happen where time alone does not end a reason; `needs` are what people do. */
+/** Event that ends a reason where time alone does not; `needs` lists acts of people. */
 export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   halted: fixed("a person ends the halt: cofferer resume --scope all --reason …"),
   paused: (look) => {

@@ -23,9 +23,9 @@ export interface SeenCondition {
   readonly text: string
   /** null: not known. */
   readonly holds: boolean | null
-  /** What was compared, "9,500.00"; null where it is not known, and of several conditions. */
+  /** Compared value, such as "9,500.00"; null if unknown, and for several conditions. */
   readonly observed: string | null
-  /** What it was compared with, "below 10,000"; null of several conditions. */
+  /** Level it was compared with, such as "below 10,000"; null for several conditions. */
   readonly level: string | null
   /** Age of the balances that were compared; null of several, of what is no balance, and where none was read. */
   readonly ageSeconds: number | null
@@ -145,7 +145,7 @@ const levelOf = (part: PlainCondition): string => {
   }
 }
 
-/** What the comparison looks at; undefined where it is not known. Balances that are too old to tell are shown too. */
+/** Value that the condition compares; undefined if unknown. Balances too old for a decision are shown too. */
 const observedIn = (part: PlainCondition, facts: Facts): string | undefined => {
   switch (part._tag) {
     case "Balance": {

@@ -9,7 +9,7 @@ import { hoursAt } from "../Schedule.ts"
 /** An alert's rule has one subject. */
 export const alertSubject = "when"
 
-/** What an alert's rule remembers between two looks, and across restarts. */
+/** State of an alert rule, kept between two evaluations and across restarts. */
 export interface AlertMemory {
   /** Counts the times that it fired. */
   readonly episode: number
@@ -22,11 +22,11 @@ export interface AlertMemory {
   readonly toldAt?: number | undefined
 }
 
-/** What one look at an alert's rule came to. */
+/** Result of one evaluation of an alert rule. */
 export interface Alerted extends AlertMemory {
   readonly reason: HoldReason | undefined
   readonly detail: string
-  /** What people are to be told now. */
+  /** Notification to send now. */
   readonly tell: "fires" | "over" | undefined
 }
 
@@ -123,7 +123,7 @@ export const lookAtAlert = (rule: AlertRule, facts: Facts, before: AlertMemory |
   return alertAfter(rule, seen, { before, now: facts.now })
 }
 
-/** What a round says of a rule that tells people of a condition. */
+/** Result of a round for one alert rule. */
 export interface AlertLook {
   readonly rule: AlertRule
   readonly memory: RuleMemory

@@ -6,7 +6,7 @@ import { type Account, accountName, type CodeRule, type PinnedAsset } from "../R
 import type { Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
 
-/** What an operator's function is told; it is frozen. */
+/** Input of an operator's function; frozen. */
 export interface CodeSeen {
   /** Base units by account: "maker-1/USDT" is its free balance, "maker-1/USDT total" all of it. */
   readonly balances: Readonly<Record<string, bigint>>
@@ -26,7 +26,7 @@ interface CodeAsset {
   readonly status: AssetStatusWord | "unlisted" | "unknown"
 }
 
-/** What became of asking it. */
+/** Result of calling the function. */
 export type CodeAnswer = (
   | {
       readonly _tag: "Pays"
@@ -37,7 +37,7 @@ export type CodeAnswer = (
     }
   | { readonly _tag: "Broken"; readonly detail: string }
 ) & {
-  /** Whether it looked at the time: then another minute may have another answer. */
+  /** True if the function read the time: another minute may then have another answer. */
   readonly timed: boolean
   /** Unix milliseconds before which it is not asked again: this is what became of asking it before. */
   readonly until?: number
@@ -60,7 +60,7 @@ export interface Code {
   readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
 }
 
-/** What was answered before a look, all in one batch, by the rules' names. Who has not answered yet is not in it. */
+/** Answers collected before a round in one batch, by rule name. A function that has not answered yet is absent. */
 export type Answers = ReadonlyMap<string, Answered & Pick<Code, "hash">>
 
 const minuteMillis = 60_000
@@ -69,7 +69,7 @@ const minuteMillis = 60_000
 export const balanceName = (account: Account): string =>
   account.balance === "free" ? accountName(account) : `${accountName(account)} total`
 
-/** What a rule's function is told of a moment. */
+/** Builds the input of a rule's function from balances and asset listings. */
 export const toldOf = (
   { asset, accounts }: CodeRule,
   balances: ReadonlyArray<bigint>,
@@ -89,7 +89,7 @@ const assetOf = ({ id, decimals }: PinnedAsset, listed: Snapshot["listed"]): Cod
   status: listed === undefined ? "unknown" : (listed.get(id)?.status ?? "unlisted"),
 })
 
-/** Whether an answer holds for what would be told now. One that did not end rests, whatever it would be told. */
+/** True if an answer is valid for this input. A timeout is kept until its retry time, whatever the input. */
 export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean => {
   if (answer.until !== undefined) return true
   if (seen === told) return true
@@ -107,7 +107,7 @@ export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean =>
   )
 }
 
-/** What the rule's own code asked for. All that modifies, limits and checks a payment comes after it. */
+/** Need computed by the rule's own code. All changes, limits and checks of a payment apply after it. */
 export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need => {
   const { rule } = subject
   const told = toldOf(rule, balances, snapshot)
@@ -130,7 +130,7 @@ export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need =>
   return { _tag: "Wanted", detail: because, transfers, ...next }
 }
 
-/** What an operator's function is asked before a look. */
+/** A call of an operator's function that is due before a round. */
 export interface Question {
   /** The rule's name. */
   readonly rule: string
@@ -140,7 +140,7 @@ export interface Question {
   readonly now: number
 }
 
-/** What the code of these subjects is asked; those whose balances are not known ask nothing. */
+/** Calls due for these subjects; subjects with unknown balances make none. */
 export const questionsOf = (
   subjects: ReadonlyArray<Subject>,
   known: Knowledge & Pick<Snapshot, "now" | "listed">,

@@ -7,7 +7,7 @@ import { codeNeed } from "./code.ts"
 import { payoutNeed } from "./payout.ts"
 import { rebalanceNeed } from "./rebalance.ts"
 
-/** What the subject's rule kind says of it. */
+/** Returns the need that the subject's rule kind computes. */
 export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["kind"]>): Need => {
   const [balance = 0n] = balances
   switch (subject.kind) {
@@ -66,7 +66,7 @@ const emptied = ({ asset: { decimals }, trigger, target }: Level, balance: bigin
     : { _tag: "Wanted", detail: `${now} is above ${level}`, transfers: transfers(balance - target) }
 }
 
-/** What can be paid of a surplus that has to cover the fee as well. */
+/** Amount payable from a surplus that also covers the fee. */
 const afterFee = (snapshot: Snapshot, { asset }: Level, surplus: bigint): bigint => {
   const fee = networkFee(snapshot, asset, surplus) ?? 0n
   return surplus > fee ? surplus - fee : 0n

@@ -43,7 +43,7 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: Seen<
   }
 }
 
-/** Whether a time is planned that is not concluded. `episode`: what is concluded, Unix seconds. */
+/** True if a planned time is not concluded. `episode`: time up to which all is concluded, Unix seconds. */
 export const isDue = ({ schedule }: PayoutRule, episode: number, now: number): boolean =>
   plannedUntil(schedule, now) > Math.min(episode * 1_000, now)
 
@@ -61,12 +61,12 @@ const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
   `${sumText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
-/** Of planned times that a store which was lost may have paid, for people. */
+/** Describes planned times that may have been paid by a database that was lost. */
 const lostText = (rule: PayoutRule, lost: LetGo): string =>
   `${sumText(rule)} planned for ${timesText(lost)} is let go: the store was put back from a copy, and the one that was ` +
   `lost may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
 
-/** What keeps a rule silent, and its sentence. */
+/** Hold reason of a rule, and its sentence. */
 interface Held {
   readonly reason: HoldReason | undefined
   readonly detail: string
@@ -87,7 +87,7 @@ const lateOf = (
   return now - first < schedule.lateMillis ? undefined : { first, last: planned * 1_000 }
 }
 
-/** What of a plan is late and held before it is decided, for people. */
+/** Describes planned times that are late and held before a decision. */
 const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): string => {
   const one = late.first === late.last ? "" : ", with one payment for all of them,"
   return (
@@ -100,7 +100,7 @@ const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): stri
 const lateOverText = (rule: PayoutRule, late: LetGo): string =>
   `${sumText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or was made up for`
 
-/** What of a plan nobody paid in time and why, for people. `before` is what was said of it before it was late. */
+/** Describes planned times that nobody paid in time, and why. `before` is the hold reason before they were late. */
 const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
   // How old knowledge was at the last look tells nothing of the rest of the time.
   const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
@@ -150,11 +150,11 @@ const notice = (
   },
 })
 
-/** Of what was planned until now by a rule of a store that was put back, and is let go. */
+/** Notice for planned times that are skipped because the database was restored from a backup. */
 export const lostNotice = (rule: PayoutRule, subject: string, lost: LetGo): Notice =>
   notice(rule, subject, `lost/${rule.name}/${subject}/${lost.last}`, lostText(rule, lost), { last: instant(lost.last) })
 
-/** What people are told of planned times: those that nobody pays, and those that are late and held. */
+/** Notices for planned times: those that are skipped, and those that are late and held. */
 export const payoutNotices = (
   outcome: Outcome,
   memory: RuleMemory,
@@ -187,7 +187,7 @@ export const payoutNotices = (
 const letGoOf = ({ look: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
   concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
 
-/** Of a planned payment that is late, stays owed, and is held before anything of it is decided. */
+/** Notice for a planned payment that is late, still owed, and held before any part of it is decided. */
 const lateNotice = (
   { look: { subject, snapshot }, judgement: { decision, planned, timer } }: Outcome,
   { episode }: RuleMemory,
@@ -207,7 +207,7 @@ const lateNotice = (
   return notice(rule, subject.name, dedup, lateText(rule, late, decision), { first: instant(late.first) })
 }
 
-/** Of one that was late, and is concluded. */
+/** Notice that a late payment is concluded. */
 const lateOver = (
   { look: { snapshot } }: Outcome,
   { subject, episode: planned }: RuleMemory,

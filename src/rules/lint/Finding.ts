@@ -3,7 +3,7 @@ import type { Policy } from "../policy/Policy.ts"
 import { isPaying, type PayingRule, type PinnedAsset, type Rule } from "../Rule.ts"
 import { type Subject, subjectsOf } from "../Subject.ts"
 
-/** What can be wrong with rules and policy together, each of them sound alone. */
+/** Kinds of mistakes in rules and policy together, where each alone is valid. */
 export const lintKinds = [
   "cycle",
   "unreachable",
@@ -28,7 +28,7 @@ export interface Finding {
   readonly remedy: string
 }
 
-/** What is examined: rules and policy of one treasury, names resolved. */
+/** Input of the lint: rules and policy of one treasury, names resolved. */
 export interface RuleSet {
   /** As the file has them: their positions are their places. */
   readonly rules: ReadonlyArray<Rule>
@@ -69,7 +69,7 @@ export const triggerPath = ({ rule, own }: Spot): ReadonlyArray<PropertyKey> => 
 
 export const targetPath = ({ own }: Spot): ReadonlyArray<PropertyKey> => [...own, "target"]
 
-/** What is wrong with a rule on trial costs nothing yet. */
+/** A mistake that involves a rule on trial is only a warning: it moves no money yet. */
 export const gravity = (...rules: ReadonlyArray<PayingRule>): Finding["severity"] =>
   rules.some(({ trial }) => trial) ? "warning" : "error"
 

@@ -96,7 +96,7 @@ const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>
   })
 }
 
-/** Whether a payment of the one may bring an account of the other out of its band; never false where it may. */
+/** True if a payment of one rule may bring an account of the other out of its band; never false where it may. */
 const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boolean =>
   ways.some(({ from, to }) => {
     if (other.kind === "rebalance") return other.parties.some((party) => party === from || party === to)
@@ -217,7 +217,7 @@ const endless = (
 const keyOf = (subject: Subject, name: string, assetId: string): string =>
   accountKey(subject.parties.find((party) => party.name === name)?.publicKey ?? name, assetId)
 
-/** What the first rule in need pays; those that it forbids wait. */
+/** Payments of the first rule in need; rules that it inhibits wait. */
 const nextPayments = (subjects: ReadonlyArray<Subject>, policy: Policy, balances: Balances): ReadonlyArray<Played> => {
   const snapshot = snapshotOf(policy, balances)
   const looks = subjects.map((subject) => lookAt(subject, snapshot, undefined))

@@ -181,7 +181,7 @@ interface NeedRange {
   readonly most: bigint | undefined
 }
 
-/** What an amount and its fee leave of a surplus from which both are paid, with the highest fee. */
+/** Amount left of a surplus that pays both amount and fee, with the highest fee. */
 const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
   (surplus * maxFee.denominator) / (maxFee.denominator + maxFee.numerator)
 
@@ -230,5 +230,5 @@ export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange>
   }
 }
 
-/** What a transfer takes from its payer at most. */
+/** Highest debit of a transfer for its payer, fee included. */
 const costOf = (amount: bigint, { maxFee }: Policy): bigint => amount + feeMax(maxFee, amount)

@@ -87,7 +87,7 @@ const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefine
 const decidedByAll = (own: ReadonlyArray<Spot>, payer: Party): number =>
   own.reduce((sum, spot) => sum + (decidedPerDay(spot, payer) ?? Number.POSITIVE_INFINITY), 0)
 
-/** Whose transfers the rule makes. */
+/** Payers of the rule's transfers. */
 const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> => waysOf(subject).map(({ from }) => from)
 
 const payers = (set: RuleSet): ReadonlyArray<Finding> => {

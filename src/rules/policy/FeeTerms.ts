@@ -1,7 +1,7 @@
 import type { Share } from "../Rule.ts"
 import { feeMax } from "./Policy.ts"
 
-/** What the network takes of a transfer on top of its amount: trunc(min(amount · factor, maxQuantum · quantum)). */
+/** Network fee on top of a transfer's amount: trunc(min(amount · factor, maxQuantum · quantum)). */
 export interface FeeTerms {
   /** transfer.fee.factor */
   readonly factor: Share
@@ -11,7 +11,7 @@ export interface FeeTerms {
   readonly readAt: number | undefined
 }
 
-/** What a person wrote down of it: both as the network's parameters of these names say it. */
+/** Fee from the configuration: both values as in the network's parameters of these names. */
 export interface WrittenFee {
   readonly factor: Share
   readonly maxQuantum: Share

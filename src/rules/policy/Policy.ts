@@ -15,11 +15,11 @@ export interface PolicyLine {
   readonly perTransfer: BaseUnits
   readonly per24h: BaseUnits
   readonly transfersPer24h: number
-  /** Who must sign payments of more than `above` base units; undefined: nobody. */
+  /** Group that must sign payments of more than `above` base units; undefined: no approval needed. */
   readonly approval?: { readonly group: ApprovalGroup; readonly above: BaseUnits } | undefined
 }
 
-/** What the file calls the keys, addresses and assets that its policy names. */
+/** Names in the file for the keys, addresses and assets of its policy. */
 export interface PolicyNames {
   /** Name by public key, or by address outside of the network. */
   readonly parties: ReadonlyMap<string, string>
@@ -71,7 +71,7 @@ export interface PolicyPayment {
   readonly amount: bigint
 }
 
-/** What one line's window of 24 hours already holds: signed, or set aside for an open intent. */
+/** Use of one line's period of 24 hours: signed amounts, and those reserved for open intents. */
 export interface WindowUse {
   readonly amount: bigint
   readonly count: number
@@ -127,7 +127,7 @@ export const judge = (policy: Policy, payment: PolicyPayment, used: (line: Polic
   return { permitted: true, line }
 }
 
-/** What people call what a payment names in keys; "unnamed", in base units, what the file does not name. */
+/** Names of a payment's keys and asset. Keys without a name show as "unnamed", their amounts in base units. */
 export const namesIn = ({ names }: Policy, { from, to, assetId }: Omit<PolicyPayment, "amount">) => {
   const { symbol, decimals } = names?.assets.get(assetId) ?? { symbol: "unnamed", decimals: 0 }
   const nameOf = (key: string): string => names?.parties.get(key) ?? "unnamed"

@@ -2,11 +2,11 @@ import type { Intent } from "../../domain/Intent.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import type { PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
 
-/** Whether a payment is decided and nothing of it is signed: the signer's windows do not hold it yet. */
+/** True if a payment is decided and not signed: the signer's periods do not count it yet. */
 export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
   state === "proposed" || state === "awaiting_approval" || state === "reserved"
 
-/** Whether the network will count it among the transfers of this epoch, and has not yet. */
+/** True if the network will count the payment in this epoch's transfers, and has not yet. */
 export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
   isUnsigned(intent) && intent.command !== "withdraw"
 

@@ -3,7 +3,7 @@ import { groupText } from "../../domain/Approval.ts"
 import type { Party, PinnedAsset, Share } from "../Rule.ts"
 import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
-/** What bounds the money of a treasury, whatever rules and gateways say. */
+/** Limits on a treasury's money that apply whatever rules and gateways do. */
 export interface Terms {
   readonly mode: "observe" | "shadow" | "live"
   readonly policy: Policy
@@ -17,7 +17,7 @@ export interface Terms {
   readonly chainId: string
   /** SHA-256 in hex over each file of rules in TypeScript, with all that it imports. */
   readonly code: ReadonlyArray<string>
-  /** What the network is written to take of transfers, where its gateways tell no parameters. */
+  /** Configured network fee, for gateways that report no parameters. */
   readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
 }
 
@@ -142,7 +142,7 @@ const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
     ]
   })
 
-/** Whether the line counts a payment in its window, whichever line permitted it. */
+/** True if the line counts a payment in its period, whichever line permitted it. */
 const counts = (line: PolicyLine, { from, to, assetId }: Cell): boolean =>
   line.assetId === assetId && line.from.has(from) && line.to.has(to)
 
@@ -219,7 +219,7 @@ const says = (approval: LineApproval | undefined, amount: (units: bigint) => str
   return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
 }
 
-/** Whether all that the new line asks of people is at least what the old one asked, of the same people or fewer. */
+/** True if the new line requires at least the approvals of the old one, from the same people or a subset. */
 const isAsStrict = (old: LineApproval, next: LineApproval | undefined): boolean =>
   next !== undefined &&
   next.above <= old.above &&
@@ -246,7 +246,7 @@ const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
   ]
 }
 
-/** What people had to approve and needs fewer of them now, or others, in words. */
+/** Payments whose approval now needs fewer or other people, as text. */
 export const approvalWords = (
   old: Policy,
   next: Policy,

@@ -12,7 +12,7 @@ import {
 } from "../Rule.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
-/** What a policy line permits at worst in any 24 hours of the ledger's time. Amounts are base units. */
+/** Highest amount that a policy line permits in any 24 hours of the ledger's time. Amounts are base units. */
 export interface WorstLine {
   readonly line: number
   /** Names of the parties that can pay by it and are named by no line before it. */
@@ -30,11 +30,11 @@ export interface WorstLine {
   readonly leavesTo: ReadonlyArray<string>
   /** Those of them that are addresses outside of the network: what is withdrawn to them leaves it. */
   readonly leavesNetworkTo: ReadonlyArray<string>
-  /** Who must sign each payment; undefined where nobody is asked. */
+  /** Group that must sign each payment; undefined if no approval is needed. */
   readonly approval: PolicyLine["approval"]
 }
 
-/** Of a party's transfers in 24 hours: what the policy permits against what the network does. */
+/** A party's transfers in 24 hours: the number that the policy permits against that of the network. */
 interface WorstQuota {
   readonly party: string
   readonly permitted: number
@@ -51,7 +51,7 @@ interface WorstFloor {
   readonly floor: bigint
 }
 
-/** What a treasury may lose or move at worst, whatever gateways say and rules decide. */
+/** The most a treasury can lose or move, whatever gateways answer and rules decide. */
 export interface WorstCase {
   readonly maxFee: Share
   /** Lines that permit nothing are not among them. */
@@ -61,7 +61,7 @@ export interface WorstCase {
   readonly quotas: ReadonlyArray<WorstQuota>
 }
 
-/** What is asked about. */
+/** Input of the worst case. */
 export interface Permitting {
   readonly rules: ReadonlyArray<Rule>
   readonly parties: ReadonlyMap<string, Party>
@@ -134,7 +134,7 @@ const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefi
   }
 }
 
-/** Whether a rule brings money of the asset back from the party, or asks people to. */
+/** True if a rule brings money of the asset back from the party, or requests it. */
 const hasWayBack = ({ rules }: Permitting, party: Party, assetId: string): boolean =>
   rules.filter(isPaying).some((rule) => !rule.trial && takesFrom(rule, party, assetId))
 
