@@ -105,7 +105,7 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   }
   for (const [stage, seconds] of Object.entries(durations)) {
     // Blocks and this host have clocks of their own.
-    metrics.stageDuration.observe({ treasury: options.treasury, stage }, Math.max(0, seconds))
+    metrics.stageDuration.observe({ treasury: treasury.name, stage }, Math.max(0, seconds))
   }
   const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
@@ -123,15 +123,15 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
 /** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
 export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
-  const { chainId } = (yield* CycleConfig).treasury.network
+  const { treasury } = yield* CycleConfig
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
   const detail = `attempt ${attempt.k} never executed, proven${why}`
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
-  yield* (yield* Settings).forgetFraming(chainId)
-  ;(yield* Metrics).attemptsExpired.inc({ treasury })
+  yield* (yield* Settings).forgetFraming(treasury.network.chainId)
+  ;(yield* Metrics).attemptsExpired.inc({ treasury: treasury.name })
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
     return yield* endAndTell(intent, ending, settled)

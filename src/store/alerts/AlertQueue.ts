@@ -34,7 +34,7 @@ const pruneAlerts = (sql: SqlClient.SqlClient) =>
 
 const AlertRow = Schema.Struct({ at: Schema.Int, subject: Schema.String, detail: Schema.String })
 
-/** What a notify rule told last by a time (Unix milliseconds); undefined where none of it is stored. */
+/** The last alert of a notify or alert rule up to a time (Unix milliseconds); undefined if none is stored. */
 export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
   { kind, name }: { readonly kind: "notify" | "alert"; readonly name: string },
   until: number,
@@ -110,7 +110,7 @@ const DeliveryRow = Schema.Struct({
   ),
   resolves: Schema.NullOr(Schema.fromJsonString(Schema.Array(Schema.String))),
 })
-/** What a try changes in the row of its delivery. */
+/** Change of a delivery's row after one try. */
 interface Outcome {
   readonly state: "delivered" | "pending" | "dead_letter"
   readonly next_at: number

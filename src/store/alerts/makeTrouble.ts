@@ -21,7 +21,7 @@ export interface Noted {
   /** Unix milliseconds. */
   readonly since: number
   readonly detail: string
-  /** Whether people were told. */
+  /** True once it lasted for `tellAfterMillis`: it counts as reported. */
   readonly isTold: boolean
 }
 

@@ -32,7 +32,7 @@ const BackfillRow = Schema.Struct({ seq: Schema.Int, since: Big, until: Big, nex
 const GapRow = Schema.Struct({ since: Big, until: Big, cause: Schema.String, seenAt: Schema.Int })
 const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
 
-/** What is read of the past, how far that has come, and what of it is lost. */
+/** Progress of reading past balances: ranges wanted, ranges read, and rows that are lost. */
 export class Backfills extends Context.Service<
   Backfills,
   {
@@ -45,7 +45,7 @@ export class Backfills extends Context.Service<
     readonly begins: Effect.Effect<bigint | undefined, StoreError>
     /** Asks for the rows between two times. Undefined where what is asked for, and not begun yet, has all of them. */
     readonly between: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
-    /** What is not read to its end, oldest wish first. */
+    /** Ranges not read to their end, oldest request first. */
     readonly open: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
     /** Stores rows and how far they reach together. Latest balances and the watermark stay as they are. */
     readonly advance: (

@@ -41,7 +41,7 @@ const lookbackNanos = 300_000_000_000n
 export const accountName = ({ party, asset, market, type }: AccountKey): string =>
   [party, asset, market, type].join(" ")
 
-/** What comparing balance rows with the gateway's own balances has come to. */
+/** Results of comparing balance rows with the gateway's own balances. */
 export class Drifts extends Context.Service<
   Drifts,
   {
@@ -72,7 +72,7 @@ export class Drifts extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<BalanceChange> | undefined, StoreError>
     /** The account's balance by its newest row before a block time, at most five minutes before. */
     readonly balanceBefore: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
-    /** Whether this process has compared all balances once since its start. */
+    /** True if this process has compared all balances once since its start. */
     readonly isChecked: Effect.Effect<boolean>
     readonly check: Effect.Effect<void>
     /** Balances began anew: what was compared before says nothing of them. */

@@ -65,7 +65,7 @@ export class Observations extends Context.Service<
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
-    /** What an account held by its newest row or opening balance before a block time, if one is known. */
+    /** Balance by the newest row or opening balance before a block time, if one is known. */
     readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
     /**
      * Forgets what is stored since a block time of one party's accounts of one asset, which begin anew at `openings`;

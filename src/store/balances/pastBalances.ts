@@ -19,7 +19,7 @@ type AccountRow = typeof AccountRow.Type
 const RowFound = Schema.Struct({ balance: Digits, timestamp: Big })
 const MarkRow = Schema.Struct({ name: Schema.String, timestamp: Big })
 
-/** What was found for an account at a time goes on from there: the next look is a moment later. */
+/** Row found for an account at a time. The next lookup, a moment later, continues from it. */
 interface Found {
   readonly at: bigint
   readonly balance: bigint | undefined
@@ -180,7 +180,7 @@ export const gapsIn = Effect.fn("BalanceHistory.gaps")(function* ({ from, to }: 
     ORDER BY since`.pipe(rowsOf(GapColumns, "BalanceHistory.gaps"))
 })
 
-/** What the network takes and allows, as it said last: its parameters of transfers, and the quanta of assets. */
+/** Newest parameters of the network: its fees and limits of transfers, and the quanta of assets. */
 export const termsNow = Effect.fn("BalanceHistory.terms")(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* sql`SELECT 'parameter' AS kind, key, value FROM parameters WHERE key LIKE 'transfer.%'

@@ -36,7 +36,7 @@ export const columnsOf = (row: BalanceChange) => ({
   balance: row.balance.toString(),
 })
 
-/** What is stored of an account. */
+/** Stored state of an account. */
 export interface Known {
   readonly id: number
   /** Undefined where the account has a name and no balance yet. */
@@ -57,7 +57,7 @@ interface Grouped {
   readonly newest: ReadonlyArray<BalanceChange>
   /** For each row its account's place in `newest`. */
   readonly places: ReadonlyArray<number>
-  /** Whether each account's rows come in the order of time, no two at one time. */
+  /** True if each account's rows are in the order of time, no two at one time. */
   readonly inOrder: boolean
 }
 
@@ -103,7 +103,7 @@ export const newsOf = (
   return inOrder ? news : news.sort((a, b) => byTime(newest[a]!.timestamp, newest[b]!.timestamp))
 }
 
-/** Of the news, those that bring another balance. */
+/** New rows that change a balance. */
 export const changesOf = (
   newest: ReadonlyArray<BalanceChange>,
   known: ReadonlyArray<Known | undefined>,
@@ -144,7 +144,7 @@ const sortOut = (
 type Ids = ReadonlyArray<Known | undefined>
 type Sent<A> = Effect.Effect<A, SqlError.SqlError>
 
-/** What stores balance rows. Call each inside a transaction. */
+/** Writes balance rows. Call each inside a transaction. */
 interface StoreRows {
   /** Stores rows that are not stored yet, and the latest balance of each account. A row never changes. */
   readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>

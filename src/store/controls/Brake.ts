@@ -91,7 +91,7 @@ const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies Read
 
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
 
-/** What stops payments: durable, in force before the next send, and always with a reason. Alerts go on. */
+/** Halts and pauses: durable, in force before the next send, each with a reason. Alerts go on. */
 export class Brake extends Context.Service<
   Brake,
   {

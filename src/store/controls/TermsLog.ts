@@ -51,7 +51,7 @@ const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
   return Effect.succeed({ ...row, terms, alerts: decodeAlerts(alerts) } satisfies TermsInForce)
 }
 
-/** What bounds the money by the last live configuration. Outlives every file. */
+/** Limits on the money by the last live configuration. Stored apart from the files, so it outlives them. */
 export class TermsLog extends Context.Service<
   TermsLog,
   {

@@ -104,7 +104,7 @@ export class Database extends Context.Service<
   Database,
   {
     readonly atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
-    /** What was read of these tables (not views), until they are written. */
+    /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
   }
 >()("cofferer/store/Database") {
@@ -139,11 +139,11 @@ export const layer = (options: NodeSqlite.NodeSqliteOptions): Layer.Layer<Databa
     ),
   )
 
-/** Who may move money, of all processes on one store. */
+/** The right to move money: one of all processes on one store has it. */
 export class Lease extends Context.Service<
   Lease,
   {
-    /** Whether this process does. Ask inside the transaction that depends on it. */
+    /** True if this process has the lease. Call it inside the transaction that depends on it. */
     readonly isHeld: Effect.Effect<boolean, StoreError>
   }
 >()("cofferer/store/Lease") {

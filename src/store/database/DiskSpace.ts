@@ -16,7 +16,7 @@ const neededShare = 0.05
 
 /** Room of the file system that holds the store, in bytes. */
 interface Room {
-  /** What this user may still write; undefined where the file system does not say. */
+  /** Bytes that this user may still write; undefined if the file system does not report them. */
   readonly free: number | undefined
   /** Below this nothing new is decided. */
   readonly needed: number

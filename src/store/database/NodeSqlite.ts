@@ -21,7 +21,7 @@ type Row = Record<string, unknown>
 /** Prepared statements kept; the least recently used leaves first. The whole program has fewer. */
 const statementsMax = 300
 
-/** What PostgreSQL's client takes and SQLite does not: booleans and undefined. */
+/** Converts booleans and undefined, which PostgreSQL's client accepts and SQLite does not. */
 const bind = (value: unknown): SQLInputValue => {
   if (value === undefined) return null
   if (typeof value === "boolean") return value ? 1 : 0

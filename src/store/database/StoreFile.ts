@@ -5,7 +5,7 @@ import { StoreError } from "./StoreError.ts"
 
 const key = "storeFile"
 
-/** What tells one file from a copy of it. Birth 0 where the file system does not say when a file was made. */
+/** Tells a file from a copy of it. Birth is 0 if the file system reports no creation time. */
 interface FileIdentity {
   readonly inode: bigint
   /** Unix nanoseconds. */

@@ -22,11 +22,11 @@ const codeOf = (error: unknown): number | undefined => {
 const isOf = (error: unknown, codes: ReadonlySet<number>) =>
   error instanceof StoreError && codes.has(codeOf(error) ?? 0)
 
-/** Whether the store takes no writes, whatever it is asked: no halt and no alert can be stored. */
+/** True if the store accepts no writes: no halt and no alert can be stored. */
 export const isUnwritten = (error: unknown): error is StoreError => isOf(error, unwritable)
-/** Whether the store must be closed, opened and checked before it is relied on again. */
+/** True if the store must be closed, opened and checked before it is used again. */
 export const isDoubtful = (error: unknown): boolean => isOf(error, doubtful)
-/** Whether another process holds the file. */
+/** True if another process has locked the file. */
 export const isBusy = (error: unknown): boolean => isOf(error, busy)
 
 /** Halts on a failure of the store that is a mistake. Fails where the store takes no writes: nothing can halt then. */

@@ -192,7 +192,7 @@ const past = Effect.gen(function* () {
     seq ${serial}, since ${int} NOT NULL, until ${int} NOT NULL, cause TEXT NOT NULL, seen_at ${int} NOT NULL) ${strict}`
 })
 
-/** What rules remember, each decision when it changed, and what people were asked to pay until the money was seen. */
+/** State of rules, each changed decision, and funding requests until the money arrives. */
 const rules = Effect.gen(function* () {
   const { sql, int, serial, strict, digits } = yield* dialect
   yield* sql`CREATE TABLE rule_states (

@@ -8,7 +8,7 @@ interface Trial {
   readonly filename: string
   /** A file that is gone is not made anew: its disk may only be away. */
   readonly mustExist: boolean
-  /** Whether SQLite reads the whole file first. */
+  /** True if SQLite checks the whole file first. */
   readonly isDoubted: boolean
 }
 

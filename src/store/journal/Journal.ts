@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 
-/** What kind of thing an entry tells of. */
+/** Kinds of journal entries. */
 type JournalKind =
   | "installed"
   | "started"
@@ -35,7 +35,7 @@ type JournalKind =
 
 export interface JournalEntry {
   readonly kind: JournalKind
-  /** What it is about: an intent id, a rule and subject, a scope. */
+  /** Subject of the entry: an intent id, a rule and subject, a scope. */
   readonly subject: string
   /** Plain JSON; bigints as digit strings. */
   readonly body: Readonly<Record<string, unknown>>

@@ -20,7 +20,7 @@ import { EntryRow, entryHash } from "./Journal.ts"
 import { type Proven, provenOf, type Recorded, recordedOf } from "./proven.ts"
 import { type Chain, type ReceiptApproval, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
 
-/** What the operator signed, and under which terms. */
+/** The operator's signature, and the terms that it covers. */
 type Verified = Pick<ReceiptApproval, "operator" | "key"> & { readonly terms: PaymentTerms }
 
 /** Undefined where the operator signed no such text, or that of another payment. */
@@ -36,7 +36,7 @@ const verified = (approval: ReceiptApproval, { treasury, payment }: Statement): 
   return said.every((value, i) => value === is[i]) ? { operator, key, terms } : undefined
 }
 
-/** Whether operators signed this very payment, and what the signer relied on is among it; else what is wrong. */
+/** Undefined if operators signed this very payment, among them those the signer relied on; else the fault. */
 export const approvalProblem = (statement: Statement): string | undefined => {
   const { approvals = [], attempts, decision } = statement
   const given: Array<Verified> = []
@@ -83,9 +83,9 @@ const Proof = Schema.Struct({
 /** A receipt that is none, or not of what it says: why, with its place. */
 interface Checked {
   readonly problem: string | undefined
-  /** What the journal says; undefined where it cannot be read. */
+  /** The journal's statement; undefined if it cannot be read. */
   readonly statement: Statement | undefined
-  /** What of it is proven; empty where there is a problem. */
+  /** The proven parts of it; empty if there is a problem. */
   readonly proven: Proven
 }
 
@@ -133,7 +133,7 @@ const countProblem = ({ attempts }: Statement): string | undefined => {
   return odd && `an attempt has the number ${JSON.stringify(odd.k)}: they count from 1`
 }
 
-/** Whether an attempt, or the transaction of one, is there more than once: the sum of what is shown would be more. */
+/** True if an attempt or its transaction occurs twice: the sum shown would be too high. */
 const isTwice = ({ attempts }: Statement): boolean =>
   new Set(attempts.map(({ k }) => k)).size < attempts.length ||
   new Set(attempts.map(({ transferId: id }) => id)).size < attempts.length
@@ -207,7 +207,7 @@ const attemptProblem = (
   return foreign === undefined ? undefined : wrong(`send ${foreign.n} sent another transaction`)
 }
 
-/** What the signer said with its signature is what its permit said before. */
+/** Checks that the signer's note with its signature equals its earlier permit. */
 const signerProblem = ({ permit }: ReceiptAttempt, { policy, line, approval }: Recorded): string | undefined => {
   const said = [permit?.policy, permit?.line, permit?.approval ?? null]
   return JSON.stringify(said) === JSON.stringify([policy, line, approval])
@@ -218,7 +218,7 @@ const signerProblem = ({ permit }: ReceiptAttempt, { policy, line, approval }: R
 const hexBytes = (hex: unknown): Uint8Array | undefined =>
   typeof hex === "string" && /^([0-9a-f]{2})+$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined
 
-/** Whether the signed bytes are the payment that is stated, and carry the journal's own hash where they can. */
+/** Checks that the signed bytes are the stated payment and carry the journal's hash, where they can. */
 const commandProblem = (
   bytes: Uint8Array,
   attempt: ReceiptAttempt,

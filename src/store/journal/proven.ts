@@ -8,7 +8,7 @@ import type { StoredEntry } from "./archive.ts"
 import { hashOfHashes } from "./Journal.ts"
 import type { ReceiptAttempt, Statement } from "./receipt.ts"
 
-/** What the signed bytes say, in keys and base units: the payer's key vouches for it. */
+/** Content of the signed bytes, in keys and base units: proven by the payer's key. */
 interface Signed {
   readonly k: number
   readonly command: IntentCommand
@@ -21,7 +21,7 @@ interface Signed {
   readonly transferId: string
 }
 
-/** What the payer's journal held before the signature: the signed bytes carry all of its hash. */
+/** State of the payer's journal before the signature: the signed bytes carry its whole hash. */
 export interface Recorded {
   readonly k: number
   readonly seq: number
@@ -29,7 +29,7 @@ export interface Recorded {
   readonly policyDigest: string
   readonly line: number
   readonly approval: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | null
-  /** What the payer's configuration calls the keys and the asset; null where its entry is not in the chain before. */
+  /** Names of the keys and the asset in the payer's configuration; null if its entry is not in the chain before. */
   readonly names: Names | null
 }
 
@@ -70,7 +70,7 @@ const NamesBody = Schema.Struct({
 const readPermit = Schema.decodeUnknownResult(Schema.fromJsonString(PermitBody))
 const readNames = Schema.decodeUnknownResult(Schema.fromJsonString(NamesBody))
 
-/** What the bytes of an attempt say; undefined where they are no command of this program. */
+/** Decodes an attempt's bytes; undefined if they are no command of this program. */
 export const signedOf = ({
   k,
   chainId,
@@ -92,7 +92,7 @@ export const signedOf = ({
   return { ...place, to: receiverAddress, assetId: asset, units: String(amount), ...made }
 }
 
-/** What the bytes of a transfer name; undefined where they name nothing, or are none. */
+/** Decodes the reference in a transfer's bytes; undefined if there is none. */
 const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
   const data = Result.getOrUndefined(decodeInputData(Buffer.from(String(inputData), "hex")))
   return data?.command._tag === "Transfer" ? readReference(data.command.reference) : undefined
@@ -145,7 +145,7 @@ export const recordedOf = (
   return { k, seq: seen.seq, policy, policyDigest, line, approval, names: namesOf(body, before) }
 }
 
-/** What the configuration in force called them: the last such entry before the permit, under the same policy. */
+/** Names by the configuration in force: the last such entry before the permit, under the same policy. */
 const namesOf = (permit: typeof PermitBody.Type, before: ReadonlyArray<StoredEntry>): Names | null => {
   const entry = before.findLast(({ kind }) => kind === "config")
   const named = entry && Result.getOrUndefined(readNames(entry.body))
@@ -154,7 +154,7 @@ const namesOf = (permit: typeof PermitBody.Type, before: ReadonlyArray<StoredEnt
   return { from: named.fromName, to: named.toName, symbol: named.symbol, decimals: named.decimals }
 }
 
-/** What is proven of the attempts that are stated. What does not hold is left out: `checkReceipt` says why. */
+/** Proven parts of the stated attempts. Faulty ones are left out: `checkReceipt` reports why. */
 export const provenOf = ({ attempts }: Statement, entries: ReadonlyArray<StoredEntry>): Proven => ({
   signed: attempts.flatMap((attempt) => signedOf(attempt) ?? []),
   recorded: attempts.flatMap((attempt) => {

@@ -3,7 +3,7 @@ import { withdrawnHere } from "../../domain/Intent.ts"
 import type { Link, StoredEntry } from "./archive.ts"
 import type { Proven } from "./proven.ts"
 
-/** What a body of the journal holds: plain JSON, large numbers as digits. */
+/** Value in a journal body: plain JSON, large numbers as digits. */
 type Plain = string | number | null
 type Body = Readonly<Record<string, unknown>>
 
@@ -53,7 +53,7 @@ export interface ReceiptAttempt {
   >
 }
 
-/** What the signer found approved. */
+/** Approval that the signer relied on. */
 interface Relied {
   readonly group: string
   readonly need: number
@@ -74,9 +74,9 @@ export interface Statement {
     Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>> & {
       /** The person who handed it in; absent where a rule decided it. */
       readonly submittedBy?: string
-      /** What the network is to do; absent of a transfer. */
+      /** Network command; absent for a transfer. */
       readonly command?: Plain
-      /** What nobody must read into it. */
+      /** Warning against a wrong reading of the statement. */
       readonly note?: string
     }
   readonly decision:
@@ -95,7 +95,7 @@ export interface Statement {
   readonly attempts: ReadonlyArray<ReceiptAttempt>
   /** Absent where nobody signed anything. */
   readonly approvals?: ReadonlyArray<ReceiptApproval>
-  /** What else is told of it, such as refusals of the signer. */
+  /** Other entries about it, such as refusals of the signer. */
   readonly remarks: ReadonlyArray<{ readonly at: string; readonly kind: string; readonly body: Body }>
 }
 
@@ -106,7 +106,7 @@ export interface Statement {
 export interface Receipt {
   readonly receipt: 2
   readonly proven: Proven
-  /** What the payer's journal says, and no signature proves: names, units, rule, times, people's words, the end. */
+  /** Claims of the payer's journal that no signature proves: names, units, rule, times, reasons given, the end. */
   readonly claimed: Statement
   readonly journal: Chain
 }
@@ -151,7 +151,7 @@ const toldOf = (entry: StoredEntry): Told => {
   return { at: new Date(entry.at).toISOString(), kind: entry.kind, body: body as Body }
 }
 
-/** What the entries say, in order. Throws where one is no JSON: a SyntaxError. */
+/** Builds the statement from the entries, in order. Throws a SyntaxError if one is not JSON. */
 export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
   const told = entries.map(toldOf)
   const intents = told.filter((t) => t.kind === "intent")

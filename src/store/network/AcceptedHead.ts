@@ -31,7 +31,7 @@ const Stored = Schema.fromJsonString(
 const decode = Schema.decodeUnknownOption(Stored)
 const encode = Schema.encodeSync(Stored)
 
-/** What is stored may be so much older than what is known: a new process begins with that much more room. */
+/** The stored head may lag the one in memory by this much: a new process allows that much more room. */
 const behindBlocks = 5n
 const behindMillis = 60_000
 
@@ -42,7 +42,7 @@ export class AcceptedHead extends Context.Service<
   AcceptedHead,
   {
     readonly of: (chainId: string) => Effect.Effect<HeadKnown, StoreError>
-    /** Whether no head fits now, as far as this process asked. */
+    /** True if a chain has a stray head now, by what this process has read. */
     readonly isStray: Effect.Effect<boolean>
     /** Holds at once; what differs little from what is stored is not written. */
     readonly keep: (chainId: string, known: HeadKnown) => Effect.Effect<void, StoreError>

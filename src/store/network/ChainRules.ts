@@ -15,7 +15,7 @@ import { lastly, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
 
-/** What the chain asks of transactions, with the block at which it was seen to ask for it. */
+/** The chain's requirements for transactions, with the block at which they were seen. */
 interface SeenHead {
   readonly chainId: string
   readonly height: bigint

@@ -41,7 +41,7 @@ const unconfirmedMillisMax = 93_600_000
 const limitKey = "spam.protection.maxUserTransfersPerEpoch"
 const CountRow = Schema.Struct({ n: Schema.Int })
 
-/** What the network lets a key send in one of its epochs, and how much of it is used. */
+/** A key's limit of transfers in one of the network's epochs, and how much of it is used. */
 export class Epochs extends Context.Service<
   Epochs,
   {

@@ -13,7 +13,7 @@ interface AssetChange {
   readonly after: string
 }
 
-/** What happened to an asset between two listings. */
+/** Change of an asset between two listings. */
 type AssetEventKind = "status" | "changed" | "vanished" | "returned"
 
 export interface AssetEvent {
@@ -23,7 +23,7 @@ export interface AssetEvent {
   /** Undefined: the asset was not listed before. */
   readonly from: AssetStatusWord | undefined
   readonly to: AssetStatusWord
-  /** Of kind "changed": what changed. */
+  /** Changed fields; only for kind "changed". */
   readonly changes: ReadonlyArray<AssetChange>
 }
 
@@ -146,7 +146,7 @@ export class Listings extends Context.Service<
     readonly replace: (assets: ReadonlyArray<Asset>) => Effect.Effect<ReadonlyArray<AssetEvent>, StoreError>
     /** Assets that are listed. */
     readonly assets: Effect.Effect<ReadonlyArray<ListedAsset>, StoreError>
-    /** What happened and no rule has seen yet, oldest first. */
+    /** Events that no rule has handled yet, oldest first. */
     readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
     readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
     /** All of them: what the network tells no more is forgotten. */

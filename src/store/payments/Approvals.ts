@@ -6,13 +6,13 @@ import { Journal } from "../journal/Journal.ts"
 
 /** One operator's signature over a text. Whoever relies on it verifies it: a row proves nothing. */
 export interface Approval {
-  /** What it is about: an intent id, "terms HASH", "resume SEQS". */
+  /** Subject of the approval: an intent id, "terms HASH", "resume SEQS". */
   readonly subject: string
   /** Name of the operator at that time. */
   readonly operator: string
   /** Public key, 64 hex characters. */
   readonly key: string
-  /** What was signed, to the byte. */
+  /** The signed text, to the byte. */
   readonly text: string
   readonly signature: string
   /** Unix milliseconds. */
@@ -29,7 +29,7 @@ export const ApprovalRow = Schema.Struct({
 })
 export const approvalColumns = "subject, operator, key, text, signature, at"
 
-/** What operators signed: appended, never changed, and journalled. */
+/** Operators' signatures: appended, never changed, and journalled. */
 export class Approvals extends Context.Service<
   Approvals,
   {

@@ -15,7 +15,7 @@ export class Clearance extends Context.Service<
     readonly revoke: Effect.Effect<void>
     /** Why nothing may be signed for anybody yet, in words; undefined: nothing stands against it. */
     readonly quarantine: (why: string | undefined) => Effect.Effect<void>
-    /** Whether it was checked that nothing stands against anybody. */
+    /** True once the start's checks found no obstacle for any party. */
     readonly isOpen: Effect.Effect<boolean>
     /** Why nothing may be signed for the party yet; undefined once it may. */
     readonly lacking: (party: string) => Effect.Effect<string | undefined>

@@ -5,7 +5,7 @@ import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
-/** What a general account held after a block, or when balances began anew. Times are Unix nanoseconds. */
+/** Balance of a general account after a block, or at a new start of its balances. Times are Unix nanoseconds. */
 export interface GeneralRow {
   readonly asset: string
   readonly balance: bigint
@@ -18,7 +18,7 @@ export interface GeneralRow {
 export interface KnownPayment {
   readonly id: string
   readonly asset: string
-  /** What it took at most, in base units, with its fee. */
+  /** Highest debit in base units, fee included. */
   readonly cost: bigint
   /** How often it executed, or may have. */
   readonly times: number
@@ -66,7 +66,7 @@ const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
   return { id, asset, cost, times, isOpen, createdAt, updatedAt, settledAt: settledAt ?? undefined }
 }
 
-/** What the journal and the rows tell of one key. */
+/** Data of one key from the journal and the balance rows. */
 interface Book {
   /** Rows and opening balances of its general accounts after a block time, oldest first; at most 10,000. */
   readonly rows: ReadonlyArray<GeneralRow>
@@ -76,7 +76,7 @@ interface Book {
   readonly gaps: ReadonlyArray<typeof GapColumns.Type>
 }
 
-/** What is needed to tell whether all that left a key's general accounts was paid by the journal. */
+/** Data to decide whether every debit of a key's general accounts is a payment of the journal. */
 export class Debits extends Context.Service<
   Debits,
   {

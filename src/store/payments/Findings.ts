@@ -23,7 +23,7 @@ export interface ListedTransfer {
 
 /** A transfer of our key that no attempt explains. */
 export interface Stranger extends ListedTransfer {
-  /** Whether its reference carries this installation's tag: another copy of this store signed it. */
+  /** True if its reference carries this installation's tag: another copy of this store signed it. */
   readonly own: boolean
 }
 
@@ -42,7 +42,7 @@ export interface EndedAttempt {
 /** How a stranger came to be known. */
 type Acknowledgement = "adopted" | "recovered"
 
-/** What a listing brought to light. */
+/** Findings of one listing. */
 interface Noted {
   /** Strangers that were not seen before. */
   readonly strangers: ReadonlyArray<Stranger>
@@ -50,7 +50,7 @@ interface Noted {
   readonly done: ReadonlyArray<Attempt>
 }
 
-/** What comparing the ledger with the journal brought to light, and how far the comparison has come. */
+/** Results of comparing the ledger with the journal, and how far the comparison has come. */
 export class Findings extends Context.Service<
   Findings,
   {
@@ -76,7 +76,7 @@ export class Findings extends Context.Service<
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
     /** Strangers that are not known yet, oldest first. */
     readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>
-    /** What is listed of the key with this tag and is no attempt of this store, whoever knows it; oldest first. */
+    /** Listed transfers of the key with this tag that are no attempt of this store, acknowledged or not. */
     readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<Stranger>, StoreError>
     /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
     readonly alike: (of: {

@@ -21,10 +21,10 @@ interface PersonsWord {
   readonly reason: string
 }
 
-/** What is known of an intent's end. */
+/** Final result of an intent. */
 export interface Settlement {
   readonly detail: string
-  /** Who asked for it, where a person did. */
+  /** The person who requested it, if one did. */
   readonly by?: PersonsWord
   readonly fee?: bigint | undefined
   /** Block time, Unix nanoseconds. */
@@ -45,7 +45,7 @@ export interface SendStart {
   readonly attempt: Attempt
   readonly gateway: string
   readonly framing: Framing
-  /** Whether this is the first send of the attempt, probes of the wire form aside. */
+  /** True if this is the first send of the attempt, probes of the wire form aside. */
   readonly first: boolean
   readonly txHash: string
 }

@@ -47,7 +47,7 @@ const UsedRow = Schema.Struct({
   endedAt: Schema.NullOr(Schema.Int),
 })
 
-/** Whether it counts in a window that begins then: it is open, was signed since, or executed since. */
+/** True if the payment counts in a period that begins then: it is open, was signed since, or executed since. */
 const countsSince =
   (since: number) =>
   ({ spentAt, endedAt }: typeof UsedRow.Type): boolean =>

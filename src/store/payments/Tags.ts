@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 import type { Intent } from "../../domain/Intent.ts"
 import { Findings } from "./Findings.ts"
 
-/** What payments are called on the ledger. */
+/** Tags by which payments are recognized on the ledger. */
 export class Tags extends Context.Service<
   Tags,
   {

@@ -62,7 +62,7 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
 /** A transfer goes without saying: entries of it say what they always said. */
 const commandBody = ({ command }: Intent) => (command === "transfer" ? {} : { command })
 
-/** What a change of a payment is written by. */
+/** Services that write a change of a payment. */
 interface Writers {
   readonly sql: Sql
   readonly journal: Journal["Service"]

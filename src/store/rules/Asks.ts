@@ -28,7 +28,7 @@ const AskRow = Schema.Struct({
   endedAt: Schema.NullOr(Schema.Int),
 })
 
-/** What people were asked for: durable, one at a time for each subject. */
+/** Funding requests: durable, one at a time for each subject. */
 export class Asks extends Context.Service<
   Asks,
   {

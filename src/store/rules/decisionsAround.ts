@@ -12,7 +12,7 @@ export interface StoredDecision {
   readonly detail: string
 }
 
-/** What was decided about a subject around a time. */
+/** Decisions about a subject around a time. */
 export interface DecisionsAround {
   /** In force at that time; null where nothing had been decided by then. */
   readonly inForce: StoredDecision | null
