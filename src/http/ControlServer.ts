@@ -163,7 +163,7 @@ const body = Effect.fnUntraced(function* <A>(
 
 const approvalPath = /^\/api\/v1\/(?:terms\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
 
-/** What operators are asked to sign, and what they signed. */
+/** Texts that operators are asked to sign, and their signatures. */
 const approvals = Effect.fnUntraced(function* (
   options: ControlServerOptions,
   [path, id, word]: ReadonlyArray<string | undefined>,
@@ -179,7 +179,7 @@ const approvals = Effect.fnUntraced(function* (
   )
 })
 
-/** What was asked for; a refusal, or what is still to be signed, by its status. */
+/** Answer of the verb; a refusal, or the text that still needs signatures, each with its status. */
 const answerOf = (done: object | Problem): HttpServerResponse.HttpServerResponse => {
   if (isProblem(done)) return refusal(done.status, done.problem, done.remedy)
   return json(done, "waits" in done ? 202 : 200)

@@ -1,4 +1,4 @@
-/** What the page, the status command and the API show. Amounts are decimal text; `units` are base units as digits. */
+/** Content of the page, the status command and the API. Amounts are decimal text; `units` are base units as digits. */
 export interface View {
   readonly treasury: string
   readonly mode: string
@@ -72,9 +72,9 @@ export interface ConditionView {
   readonly condition: string
   /** bad: nothing is signed, or somebody must act now. warn: somebody must look at it. */
   readonly severity: "bad" | "warn"
-  /** What is wrong, without a full stop. */
+  /** The fault, without a full stop. */
   readonly text: string
-  /** What ends it: a command, or what a person does. */
+  /** The command or act that ends it. */
   readonly remedy: string
 }
 
@@ -82,7 +82,7 @@ export interface GatewayView {
   readonly name: string
   /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
   readonly state: string
-  /** Whether one of its last 20 requests gave a usable answer. */
+  /** True if one of its last 20 requests gave a usable answer. */
   readonly isHeard: boolean
   readonly height: string | null
   /** Why it is not up, or what its last failure was. */
@@ -112,7 +112,7 @@ export interface AccountView {
   readonly share: number
   readonly shareSoon: number
   readonly inBand: boolean
-  /** What the balance rests on; null: no balance of the account was ever seen, which is not the same as zero. */
+  /** Source of the balance; null if no balance of the account was ever seen, which is not the same as zero. */
   readonly observation: ObservationView | null
 }
 
@@ -136,9 +136,9 @@ export interface RuleView {
   readonly trial: boolean
   readonly state: string
   readonly reason: string | null
-  /** Of a rule that tells people: how grave what it tells is, while its condition holds; null while it does not. */
+  /** Of an alert rule: severity while it fires; null while it does not, and of other rules. */
   readonly fires: "page" | "ticket" | "info" | null
-  /** What the last look found; empty before it, and of rules that keep no state. */
+  /** Result of the last evaluation; empty before it, and of rules without state. */
   readonly detail: string
   readonly sentence: string
 }
@@ -153,13 +153,13 @@ export interface IntentView {
   readonly from: string
   readonly to: string
   readonly detail: string
-  /** What nobody must read into its state; null where there is no such thing. */
+  /** Warning against a wrong reading of its state; null if there is none. */
   readonly note: string | null
-  /** What it keeps from others while it waits for its signature; null where it keeps nothing. */
+  /** Amount that it reserves while it waits for its signature; null if it reserves nothing. */
   readonly setAside: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
   readonly held: ReadonlyArray<string>
-  /** What it waits for, when people are called to it and what ends that; null once it is at its end. */
+  /** What it waits for, the time of its alert, and what ends the wait; null once it has ended. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
   /** Why people are called to it, where it is past the bound of its state; null while it is not. */
   readonly overdue: string | null

@@ -26,7 +26,7 @@ export type Agrees = "nobody" | "operators" | "what is weaker" | "the policy"
 
 interface Agreed {
   readonly agrees: Agrees
-  /** What it does to money, as a reason. */
+  /** Effect on money, as a reason. */
   readonly why: string
 }
 
@@ -91,7 +91,7 @@ export const operatorsInForce = Effect.gen(function* () {
 
 /** How far operators have agreed to something that is no payment. */
 interface SharedApproval {
-  /** What is signed now: its UTF-8 bytes, the last line break included. */
+  /** Text to sign now: its UTF-8 bytes, the last line break included. */
   readonly text: string
   readonly by: ReadonlyArray<string>
   readonly missing: number
@@ -155,7 +155,7 @@ class NotAgreed extends Data.TaggedError("NotAgreed")<{
   readonly shared: SharedApproval
 }> {}
 
-/** What a verb that waits for operators answers: what is signed, who has, and who still may. */
+/** Answer of a verb that waits for operators: the text, who signed it, and who still may. */
 type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
 
 /** A halt or a stop, as it stands in what operators sign. */

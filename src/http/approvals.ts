@@ -18,22 +18,22 @@ export const SignatureText = Schema.String.check(
 /** An operator's signature; whose it is, the group's keys tell. */
 export const ApproveBody = Schema.Struct({ signature: SignatureText })
 
-/** What the policy in force asks people for, and what they have said. */
+/** An approval that the policy in force requires, and the signatures so far. */
 export interface ApprovalView {
   readonly id: string
   readonly short: string
   readonly state: Intent["state"]
   /** For people: who pays whom how much. */
   readonly words: string
-  /** What is signed: its UTF-8 bytes, the last line break included. */
+  /** Text to sign: its UTF-8 bytes, the last line break included. */
   readonly text: string
   readonly group: string
   readonly need: number
   readonly approved: ReadonlyArray<{ readonly operator: string; readonly at: string }>
   readonly missing: number
-  /** Who may still approve. */
+  /** Operators who may still approve. */
   readonly others: ReadonlyArray<string>
-  /** Who signed other terms, which count no longer, and is asked again. */
+  /** Operators whose signature is for other terms: it no longer counts, and they are asked again. */
   readonly again: ReadonlyArray<string>
   readonly proposer: string | null
   readonly expires: string

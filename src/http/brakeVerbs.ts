@@ -32,7 +32,7 @@ export const EndBody = Schema.Struct({
 export const endVerbs = ["resolve", "reject", "cancel", "abandon"] as const
 export type EndVerb = (typeof endVerbs)[number]
 
-/** What was asked for; undefined where `resolve` says neither or both, or another verb says either. */
+/** The verb requested; undefined if `resolve` has neither or both of the fields, or another verb has either. */
 const verbOf = (word: EndVerb, { executed, neverExecuted }: typeof EndBody.Type): Verb | undefined => {
   if ((executed !== undefined || neverExecuted !== undefined) !== (word === "resolve")) return undefined
   if (word !== "resolve") return { verb: word }
@@ -40,7 +40,7 @@ const verbOf = (word: EndVerb, { executed, neverExecuted }: typeof EndBody.Type)
   return executed === undefined ? { verb: "never_executed" } : { verb: "executed", hash: executed }
 }
 
-/** What operators agree to before a payment that may have executed is said to have, or not to have. */
+/** Text that operators sign before a payment that may have executed is settled as executed or not executed. */
 const agreeTo =
   (treasury: Treasury, verb: Verb, reason: string) =>
   ({ id, payment, decimals }: Intent) => {
@@ -149,7 +149,7 @@ const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: Where) {
   if (said !== undefined && !isKnown) yield* trip("halt_file", said)
 })
 
-/** What a resume would end that people did not begin: halts, and stops of the machine. */
+/** Halts and locks set by the program that a resume would end. */
 const endedBy = Effect.fnUntraced(function* (scope: string) {
   const brake = yield* Brake
   const halts = scope === "all" ? yield* brake.halts : []

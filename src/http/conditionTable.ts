@@ -7,7 +7,7 @@ import { resumeCommand, untilText } from "../store/controls/Brake.ts"
 import { mebibytesText } from "../store/database/DiskSpace.ts"
 import type { ConditionView, GatewayView, IntentView, View } from "./View.ts"
 
-/** What was found wrong. */
+/** A condition that applies. */
 export interface Found extends Omit<ConditionView, "condition"> {
   /** Another part alerts people to it, or to its cause. */
   readonly isAlerted?: boolean
@@ -152,7 +152,7 @@ const stale = (facts: Facts): Found | undefined => {
   return { severity: "bad", text, remedy, isAlerted }
 }
 
-/** What is checked of one condition. */
+/** Check of one condition. */
 interface Entry {
   readonly find: (facts: Facts) => Found | undefined
   /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */

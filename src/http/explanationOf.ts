@@ -31,7 +31,7 @@ import { storyWithApproval } from "./approvals.ts"
 import { type Problem, problem } from "./stories.ts"
 import { isoOf } from "./views.ts"
 
-/** What a rule told people last. */
+/** The last alert of a rule. */
 export interface LastAlert {
   /** Unix milliseconds. */
   readonly at: number
@@ -76,7 +76,7 @@ const alertAnswer = Effect.fnUntraced(function* (
   )
 })
 
-/** What is asked: the name of a rule, an id of a payment or the start of one, or the hash of a transaction. */
+/** Query: the name of a rule, an id of a payment or its start, or the hash of a transaction. */
 export interface Asking {
   readonly name: string
   /** A subject of the rule, such as "hot/USDT", or its party alone; undefined: all of them. */
@@ -97,7 +97,7 @@ export interface KnownBy {
 export interface RuleAnswer {
   readonly about: "rule"
   readonly rule: string
-  /** Whether its payments are only rehearsed: the treasury is not live, or the rule is on trial. */
+  /** True if its payments are only simulated: the treasury is not live, or the rule is on trial. */
   readonly rehearsed: boolean
   /** The rule itself is on trial. */
   readonly trial: boolean
@@ -107,7 +107,7 @@ export interface RuleAnswer {
   readonly subjects: ReadonlyArray<Explanation & { readonly decided: StoredDecision | null }>
 }
 
-/** Of a rule that tells of assets: nothing of it is stored but what it told. */
+/** Answer for a rule that alerts on assets: only its alerts are stored. */
 export interface NotifyAnswer {
   readonly about: "notify"
   readonly rule: string
@@ -123,9 +123,9 @@ export interface PastAnswer {
   readonly rule: string
   readonly at: number
   readonly now: number
-  /** Whether it tells people, and pays nothing. */
+  /** True if it is an alert rule, which pays nothing. */
   readonly tells: boolean
-  /** What it told last by then; null where it told nothing, and of rules that pay. */
+  /** Its last alert by then; null if there is none, and of rules that pay. */
   readonly last: LastAlert | null
   readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
 }

@@ -166,7 +166,7 @@ const drift = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** What payers have used of the network's limit; one that is not known is no zero. */
+/** Payers' use of the network's transfer limit; an unknown use is left out, not zero. */
 const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   metrics.epochTransfersUsed.reset()
@@ -180,7 +180,7 @@ const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** What of the policy's limits is signed or set aside. Another policy has other lines. */
+/** Use of the policy's limits, signed or reserved. Another policy has other lines. */
 const limits = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   metrics.policyUsed.reset()
@@ -189,7 +189,7 @@ const limits = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** What the ledger showed and no person has acknowledged yet. */
+/** Findings on the ledger that no person has acknowledged yet. */
 const findings = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const { duplicates, strangers } = yield* Findings

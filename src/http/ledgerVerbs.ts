@@ -18,7 +18,7 @@ import { say } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { problem } from "./stories.ts"
 
-/** Whose store it is, and where. */
+/** The treasury and directory of the store. */
 interface Place {
   readonly treasury: Treasury
   readonly dataDir: string
@@ -47,7 +47,7 @@ const transferOf =
     }
   }
 
-/** Of each paying key, from when on its payments are listed: one of before that a lost store made is not recognized. */
+/** Start of each paying key's listing: payments that a lost store made earlier are not recognized. */
 const reachOf = Effect.fnUntraced(function* (place: Place) {
   const oldest = yield* (yield* Findings).reach
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
@@ -64,7 +64,7 @@ const logVerb = (word: string, { author, reason }: Asked, result: string) =>
 export const ledgerVerbNames = ["adopt", "recover"] as const
 export type LedgerVerb = (typeof ledgerVerbNames)[number]
 
-/** What operators agree to: which payments, and which halts end. */
+/** Text that operators sign: the payments, and the halts that end. */
 const agreeTo =
   (verb: LedgerVerb, { treasury }: Place, reason: string) =>
   (found: ReadonlyArray<Stranger>) =>
@@ -108,9 +108,9 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
 interface ReconciledRow {
   /** drift, or a kind of `HistoryDifference`. */
   readonly kind: string
-  /** Whose: a party, or a party and asset. */
+  /** A party, or a party and asset. */
   readonly subject: string
-  /** Of the transfer or payment; "" for balances. */
+  /** Id of the transfer or payment; "" for balances. */
   readonly id: string
   readonly ours: string
   readonly ledger: string
@@ -167,7 +167,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   } satisfies Reconciled
 })
 
-/** What was asked of the past; `until` null: it is known already, or asked for. Times are ISO text. */
+/** Range of past balances requested; `until` null: already known or requested. Times are ISO text. */
 interface AskedBackfill {
   readonly since: string
   readonly until: string | null

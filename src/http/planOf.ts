@@ -17,7 +17,7 @@ import { Database } from "../store/database/Database.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { type KnownBy, knownBy } from "./explanationOf.ts"
 
-/** What differs between two files about one rule, in words. */
+/** Difference between two files for one rule, as text. */
 interface RuleChange {
   readonly rule: string
   readonly change: "added" | "removed" | "changed"
@@ -64,7 +64,7 @@ const differences = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, stri
     .filter((path) => a.get(path) !== b.get(path))
     .map((path) => `${path}: ${a.get(path) ?? "none"} -> ${b.get(path) ?? "none"}`)
 
-/** What would become of one subject, and why. */
+/** Expected decision for one subject, and its reason. */
 export interface PlannedSubject {
   readonly rule: string
   readonly subject: string
@@ -75,11 +75,11 @@ export interface PlannedSubject {
   readonly trial: boolean
   readonly sentence: string
   readonly payments: ReadonlyArray<ExplainedPayment>
-  /** What would follow once its condition has held for its time; null where it waits for something else. */
+  /** Payments once its condition has applied for its time; null if it waits for something else. */
   readonly soon: { readonly notBefore: number | null; readonly payments: ReadonlyArray<ExplainedPayment> } | null
 }
 
-/** What one configuration would do with what is known. */
+/** Expected decisions of one configuration on the present data. */
 interface Plan {
   readonly file: string
   readonly mode: string
@@ -104,7 +104,7 @@ export interface PlanDifference {
   readonly noLongerPermitted: ReadonlyArray<string>
   /** Assets whose decimals differ: what reads alike is not the same money. */
   readonly decimals: ReadonlyArray<string>
-  /** What takes a restart to change. */
+  /** Changes that need a restart. */
   readonly restart: ReadonlyArray<string>
 }
 
@@ -125,7 +125,7 @@ interface PlanAsked {
   readonly asLastSeen: boolean
 }
 
-/** What would be paid, by one configuration or by two over the same knowledge. Stores nothing. */
+/** Payments due under one configuration, or under two with the same data. Stores nothing. */
 export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastSeen }: PlanAsked) {
   const database = yield* Database
   const watermark = yield* (yield* Observations).watermark

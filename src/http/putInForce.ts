@@ -78,7 +78,7 @@ const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, b
 /** With so few the loss of one key leaves nobody who can agree to anything. */
 const operatorsFew = 2
 
-/** Who may let money move again: from now on anybody named, or fewer people than before. */
+/** Journals and alerts that operators are named for the first time, or that fewer people can end halts. */
 const tellOperators = Effect.fnUntraced(function* (
   seq: number,
   subject: string,

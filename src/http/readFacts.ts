@@ -81,7 +81,7 @@ export type FactNeeds = DiskSpace | Settings
 /** A disk at its bound would be low and not low in turn: this much more room ends it. */
 const endShare = 1.25
 
-/** What the view does not show. */
+/** Facts that the view does not show. */
 interface More extends Pick<Facts, "blockAgeSeconds" | "wrongClock"> {
   readonly wrongClock: WrongClock | undefined
   readonly pending: ReadonlyArray<Pending>

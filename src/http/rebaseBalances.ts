@@ -77,7 +77,7 @@ const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account
 interface Anew {
   readonly account: Account
   readonly base: Base
-  /** Whether nothing but rows tells its balances. */
+  /** True if balance rows are the only source of its balances. */
   readonly isByRows: boolean
   readonly asked: Asked
 }

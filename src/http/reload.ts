@@ -31,7 +31,7 @@ interface Refusal {
   /** The files are wrong; otherwise what they say is not permitted now. */
   readonly isConfig: boolean
   readonly title: string
-  /** What is wrong, the most important first. */
+  /** Problems, the most important first. */
   readonly lines: ReadonlyArray<string>
   readonly remedy: string
 }
@@ -108,11 +108,11 @@ const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasur
   })
 })
 
-/** Who wants the files to be read again. */
+/** A request to read the files again. */
 interface ReloadAsked {
   readonly author: string
   readonly reason: string
-  /** Whether the new configuration may permit what the old one did not; operators must agree where there are any. */
+  /** True if the new configuration may permit more than the old one; operators, if named, must agree. */
   readonly allowWeaker: boolean
 }
 

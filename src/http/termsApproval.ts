@@ -58,7 +58,7 @@ export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pi
   } as const satisfies Agreement
 })
 
-/** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
+/** True if the operators in force agreed to exactly these terms; else the remedy. */
 export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
   const change = yield* termsChangeOf(old, next)
   const operators = yield* operatorsInForce
@@ -75,7 +75,7 @@ export const ApproveTermsBody = Schema.Struct({
   signature: Schema.optional(SignatureText),
 })
 
-/** What operators would sign for the terms of files, how far they have, and what is weaker in them. */
+/** Text that operators sign for new terms, the signatures so far, and which limits become weaker. */
 export const approveTerms = Effect.fn("People.approveTerms")(function* (
   given: InForce,
   { files, signature }: typeof ApproveTermsBody.Type,

@@ -198,7 +198,7 @@ const paymentView = (
   }
 }
 
-/** What each rule does, or why it does not: what wakes people first, else in the order of the file. */
+/** State of each rule with its reason: first those that alert people, then in the order of the file. */
 export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
   viewsOf(treasury, memories).toSorted((a, b) => gravity(b) - gravity(a))
 
@@ -246,7 +246,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
 
 const onTrial = (trial: boolean): string => (trial ? "on trial, pays nothing; " : "")
 
-/** What an alert's rule waits for, and whether people have heard of it. */
+/** State of an alert rule, and whether its alert was sent. */
 const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {
   const { name } = rule
   const memory = memories.find((m) => m.rule === name)

@@ -241,7 +241,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
   </div>`
 }
 
-/** What an answer says, in characters that are seen: texts of gateways and of people are in it. */
+/** Answer with invisible characters made visible: it has texts of gateways and of people. */
 const seen = (text: string): unknown =>
   JSON.parse(text, (_, value: unknown) => (typeof value === "string" ? visibleLines(value) : value))
 
