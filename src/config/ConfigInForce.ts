@@ -13,7 +13,7 @@ export interface InForce {
   readonly alerts?: AlertConfig | undefined
 }
 
-/** What bounds the money under a configuration. Its mode is the file's: what else lowers it is no part of it. */
+/** Limits on the money under a configuration. The mode is that of the file, before any lowering by other means. */
 export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
   const { mode, policy, parties, assets, network } = treasury
   const { chainId, maxAgeMillis, quorum, fee } = network
@@ -25,7 +25,7 @@ const codeOf = ({ document }: Treasury): ReadonlyArray<string> => [
   ...new Set([...(document.code?.keys() ?? [])].map(hashIn)),
 ]
 
-/** Whether a fiber holds the configuration as it is already. */
+/** True if the fiber has the lock on the configuration already. */
 const IsSteady = Context.Reference<boolean>("cofferer/config/IsSteady", { defaultValue: () => false })
 
 /**

@@ -4,7 +4,7 @@ import { closest, distance } from "fastest-levenshtein"
 import type { Mode } from "./Treasury.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 
-/** What the environment may say: where to run, and how cautiously. Never what may be paid. */
+/** Settings from the environment: where to run, and how cautiously. Never what may be paid. */
 export interface Environment {
   readonly dataDir: string | undefined
   readonly listen: string | undefined

@@ -61,7 +61,7 @@ interface NetworkConfig {
   readonly pollIdleMillis: number
   readonly framing: "auto" | "prefixed" | "bare"
   readonly fixedChain: FixedChain | undefined
-  /** What the network takes of transfers, for gateways that have no parameters to tell it. */
+  /** Configured network fee, for gateways that report no parameters. */
   readonly fee: WrittenFee | undefined
 }
 
@@ -229,7 +229,7 @@ const resolveGateways = (
 export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
   (document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
 
-/** What is wrong, or worth a second look, with the rules and the policy of a treasury together. */
+/** Lints the rules and the policy of a treasury together: errors and warnings. */
 export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> =>
   lint({ ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay })
 
@@ -237,7 +237,7 @@ export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> =>
 export const problemOf = ({ document }: Pick<Treasury, "document">, { path, message, remedy }: Finding): Problem =>
   document.problem(path, message, remedy)
 
-/** What keeps a treasury whose every value is sound from being used. */
+/** Problems that prevent the use of a treasury whose every value is valid. */
 const lintProblems = (treasury: Treasury): ReadonlyArray<Problem> =>
   lintTreasury(treasury)
     .filter(({ severity }) => severity === "error")

@@ -29,7 +29,7 @@ export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
 
 const haltBytesMax = 64_000
 
-/** What the HALT file says; undefined where there is none. */
+/** Content of the HALT file; undefined if there is none. */
 export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined> =>
   Effect.sync(() => {
     const file = haltFile(dataDir)

@@ -43,7 +43,7 @@ export const hashNumber = (hash: string): number => Number.parseInt(hash.slice(0
 
 type Path = ReadonlyArray<string>
 
-/** What a process does once at its start, and cannot do otherwise while it runs. */
+/** Values that a process uses once, at its start, and that cannot change while it runs. */
 const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["name"], "every row bears it"],
   [["mode"], "keys are opened at the start"],
@@ -75,7 +75,7 @@ const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
     ),
   )
 
-/** What of a new configuration cannot be put in force while the process runs, each with its line. */
+/** Changes of a new configuration that need a restart, each with its line. */
 export const needsRestart = (old: Treasury, next: Treasury): ReadonlyArray<Problem> => {
   const problem = (path: Path, why: string): Problem =>
     next.document.problem(path, `${path.join(".")} cannot change while it runs: ${why}`, "restart to change it")

@@ -10,7 +10,7 @@ interface User {
   readonly groups: ReadonlyArray<number>
 }
 
-/** Who runs this process. */
+/** User of this process. */
 export const thisUser = (): User => ({
   uid: process.getuid?.() ?? 0,
   groups: [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])],
@@ -79,7 +79,7 @@ const refusal = (path: string, why: string): Problem => {
   }
 }
 
-/** What another user left in a directory that is open to them: once it is shut it would be taken for the daemon's. */
+/** Files that another user left in an open directory: once it is closed they would be taken for the daemon's. */
 const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
   const path = join(dir, name)
   const { uid } = find(path) ?? {}

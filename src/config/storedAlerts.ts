@@ -33,7 +33,7 @@ const paged = ({ receivers, routes }: AlertConfig): ReadonlyMap<string, string> 
   return new Map(receivers.filter(({ name }) => names.has(name)).map((one) => [sameText(one), one.name]))
 }
 
-/** Who was paged before and is not any more, by name. */
+/** Names that were paged before and no longer are. */
 export const pagedNoMore = (before: AlertConfig, now: AlertConfig): ReadonlyArray<string> => {
   const still = paged(now)
   return [...paged(before)].filter(([text]) => !still.has(text)).map(([, name]) => name)

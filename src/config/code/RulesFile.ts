@@ -31,5 +31,5 @@ interface Wanted {
   readonly because?: string | undefined
 }
 
-/** What `need` is told. It is frozen. */
+/** Input of `need`; frozen. */
 export type Seen = CodeSeen

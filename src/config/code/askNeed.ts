@@ -2,7 +2,7 @@ import { encode, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 
 const wordsMax = 4_000
 
-/** What an error says, in bounds; errors of foreign code may be anything. */
+/** Text of an error, length-limited; foreign code may throw anything. */
 export const thrownBy = (error: unknown): Thrown => {
   try {
     const isError = error instanceof Error
@@ -27,7 +27,7 @@ const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readon
     },
   })
 
-/** What a function is told, frozen. */
+/** Builds a function's input, frozen. */
 const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) => {
   const units = balances.map(([name, amount]) => [name, BigInt(amount)] as const)
   const known = assets.map(

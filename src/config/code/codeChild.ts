@@ -112,11 +112,11 @@ const virtual = /^(?:file:\/\/)?\/cofferer-rules\/([0-9]+)(\/.*)$/
 const urlOf = (path: string, run: string): string =>
   `file:///cofferer-rules/${run}${path.split("/").map(encodeURIComponent).join("/")}`
 
-/** What stands for a file of this program: its types. */
+/** Replacement for this program's own module: its types. */
 const own = { specifier: "cofferer/rules", url: new URL("./RulesFile.ts", import.meta.url).href }
 
 let texts = new Map<string, string>()
-/** What is wrong, at its place: errors of the loader have none that helps. */
+/** The fault with its place: errors of the loader have no useful one. */
 let fault: Fault | undefined
 
 const fail = (found: Fault): never => {
@@ -202,7 +202,7 @@ registerHooks({
   },
 })
 
-/** What belongs to the language alone. All else is taken away: none of it is for rules. */
+/** Globals of the language alone. All others are removed: rules get none of them. */
 const language = new Set(
   (
     "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Promise RegExp Error " +
@@ -238,7 +238,7 @@ const takeWorldAway = (): void => {
   purify(world)
 }
 
-/** What one file changes of the language would change what others answer. */
+/** Freezes the language: a change to it by one file would change the answers of others. */
 const freezeLanguage = (): void => {
   const frozen = new Set<unknown>()
   const freeze = (one: unknown): void => {

@@ -26,9 +26,9 @@ const pageBytes = 4_096
 /** A file of rules as it was read: it can be asked whatever became of the process that read it. */
 interface Reading {
   readonly file: string
-  /** What it is made of: read once, so that a file that changes meanwhile changes nothing. */
+  /** Source texts: read once, so that a file that changes meanwhile changes nothing. */
   readonly texts: Map<string, string>
-  /** What it gave when it was read: its functions are asked by their places in it. */
+  /** Its output when it was loaded: its functions are called by their positions in it. */
   said: string | undefined
 }
 
@@ -60,7 +60,7 @@ const kernel = () => {
   return found
 }
 
-/** Whether the kernel lets the process have a network of its own, with nothing in it. */
+/** True if the kernel lets the process have its own empty network. */
 export const isCodeIsolated = (): boolean => kernel().isIsolated
 
 const start = (): Running => {

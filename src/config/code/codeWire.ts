@@ -1,4 +1,4 @@
-/** What a file of rules and the process that runs it say to each other: lines of JSON, and never more than this. */
+/** Longest line of JSON between a rules file's process and this one. */
 export const lineCharsMax = 4_000_000
 const nodesMax = 100_000
 const levelsMax = 60
@@ -13,7 +13,7 @@ type Wire =
   /** Something that has to be waited for. */
   | { readonly t: 1 }
 
-/** What an error says of itself. */
+/** Text of an error. */
 export interface Thrown {
   readonly message: string
   readonly stack: string
@@ -45,7 +45,7 @@ export type Request =
 /** A request with the number that its reply must bear: what bears another one is none. */
 export type Numbered = Request & { readonly n: number }
 
-/** What one asking gave, and whether the time was looked at. */
+/** Result of one call, and whether the function read the time. */
 export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly timed: boolean }
 
 export type Reply =

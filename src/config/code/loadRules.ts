@@ -6,7 +6,7 @@ import { readUtf8 } from "../yaml/readBytes.ts"
 import { askCode, loadCode } from "./codeProcess.ts"
 import { decode, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 
-/** What asking gave, or why there is nothing. */
+/** Result of a call, or why there is none. */
 export type Heard = Told | { readonly ended: string }
 
 /** A function of a file of rules, wherever it runs. */
@@ -27,7 +27,7 @@ export const isLoadedFunction = (value: unknown): value is LoadedFunction =>
 
 /** A file of rules in TypeScript, as it was when it was read. */
 export interface RulesModule {
-  /** What it exports as `rules`; not looked at yet. Each function is a `LoadedFunction`. */
+  /** Its export `rules`, not validated yet. Each function is a `LoadedFunction`. */
   readonly rules: ReadonlyArray<unknown>
   readonly text: string
   /** SHA-256 in hex over its text and those of all files that it imports. */
@@ -97,14 +97,14 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
   }
 }
 
-/** What its process says of an asking, in its form: it may say anything, and one that lies ends nobody but itself. */
+/** Decodes a reply of its process. The reply is untrusted: an invalid one ends that process alone. */
 const heardIn = (reply: unknown): Heard => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
   if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as Told
   return { ended: typeof ended === "string" ? ended : "it says what nobody says" }
 }
 
-/** What a function is told, as it is said to its process. */
+/** Encodes a function's input for its process. */
 export const wireOf = ({ balances, one, assets, time }: CodeSeen): WireSeen => ({
   balances: Object.entries(balances).map(([name, units]) => [name, String(units)] as const),
   one: String(one),
@@ -117,7 +117,7 @@ export const wireOf = ({ balances, one, assets, time }: CodeSeen): WireSeen => (
 
 const whole = (file: string) => ({ file, line: 0, column: 0 })
 
-/** What the loader of the process says, in its bounds: it may say anything. */
+/** Decodes a problem from the process's loader, length-limited: the text is untrusted. */
 const faultOf = (file: string, said: Problem): Problem => ({
   file: typeof said.file === "string" ? said.file : file,
   line: Number.isSafeInteger(said.line) ? said.line : 0,

@@ -67,9 +67,9 @@ interface PlacedRules {
 const levelsMax = 40
 
 interface Walk {
-  /** Of the rule: values that a program made have no places of their own. */
+  /** Place of the rule: values made by a program have none of their own. */
   readonly at: Place
-  /** What stands for the function of this rule: it changes with every file that the function may come from. */
+  /** Text that stands for the function of this rule: it changes with every file the function may come from. */
   readonly codeName: string
   readonly code: Map<string, unknown>
   readonly problems: Array<Problem>

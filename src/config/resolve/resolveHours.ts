@@ -10,7 +10,7 @@ import type { Path } from "./resolveNames.ts"
 const days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
 const timesText = /^([01][0-9]|2[0-3]):([0-5][0-9])-(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)$/
 
-/** Whether the name is one of a time zone, such as "Europe/Zurich"; tells where it is not. */
+/** True if the name is a time zone, such as "Europe/Zurich"; reports a problem otherwise. */
 const isLocation = (location: string, path: Path, report: Reporter): boolean => {
   if (Option.isSome(DateTime.zoneMakeNamed(location))) return true
   report.add(path, `"${location}" is no time zone`, 'name one such as "Europe/Zurich" or "UTC"')
@@ -106,7 +106,7 @@ export const resolveSchedule = (
 /** The word for a month's last day. Other words of the field are numbers, so nothing else is spelled so. */
 const last = "last"
 
-/** What the text plans; where it cannot be read, why. */
+/** Parses the plans of a text; fails with the reason. */
 const plansOf = (text: string, location: string): Result.Result<ReadonlyArray<Plan>, string> => {
   const parts = text.trim().split(/\s+/)
   const at = parts.length - 3
@@ -148,7 +148,7 @@ const lastDays = ({ seconds, minutes, hours, months, tz }: Cron.Cron): ReadonlyA
     return [day === 28 ? { cron, commonYears: true } : { cron }]
   })
 
-/** Whether there is such a date at all: the search for one gives up with an error. */
+/** True if such a date exists: the search for a missing one throws. */
 const comes = ({ cron }: Plan): boolean => {
   try {
     Cron.next(cron, new Date(0))

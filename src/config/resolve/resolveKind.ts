@@ -21,7 +21,7 @@ import {
 } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
-/** What the rest of the file defines. */
+/** Definitions from the rest of the file. */
 export interface Known {
   readonly parties: Parties
   readonly addresses: Addresses

@@ -157,7 +157,7 @@ const resolveNotify = (
   return { kind: "notify", name, asset: asset ?? "any", becomes: raw.becomes ?? [] }
 }
 
-/** What must hold before the alert is over: a condition, or beside a balance alone another level of it. */
+/** Condition that clears the alert: a full condition, or for a balance alone another level of it. */
 const clearOf = (
   raw: RuleText["clear"],
   when: Condition | undefined,

@@ -95,7 +95,7 @@ export const UrlText = address(({ protocol, hostname }) => protocol === "http:" 
 /** https or http; who uses it decides where http is taken. */
 export const HttpText = address(() => false)
 
-/** Whether a host name is this machine alone. */
+/** True if a host name is this machine's loopback. */
 export const isLoopback = (host: string): boolean => {
   const bare = host.replace(/^\[|\]$/g, "")
   return bare === "localhost" || bare === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(bare)

@@ -146,7 +146,7 @@ const CodeText = Schema.Struct({
   from: Name,
   to: oneOrMany(Name),
   asset: Symbol,
-  /** What stands for the function. */
+  /** Text that stands for the function. */
   need: Schema.String,
 })
 

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** What each key of a treasury file says, for editors. "*" stands for a free name, "[]" for an item of a list. */
+/** Descriptions of a treasury file's keys, for editors. "*" stands for a free name, "[]" for an item of a list. */
 const words: Readonly<Record<string, string>> = {
   version: "Version of this format; 1 is the only one",
   name: "Name of the treasury, a label in metrics; default: the file's name",
@@ -215,7 +215,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 /** Largest whole number that is tried to find where a form of numbers ends. */
 const numberMax = 9_999
 
-/** What a YAML 1.2 reader makes of the texts that have this form, beside texts. */
+/** Schema of the numbers that a YAML 1.2 reader makes of texts of this form. */
 const numbersOf = (pattern: string): JsonSchema | undefined => {
   const form = new RegExp(pattern, "u")
   const isWhole = (n: number) => form.test(String(n))

@@ -24,7 +24,7 @@ export interface Entry {
 type Path = ReadonlyArray<PropertyKey>
 
 const levelsMax = 40
-/** What is unknown of a map is looked for among all of its names. */
+/** Names of one map at most: an unknown one is searched among all of them. */
 const namesMax = 5_000
 /** Aliases may repeat a value; a file that unfolds into more than this was not written by people. */
 const valuesMax = 100_000
@@ -150,7 +150,7 @@ const withoutStacks = <A>(parse: () => A): A => {
   }
 }
 
-/** What to do about a fault of the writing, where one thing helps. */
+/** Remedy of a syntax error, where there is a single one. */
 const remedies: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "indent with spaces",
   MULTIPLE_DOCS: 'keep one document, and no line "---" inside',

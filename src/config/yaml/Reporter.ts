@@ -5,7 +5,7 @@ import type { PinnedAsset } from "../../rules/Rule.ts"
 import type { Problem } from "./ConfigError.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
-/** What a resolver needs to report a problem at its place. */
+/** Services with which a resolver reports a problem at its place. */
 export interface Reporter {
   readonly document: YamlDocument
   readonly add: (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
@@ -15,10 +15,10 @@ export interface Reporter {
   readonly path: (written: string, at?: ReadonlyArray<PropertyKey>) => string
 }
 
-/** Of an asset that nobody pinned: its amounts are looked at for their form alone. */
+/** Decimals assumed for an asset that is not pinned: only the form of its amounts is checked. */
 const decimalsUnknown = 30
 
-/** Whether the text is an amount of the asset: where it is not, that is all that is said of it. */
+/** True if the text is an amount of the asset. */
 export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
   "units" in parseWritten(text, asset?.decimals ?? decimalsUnknown)
 

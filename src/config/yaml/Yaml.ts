@@ -13,7 +13,7 @@ export interface YamlDocument {
   readonly value: unknown
   /** Every value with its place. */
   readonly tree: Placed
-  /** What is wrong with the writing while the values can still be read: names given twice, broken aliases. */
+  /** Syntax problems with which the values can still be read: duplicate names, broken aliases. */
   readonly problems: ReadonlyArray<Problem>
   /** Functions of rules in TypeScript, by the texts that stand for them. */
   readonly code?: ReadonlyMap<string, unknown>

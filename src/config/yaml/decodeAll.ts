@@ -35,7 +35,7 @@ const removed: Readonly<Record<string, string>> = {
   "sandbox.faults.difficulty": "write powChanges: [{ block: 5, difficulty: 18 }] instead",
 }
 
-/** What replaces a key that is no more; undefined of any other. `path` is that of its map. */
+/** Replacement of a removed key; undefined for any other. `path` is that of its map. */
 const replacementOf = (path: ReadonlyArray<PropertyKey>, key: string): string | undefined => {
   const way = path
     .filter((step) => typeof step === "string")
@@ -49,13 +49,13 @@ type Path = ReadonlyArray<PropertyKey>
 /** One thing that a schema refuses, before its place is looked up. */
 interface Complaint {
   readonly path: Path
-  /** Whether the name itself is wrong, not the value behind it. */
+  /** "name" if the name itself is wrong, "value" if the value behind it is. */
   readonly at: "name" | "value"
   readonly message: string
   readonly remedy: string
 }
 
-/** What of a schema's tree is looked at here. */
+/** The parts of a schema's tree that are read here. */
 interface Ast {
   readonly _tag?: string
   readonly types?: ReadonlyArray<Ast>
@@ -88,7 +88,7 @@ interface Context {
   readonly under: Path
 }
 
-/** Of one map or list. */
+/** Complaints of one map or list at most. */
 const complaintsMax = 200
 
 const format = SchemaIssue.makeFormatterDefault()
@@ -139,7 +139,7 @@ const unexpected = (path: Path, around: Ast): Complaint => {
   return { path, at: "name", message: `unknown key "${key}"`, remedy: nameRemedy(key, knownKeys(around), "remove it") }
 }
 
-/** Of several forms that a value may have, the one that it comes nearest to: the one that looked inside it. */
+/** Of several forms that a value may have, the nearest one: the one whose check reached inside the value. */
 const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
   issues.find(({ _tag }) => _tag === "Composite") ?? issues.find(({ _tag }) => _tag === "Filter") ?? issues[0]!
 

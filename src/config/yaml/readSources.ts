@@ -14,7 +14,7 @@ interface Source {
   readonly problems: ReadonlyArray<Problem>
 }
 
-/** What an overlay replaces as a whole, so that no line of a policy and no gateway of another network slips in. */
+/** Keys that an overlay replaces as a whole, so that no policy line or gateway of another network is mixed in. */
 const wholes: ReadonlySet<string> = new Set([
   "policy",
   "approvals",
@@ -24,7 +24,7 @@ const wholes: ReadonlySet<string> = new Set([
   "network.gateways",
 ])
 
-/** Of a folder, the only file that says how the process runs. */
+/** The only file of a folder that configures the process. */
 const daemonFile = "daemon.yaml"
 
 /**
@@ -112,7 +112,7 @@ const joined = (one: Placed, other: Placed, path: string, problems: Array<Proble
   return { ...one, entries }
 }
 
-/** What stands in `over` wins: maps merge by key; lists, and what may only change as a whole, are replaced. */
+/** Overlays `over`, which wins: maps merge by key; lists and the keys of `wholes` are replaced. */
 const overlaid = (under: Placed, over: Placed, path: string): Placed => {
   if (under.kind !== "map" || over.kind !== "map") return over
   const entries = new Map(under.entries)
