@@ -9,7 +9,7 @@ export class Draining extends Context.Service<
     readonly isDraining: Effect.Effect<boolean>
     /** Sends whose answer is awaited. */
     readonly sending: Effect.Effect<number>
-    /** Whether an answer for this attempt is awaited right now. */
+    /** True while an answer for this attempt is awaited. */
     readonly isSending: (attempt: Attempt) => Effect.Effect<boolean>
     /** Counts the effect as a send of the attempt while it runs. */
     readonly counted: <A, E, R>(attempt: Attempt, send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

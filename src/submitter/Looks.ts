@@ -9,7 +9,7 @@ interface Look {
   readonly until: bigint
 }
 
-/** What this process remembers of its looks at the ledger. None of it is needed after its end. */
+/** In-memory state of the ledger audit. Rebuilt after a restart. */
 export class Looks extends Context.Service<
   Looks,
   {
@@ -22,9 +22,9 @@ export class Looks extends Context.Service<
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
     /** Forgets that height and where readings ended: the next ones given are the first. */
     readonly restart: Effect.Effect<void>
-    /** Whether a reading of the party's listing ended where the one before did. */
+    /** True if a reading of the party's listing ended at the same cursor as the one before. */
     readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
-    /** Whether the party's newest balance row is a newer one than the last that payments explained. */
+    /** True if the party's newest balance row is newer than the last one that payments explained. */
     readonly isNews: (party: string, newestRow: bigint) => Effect.Effect<boolean>
     readonly noteExplained: (party: string, newestRow: bigint) => Effect.Effect<void>
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
@@ -32,7 +32,7 @@ export class Looks extends Context.Service<
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
-    /** Whether so many milliseconds are over since this was last true of the name. */
+    /** True if at least this many milliseconds have passed since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
     readonly forget: (transferId: string, name: string) => Effect.Effect<void>

@@ -52,7 +52,7 @@ const signed = (intent: Intent) =>
     Effect.catchTag("GatewayError", (error) => Effect.andThen(waits(intent, error.message), Effect.fail(error))),
   )
 
-/** What is not signed shows the halt or the pause; what people are asked about shows how far they are. */
+/** Shows the halt or pause on an unsigned payment; one that waits for approval keeps its progress instead. */
 const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
   if (isUnsigned(intent) && intent.state !== "awaiting_approval") yield* waits(intent, stop)
 })

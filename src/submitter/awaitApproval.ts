@@ -17,7 +17,7 @@ import { endAndTell } from "./endAndTell.ts"
 import { Wanted } from "./Wanted.ts"
 import { clockAgrees } from "./waiting.ts"
 
-/** What the policy in force asks people to sign for a payment. */
+/** Approval that the policy in force requires for a payment. */
 interface NeededApproval {
   readonly group: ApprovalGroup
   readonly terms: PaymentTerms
@@ -63,7 +63,7 @@ interface Progress {
   readonly voided: number
   readonly isEnough: boolean
   readonly hasLapsed: boolean
-  /** Whether only the last quarter of the time is left. */
+  /** True if only the last quarter of the time is left. */
   readonly isLate: boolean
   /** All of it as a sentence. */
   readonly words: string

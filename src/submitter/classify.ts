@@ -4,7 +4,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { SubmissionAnswer } from "../gateway/schema/Submission.ts"
 import type { SubmissionOutcome } from "../telemetry/metricTable.ts"
 
-/** What to do after a send. No answer makes the bytes dead: none of these ever leads to a new signature. */
+/** Step after a send. No answer proves the bytes dead: none of these ever leads to a new signature. */
 type NextStep =
   /** It is, or may be, in the network: look for it, and send again on the slow schedule while it is unseen. */
   | "observe"
@@ -17,7 +17,7 @@ type NextStep =
   /** The work alone is at fault: solve it anew for the same signature. */
   | "newWork"
 
-/** What one send proved. */
+/** Conclusion from one send. */
 export interface SendVerdict {
   readonly outcome: SubmissionOutcome
   readonly code: number | undefined
@@ -95,13 +95,13 @@ export const sendsMax = 6
 const backoffMillisMin = 500
 const backoffMillisMax = 8_000
 
-/** Whether a send is to wait for its time. None waits longer than this: a later time is of a clock that was wrong. */
+/** True if a send must wait. A time further ahead than the longest backoff is of a wrong clock and is ignored. */
 export const isLater = (nextAt: number, now: number): boolean => nextAt > now && nextAt - now <= backoffMillisMax
 
 /** Blocks between two broadcasts of the same bytes while they are unseen: max(2, window/10). */
 export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))
 
-/** Whether the bytes may still be sent at this height: never inside the margin before the window's end. */
+/** True if the bytes may still be sent at this height: never inside the margin before the window's end. */
 export const maySend = (attempt: Attempt, height: bigint): boolean => height < sendEnd(attempt)
 
 /** Blocks from this height on in which the bytes may be sent. */

@@ -24,7 +24,7 @@ interface Ending {
   readonly severity: "page" | "ticket" | "info"
 }
 
-/** What follows where a payment ends unpaid. What another life of this store made of it is not to be paid once more. */
+/** Consequence of an unpaid end, as text. What another copy of this store paid must not be paid again. */
 const whatFollows = Effect.fnUntraced(function* (intent: Intent, standing: Standing) {
   const listed = standing._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
   if (listed === undefined) return afterUnpaid(standing)

@@ -41,7 +41,7 @@ interface Permitted {
   readonly to: FinalIntentState
   /** The attempt that ends with it. */
   readonly ends: { readonly attempt: Attempt; readonly to: "confirmed" | "expired" } | undefined
-  /** What ended it, as a beginning of a sentence. */
+  /** The reason of the end, as the beginning of a sentence. */
   readonly words: string
 }
 
@@ -57,7 +57,7 @@ const refuse = (message: string, remedy: string): Judged => ({ permitted: false,
 
 const liveOf = (facts: Facts): Attempt | undefined => facts.attempts.find((a) => !isFinalAttempt(a.state))
 
-/** Whether a person may end the payment so, on what is known of it: never while an attempt may still execute. */
+/** Judges if a person may end the payment this way: never while an attempt may still execute. */
 export const judgeVerb = (verb: Verb, facts: Facts): Judged => {
   const { intent } = facts
   if (isFinalIntent(intent.state)) return refuse(`it is ${intent.state} already`, "nothing is left to do")

@@ -32,7 +32,7 @@ export const intentStateOf = (attempt: AttemptState): "in_flight" | "unknown" =>
 export type SureHeight = bigint & Brand.Brand<"SureHeight">
 const SureHeight = Brand.nominal<SureHeight>()
 
-/** What is known of how far the chain has come. */
+/** Progress of the chain as far as it is known. */
 export interface Reached {
   /** The newest block that is told, of whatever source. */
   readonly told: bigint
@@ -56,7 +56,7 @@ export const sureHeight = (attempt: Attempt, { told, now, blockMillis }: Reached
 export const doubtfulUntil = (attempt: Attempt): bigint =>
   deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
 
-/** Whether the window is over with all doubt about the newest height: before that nothing counts as absence. */
+/** True if the window is over beyond doubt about the newest height: before that nothing counts as absence. */
 export const isOver = (attempt: Attempt, tip: SureHeight): boolean => tip > doubtfulUntil(attempt)
 
 /** A listing of the sender's transfers, as far as it bears witness. */
@@ -110,7 +110,7 @@ interface ListedAt {
   readonly height: bigint
 }
 
-/** Whether two listings are far enough from each other, in time and in blocks. */
+/** True if two listings are far enough apart, in time and in blocks. */
 export const isApart = ({ windowBlocks }: Attempt, first: ListedAt, second: ListedAt): boolean =>
   second.at - first.at >= apartMillis && second.height >= first.height + rebroadcastBlocks(windowBlocks)
 

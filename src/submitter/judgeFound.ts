@@ -129,7 +129,7 @@ type Where = "by id" | "in the listing"
 /** Ends of a transfer that did not pay. */
 const refused: ReadonlySet<string> = new Set(["rejected", "stopped", "cancelled"])
 
-/** What a sighting of the attempt under its own transfer id means. */
+/** Settles by a sighting of the attempt under its own transfer id. */
 export const judgeFound = Effect.fnUntraced(function* (
   live: Live,
   { found, gateway, agreed }: TransferSighting,
@@ -205,7 +205,7 @@ const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt
   return told > signedBy(attempt) && told >= rows ? told : latest
 })
 
-/** Whether the payer's balance fell by it at that time; withdrawals are told with times of their own. */
+/** True if the payer's balance fell by it at that time; withdrawals are listed with times of their own. */
 const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   if (told <= signedBy(attempt) || told >= rows) return false

@@ -53,7 +53,7 @@ const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 /** The time before which no block can hold the attempt: the ledger's own, where it is known. Unix nanoseconds. */
 const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint => signedAfter ?? BigInt(createdAt) * 1_000_000n
 
-/** What else left the payer's account about that time, as far as payments that are confirmed tell. */
+/** Other debits of the payer's account about that time, as far as confirmed payments explain them. */
 const othersOf = Effect.fnUntraced(function* ({ id, payment }: Intent, attempt: Attempt) {
   const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - claimMillis)
   return settled.filter(
@@ -97,7 +97,7 @@ export const mayHaveLeft = Effect.fnUntraced(function* (intent: Intent, attempt:
   return (yield* fallsOf(intent, attempt)).some((fall) => fall >= amount)
 })
 
-/** Whether the payer's balance fell by exactly the attempt and a fee that it allows, whatever else fell. */
+/** True if the payer's balance fell by exactly the attempt and a fee that it allows, whatever else fell. */
 export const hasFallen = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
   const { amount } = intent.payment
   return (yield* fallsOf(intent, attempt)).some((fall) => fall >= amount && fall <= amount + intent.feeMax)

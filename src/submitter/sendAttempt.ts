@@ -73,7 +73,7 @@ interface Post {
   readonly framing: Framing
   readonly mayReframe: boolean
   readonly first: boolean
-  /** Whether its work was solved just now, which may have taken long. */
+  /** True if its proof of work was solved just now, which may have taken long. */
   readonly solved: boolean
 }
 

@@ -107,7 +107,7 @@ const refusalsKept = <A, R>(planned: Effect.Effect<A, SignerError | StoreError, 
     ),
   )
 
-/** Whether the signer may be asked: the gateways agree, and who pays is known. A payment that has to wait says so. */
+/** True if signing is allowed: the gateways agree, and the payer is cleared. A blocked payment records the reason. */
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
   const disagreeing = (yield* (yield* disagreement).now)?.detail
   const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))
@@ -137,7 +137,7 @@ const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   return false
 })
 
-/** Whether it is an account that the payment moves. */
+/** True if the payment moves money of this account. */
 const isOf =
   ({ payment: { fromKey, toKey, assetId } }: Intent) =>
   ({ party, asset, market, type }: AccountKey) =>
@@ -278,7 +278,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   return attempt
 })
 
-/** What the network is to do: a transfer at once, or a withdrawal to an address outside of it. */
+/** Network command of the payment: a transfer at once, or a withdrawal to an address outside. */
 const commandOf = ({ command, payment }: Intent, reference: string): Command => {
   const { toKey, assetId: asset, amount } = payment
   if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })

@@ -123,7 +123,7 @@ const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint)
   return undefined
 })
 
-/** Whether the same work is refused again in the next round. */
+/** True if the same work would be refused again in the next round. */
 const isHopeless = ({ reason: { _tag } }: PowError): boolean =>
   _tag === "TooSlow" || _tag === "DifficultyRefused" || _tag === "WorkRefused"
 
@@ -146,7 +146,7 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   return undefined
 })
 
-/** What only waits for other searches is nobody's business. */
+/** True if the refusal is reported. Waiting for other searches is not. */
 const isTold = (refused: PowError | undefined): boolean =>
   refused !== undefined && !(refused.reason._tag === "TooSlow" && refused.reason.isQueued)
 
@@ -201,7 +201,7 @@ export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { diffic
   return detail
 })
 
-/** What a search that nobody waits for any more fails with. */
+/** Logs the failure of a search that nobody waits for any more. */
 const tellLate =
   ({ intentId, k }: Attempt) =>
   ({ cause }: Exit.Failure<unknown, PowError | StoreError>) => {

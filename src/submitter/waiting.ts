@@ -19,7 +19,7 @@ import { approvalOf } from "./awaitApproval.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { Wanted } from "./Wanted.ts"
 
-/** Whether what names the payment comes from outside, so that every life of the store gives it the same name. */
+/** True if the payment's name comes from outside, so that every restored database gives it the same one. */
 export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
   rule === submittedRule || standing._tag === "Planned"
 
@@ -45,7 +45,7 @@ export const clockAgrees = Effect.gen(function* () {
 /** People hear again of a payment that still waits, once in this time. */
 const toldAgainMillis = 86_400_000
 
-/** What the wait is judged by, and how often the payment was signed. */
+/** Data by which the wait is judged, and the number of signatures so far. */
 const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const attempts = yield* (yield* Outbox).attempts(intent.id)
   const facts: WaitFacts = {

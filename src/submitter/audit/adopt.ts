@@ -14,7 +14,7 @@ import { countSpends, judgeStrangers, lastOwnSequence, noteListing, ownSequence 
 import { beginQuarantine } from "./quarantine.ts"
 import { handOverKey } from "./settleListed.ts"
 
-/** Who asks, and why: both are journalled. */
+/** The person who asks, and the reason: both are journalled. */
 export interface Asked {
   readonly reason: string
   readonly author: string
@@ -70,7 +70,7 @@ interface Whole {
   readonly party: string
   /** Withdrawals too; undefined where the gateway lists no transfers at all. */
   readonly listing: TransferListing | undefined
-  /** Whether withdrawals are in it. */
+  /** True if the listing includes withdrawals. */
   readonly isWithWithdrawals: boolean
 }
 
@@ -129,13 +129,13 @@ interface HistoryDifference {
     | "other_payment"
   /** Public key of the payer; "" where the finding names none. */
   readonly party: string
-  /** Of the transfer, or of the intent. */
+  /** Id of the transfer or the intent. */
   readonly id: string
   readonly ours: string
   readonly ledger: string
 }
 
-/** What was compared. */
+/** Result of the comparison. */
 interface HistoryComparison {
   readonly differences: ReadonlyArray<HistoryDifference>
   /** Transfers that the gateway lists. */

@@ -21,7 +21,7 @@ export interface Balances {
   readonly end: bigint
 }
 
-/** What the ledger itself moved out of the key's accounts. */
+/** Debits of the key's accounts made by the ledger itself. */
 export interface Movements {
   readonly entries: ReadonlyArray<LedgerEntry>
   /** Withdrawals that are listed as done: movements of withdrawals bear no id. */
@@ -51,7 +51,7 @@ interface Explained {
 const apartNanos = 60_000_000_000n
 /** Longer than the window of any payment that was sent. */
 const openMillis = 900_000
-/** What is incomplete, or a payment without an end, is waited for so long by the newest row, lest nothing be judged. */
+/** Longest wait behind the newest row for incomplete data or a payment without an end; then rows are judged. */
 const waitNanosMax = 3_600_000_000_000n
 /** Payments remembered as used: more than end between two looks. */
 const usedMax = 500
@@ -116,7 +116,7 @@ const namesOf = ({ entries, withdrawals }: Movements, since: bigint): ReadonlyAr
     })
 }
 
-/** Whether a payment may be in a block of this time although it names none, or another than any row has. */
+/** True if a payment may be in a block of this time although it names none, or one that no row has. */
 const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: bigint): boolean => {
   const latest = settledAt ?? BigInt(updatedAt + openMillis) * 1_000_000n
   return time >= BigInt(createdAt) * 1_000_000n - apartNanos && (times > 1 || time <= latest + apartNanos)

@@ -146,14 +146,14 @@ export const judgeCount = Effect.fnUntraced(function* (attempt: Attempt, executi
 })
 
 const dayNanos = 86_400_000_000_000n
-/** So far back a row is looked for that says what an account held before. */
+/** How far back a row is searched that gives an account's earlier balance. */
 const reachNanos = 364n * dayNanos
 /** Pages of balance rows read at most; what lies behind them is not counted. */
 const pagesMax = 20
 
 const keyOf = (party: string): string => `counted/${party}`
 
-/** Whether the key was cleared here before. */
+/** True if the key was cleared here before. */
 export const isCounted = (party: string) =>
   Effect.flatMap(Settings, (settings) => Effect.map(settings.get(keyOf(party)), (at) => at !== undefined))
 

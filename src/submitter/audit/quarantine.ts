@@ -10,7 +10,7 @@ import { isOurChain, Tip } from "../Tip.ts"
 
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
-/** So long the blocks of a quarantine must be seen to have passed: one answer of a gateway ends none. */
+/** Time over which a quarantine's blocks must be seen as passed: one answer of a gateway ends none. */
 const passedMillis = 30_000
 const passedName = "quarantine passed"
 
@@ -56,7 +56,7 @@ const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
     ),
   )
 
-/** What another life had under way either executes or dies within a window: until then nothing is signed. */
+/** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
 export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const settings = yield* Settings
   const clearance = yield* Clearance

@@ -119,7 +119,7 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (last !== undefined) yield* callPeople(intent, last)
 })
 
-/** Whether bytes of this store may still execute: they are judged by themselves first. */
+/** True if bytes of this store may still execute: they are judged first. */
 const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
   const live = (yield* (yield* Outbox).attempts(id)).find(({ state }) => !isFinalAttempt(state))
   if (live === undefined) return false
@@ -134,7 +134,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
   )
 })
 
-/** Whether it moved money, whatever its status says: before 0.76.3 the refusal of a replay hides an execution. */
+/** True if it moved money, whatever its status: before 0.76.3 a refused replay hides an execution. */
 const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
   const hour = 3_600_000_000_000n
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n

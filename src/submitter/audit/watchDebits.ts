@@ -16,7 +16,7 @@ import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
 import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
 import { noteListing } from "./noteListing.ts"
 
-/** What a gateway shows of the last minute it may correct, and rows are never so far ahead of the watermark. */
+/** A gateway may correct the last minute, and rows never lead the watermark by more. */
 const settleNanos = 60_000_000_000n
 
 /** Where a key's money may go and stay its own. Only general accounts and rewards: then it never traded. */
@@ -143,7 +143,7 @@ const byTime = (a: GeneralRow, b: GeneralRow): number => {
 
 interface Sighted extends Unexplained {
   readonly transfer: ListedTransfer
-  /** Whether the gateway knows the transfer by its id, though it does not list it. */
+  /** True if the gateway knows the transfer by its id, though it does not list it. */
   readonly isKnown: boolean
 }
 

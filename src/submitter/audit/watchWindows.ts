@@ -19,7 +19,7 @@ import { excessOf, sendsOf } from "../movementOf.ts"
 import { Tip } from "../Tip.ts"
 import { judgeCount } from "./noteListing.ts"
 
-/** What the gateways list together of a key's payments of a kind; undefined where none lists them. */
+/** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
 const listingOf = (command: IntentCommand, party: string) =>
   Effect.flatMap(Confirmation, ({ transfersFrom, withdrawalsFrom }) =>
     (command === "withdraw" ? withdrawalsFrom : transfersFrom)(party),
@@ -89,7 +89,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
 /** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
 const settleMillis = 30_000
 const settleBlocks = 10n
-/** So far behind the newest block balances stand still: the ledger's own count waits no longer for them. */
+/** Balances further behind the newest block have stopped: the ledger's own count does not wait for them. */
 const stillBlocks = 5n
 
 /**
