@@ -11,10 +11,10 @@ import { blockAfter, type Ledger } from "./Ledger.ts"
 import type { Windows } from "./Windows.ts"
 import type { Meant, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
-/** What operators say. */
+/** An operator's approval or rejection. */
 export type Answer = Extract<WorldEvent, { kind: "approve" | "reject" }>
 
-/** What keeps a payment from being signed though people have approved it. Times are Unix milliseconds. */
+/** Data of a moment that may keep an approved payment from being signed. Times are Unix milliseconds. */
 interface SigningMoment {
   readonly now: number
   readonly silentSince: number | undefined
@@ -118,7 +118,7 @@ export const makeApproving = (
     if (silentSince !== undefined && now - silentSince > maxAgeMillis) return true
     return quotaOf(wait, now) !== undefined
   }
-  /** What the payer can spend on it, less all else that is decided or not seen yet. */
+  /** Balance that the payer can spend on it, less all other payments that are decided or not yet seen. */
   const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
     const { fromKey, assetId } = intent.payment
     const since = BigInt(silentSince ?? 0) * 1_000_000n

@@ -6,7 +6,7 @@ import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
 import type { NearLine } from "./Windows.ts"
 import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
-/** What went under one line of the policy on one day (UTC). */
+/** Amount paid under one line of the policy on one day (UTC). */
 interface DaySpend {
   readonly day: string
   readonly line: number
@@ -34,7 +34,7 @@ interface AccountReport {
   readonly lowestAt: number
   readonly highest: bigint
   readonly last: bigint
-  /** What the party keeps; undefined where it keeps nothing. */
+  /** Balance that the party keeps; undefined if it keeps none. */
   readonly floor: bigint | undefined
 }
 
@@ -60,7 +60,7 @@ interface AlertReport {
   readonly forMillis: number
 }
 
-/** What became of payments that a group of operators was asked for. */
+/** Outcome of the payments for which a group of operators was asked. */
 interface ApprovalReport {
   readonly group: string
   readonly asked: number
@@ -73,7 +73,7 @@ interface ApprovalReport {
   readonly waiting: number
 }
 
-/** What rules would have done. Times are Unix milliseconds. */
+/** Simulated result of the rules. Times are Unix milliseconds. */
 export interface Backtest {
   readonly from: number
   readonly to: number
@@ -101,7 +101,7 @@ interface BacktestAsked {
   readonly assets: Iterable<PinnedAsset>
   readonly events: Iterable<WorldEvent>
   readonly until: number
-  /** Whether a chart will be drawn. */
+  /** True if a chart will be drawn. */
   readonly draws?: boolean
 }
 
@@ -233,14 +233,14 @@ const accountReport = (holding: Holding, party: Party, asset: PinnedAsset): Read
 /** Decisions this near in time with the same content are the same; so are alerts. */
 const sameMillis = 60_000
 
-/** What was the same, and what one side alone has. */
+/** Count of equal results, and the results of one side alone. */
 export interface Sides<A> {
   readonly both: number
   readonly onlyHere: ReadonlyArray<A>
   readonly onlyThere: ReadonlyArray<A>
 }
 
-/** What one set of rules did and another did not. */
+/** Difference between the results of two sets of rules. */
 export interface Difference extends Sides<Paid> {
   readonly alerts: Sides<Told>
 }

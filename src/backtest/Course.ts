@@ -49,14 +49,14 @@ export const whenText = (after: number): string => {
 export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
   `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
-/** Whether it came after the expectations before. */
+/** True if it came after the previous expectations. */
 export const within = (course: Course, at: number): boolean => at > course.plan.settings.start + course.since
 
 /** "after 10 s, up to 45 s": what an expectation looks at. */
 export const since = (course: Course, after: number): string =>
   course.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(course.since)}, up to ${whenText(after)}`
 
-/** What the rules say that might have been meant: the named one, or those between the parties. */
+/** Explanations of the subjects that may have been meant: those of the named rule, or between the parties. */
 export const silence = (
   { rehearsal }: Course,
   rule: string | undefined,
@@ -80,7 +80,7 @@ export const explain = ({ look }: Outcome): string => {
   return next.after[0] === undefined ? sentence : `${sentence}; until ${next.after[0]}`
 }
 
-/** What a test expects at a moment, in base units and names of the treasury; what is undefined may be anything. */
+/** Expectation of a test at a moment, in base units and names of the treasury; undefined fields match anything. */
 export type Expectation =
   | {
       readonly kind: "pays" | "asks" | "waits" | "expires"
@@ -90,7 +90,7 @@ export type Expectation =
       readonly from: string
       readonly to: string
       readonly rule: string | undefined
-      /** Of what waits: the operators who have signed, and no others. */
+      /** Only for a waiting payment: the operators who have signed, and no others. */
       readonly by: ReadonlyArray<string> | undefined
     }
   | {

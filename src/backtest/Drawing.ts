@@ -35,7 +35,7 @@ export interface HoldSpan {
   readonly until: number
 }
 
-/** What a chart shows. */
+/** Data of a chart. */
 export interface Drawing {
   readonly columns: number
   readonly from: number

@@ -37,7 +37,7 @@ export const makeEntry = (subject: Subject, start: number): Entry => ({
   wakeAt: start,
 })
 
-/** Whether a change of one of its accounts may change what a quiet subject says. */
+/** True if a change of one of its accounts may change the result of a quiet subject. */
 export const isLeft = ({ band }: Entry, { seen }: Holding): boolean => {
   if (band === undefined || seen === undefined) return true
   return !isWithin(band, band.level.balance === "free" ? seen.free : seen.total)
@@ -89,7 +89,7 @@ const calendar = function* ({ subject: { rule }, snapshot, need }: Look): Iterab
   if (need?.next !== undefined) yield need.next
 }
 
-/** Whether the next look is another observation. */
+/** True if the snapshot is of this moment, so that the next one is another observation. */
 const isFresh = ({ snapshot: { now, asOf } }: Look): boolean => asOf === BigInt(now) * 1_000_000n
 
 /** Times that matter while there is a need. */

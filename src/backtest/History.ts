@@ -27,7 +27,7 @@ export interface RealPayment {
   readonly fee: bigint
 }
 
-/** What is known of a treasury's past. */
+/** A treasury's past. */
 export interface History {
   /** Balances with which it begins. */
   readonly before: ReadonlyArray<HistoryRow>

@@ -43,7 +43,7 @@ export const seenOf = ({ free: units, beside }: Holding): { readonly free: bigin
   return { free, total: free + positive(beside) }
 }
 
-/** What the rules see of it now. */
+/** Shows the present balance to the rules. */
 export const look = (holding: Holding): void => {
   if (holding.known) holding.seen = seenOf(holding)
 }
@@ -100,6 +100,6 @@ export const bandOf = (subject: Subject): Band | undefined => {
   }
 }
 
-/** Whether the balance is within the band. */
+/** True if the balance is within the band. */
 export const isWithin = ({ least, most }: Band, balance: bigint): boolean =>
   (least === undefined || balance >= least) && (most === undefined || balance <= most)

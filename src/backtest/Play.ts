@@ -16,7 +16,7 @@ import { type Ledger, makeLedger } from "./Ledger.ts"
 import { makeWindows, type Windows } from "./Windows.ts"
 import type { Miss, Said, Told, WorldEvent, WorldSettings } from "./World.ts"
 
-/** Who is told while it runs. */
+/** Callbacks during the run. */
 export interface Listener {
   readonly said?: (said: Said) => void
   readonly changed?: (holding: Holding, at: number) => void
@@ -34,7 +34,7 @@ interface State {
   asks: ReadonlyArray<Asked>
   /** When a pause of each scope last ended. */
   readonly ended: Map<string, number>
-  /** What people have heard, by its text that says so. */
+  /** `dedup` keys of the alerts that were sent. */
   readonly told: Set<string>
   /** A payment came to nothing since the last look. */
   failed: boolean

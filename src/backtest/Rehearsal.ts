@@ -23,16 +23,16 @@ export interface Rehearsal {
   readonly ledger: Ledger
   readonly windows: Windows
   readonly told: ReadonlyArray<Told>
-  /** What people said of payments in vain. */
+  /** Approvals and rejections that matched no payment. */
   readonly misses: ReadonlyArray<Miss>
   /** Payments that wait for approval. */
   readonly waiting: () => ReadonlyArray<Waiting>
   readonly entries: ReadonlyArray<Entry>
   readonly alarms: Alarms["all"]
   readonly memories: Memories
-  /** What a rule that tells of a condition says at this moment. */
+  /** State of an alert rule at this moment. */
   readonly alerted: (rule: string) => Alerted | undefined
-  /** What a subject says at this moment. */
+  /** Outcome of a subject at this moment. */
   readonly outcome: (rule: string, subject: string) => Outcome | undefined
   /** Adds up times up to now; call it last. */
   readonly end: () => void
@@ -174,7 +174,7 @@ const endPauses = (play: Play): void => {
   touchAll(play)
 }
 
-/** What people have approved is signed, what they let pass is over. */
+/** Signs what operators approved, and ends what expired. */
 const signApproved = ({ state, approving }: Play): void => {
   const changed = approving.advance(state)
   if (changed.length > 0) state.restless = true

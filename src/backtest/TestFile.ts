@@ -42,7 +42,7 @@ const Statuses = Schema.Record(
 
 /** By party: the ids of its transfers that recur, or each with its asset. */
 
-/** What the network does to a payment, and how many it takes. */
+/** The network's fee and its number of transfers. */
 export const NetworkText = Schema.Struct({
   fee: optional(PercentText),
   settles: optional(DurationText),
@@ -53,7 +53,7 @@ export type NetworkText = typeof NetworkText.Type
 
 export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
 
-/** What people may be told. */
+/** Kinds of alerts that a test may expect. */
 const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
 
 export const ExpectationText = Schema.Struct({

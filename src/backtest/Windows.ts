@@ -28,7 +28,7 @@ interface Use {
   near: NearLine
 }
 
-/** What was signed: the policy's windows of 24 hours, and the network's transfers of each epoch. */
+/** Signed payments: those in the policy's periods of 24 hours, and the network's transfers of each epoch. */
 export interface Windows {
   readonly sign: (payment: {
     readonly from: string
@@ -38,7 +38,7 @@ export interface Windows {
     readonly at: number
     /** When its block comes: it is open until then, and counts for 24 hours more. */
     readonly settlesAt: number
-    /** Whether it is one of the transfers that the network counts. */
+    /** True if it is one of the transfers that the network counts. */
     readonly isSlot: boolean
   }) => void
   /** Under a line after a moment (Unix milliseconds), which must never go back. */

@@ -20,7 +20,7 @@ export interface Meant {
   readonly words: string
 }
 
-/** What happens from outside, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
+/** External event, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
   /** The account holds this much from now on; what is not given stays. `beside` is margin, bonds and orders. */
   | {
@@ -108,17 +108,17 @@ export interface Paid {
   readonly line: number
 }
 
-/** What people hear. */
+/** An alert or request. */
 export interface Told {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
   /** request, received, asset, firing, cleared, locked, approval or payout. */
   readonly kind: string
   readonly rule: string
-  /** What a request is for, the asset's id, or else the rule again. */
+  /** Subject of the request, the asset's id, or else the rule again. */
   readonly subject: string
   readonly detail: string
-  /** What people are asked for, or were. */
+  /** The funding request, open or ended. */
   readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
 }
 
@@ -132,7 +132,7 @@ export interface Miss {
   readonly detail: string
 }
 
-/** What a rule says of a subject from some moment on. */
+/** State of a subject under a rule, from this moment on. */
 export interface Said {
   readonly at: number
   readonly rule: string

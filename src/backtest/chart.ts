@@ -6,10 +6,10 @@ const lane = 12
 /** Ticks and holds of one set of rules. */
 const strip = 24
 
-/** Of a panel with so many sets of rules. */
+/** Height of a panel with this many sets of rules. */
 const panelHeight = (sides: number): number => plotHeight + 32 + sides * strip
 
-/** What stands for the first and the second set of rules in the drawing. */
+/** Labels of the first and the second set of rules in the drawing. */
 const letters = ["A", "B"] as const
 
 const escape = (text: string): string =>
@@ -264,14 +264,14 @@ const timesText = ({ from, to, columns }: Drawing, y: number): string => {
     .join("")
 }
 
-/** Whether the second set of rules has another band for an account than the first. */
+/** True if the second set of rules has another band for an account than the first. */
 const hasOtherBand = ([first, second]: ReadonlyArray<Drawing>): boolean =>
   (second?.lines ?? []).some(({ key, least, most }) => {
     const same = first?.lines.find((line) => line.key === key)
     return (least !== undefined && least !== same?.least) || (most !== undefined && most !== same?.most)
   })
 
-/** What is what: marks, and each reason with its colour. */
+/** Legend: marks, and each reason with its colour. */
 const legendText = (drawings: ReadonlyArray<Drawing>, y: number): string => {
   const lines = drawings.flatMap((drawing) => drawing.lines)
   const columns = drawings[0]?.columns ?? 0

@@ -9,7 +9,7 @@ export interface HistoryBook {
   /** `place` names the row that is looked at. */
   readonly addBalances: (rows: Iterable<ToldRow>, place?: () => string) => void
   readonly addPayments: (rows: Iterable<ToldRow>, place?: () => string) => void
-  /** What was wrong with rows that could not be used, at most ten of them. */
+  /** Faults of rows that could not be used, at most ten. */
   readonly problems: ReadonlyArray<string>
   /** Parties and assets that the treasury does not have; empty where it was not said what it has. */
   readonly strangers: () => ReadonlyArray<Stranger>
@@ -144,7 +144,7 @@ const paymentOf = (row: ToldRow): RealPayment | undefined => {
   }
 }
 
-/** What the file of a treasury calls parties and assets, with their keys and ids. */
+/** Names of parties and assets in the treasury's file, with their keys and ids. */
 export interface HistoryNames {
   readonly party: ReadonlyMap<string, string>
   readonly asset: ReadonlyMap<string, string>
@@ -155,7 +155,7 @@ export interface Stranger {
   readonly what: keyof HistoryNames
   readonly text: string
   readonly rows: number
-  /** Of its first row. */
+  /** Place of its first row. */
   readonly place: string
 }
 
@@ -175,5 +175,5 @@ const makeStrangers = (names: HistoryNames) => {
   }
 }
 
-/** Whether rows of it cannot have been meant so: a name of nobody. The key of somebody else may be. */
+/** True if rows with it must be a mistake: a name that nobody has. A stranger's key may be intended. */
 export const isMistaken = ({ what, text }: Stranger): boolean => what === "party" && !isHex64(text)

@@ -22,7 +22,7 @@ import {
 } from "./TestFile.ts"
 import type { Meant, WorldEvent, WorldSettings } from "./World.ts"
 
-/** What names mean in a file of tests, and where problems go. */
+/** Meaning of names in a file of tests, and the receiver of problems. */
 interface Names {
   readonly treasury: Treasury
   readonly report: Reporter

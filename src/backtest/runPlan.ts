@@ -60,7 +60,7 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
 type Signed = Paid & { readonly signedAt: number }
 const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
 
-/** What was signed since the expectations before, and was named by none. */
+/** Payments signed since the previous expectations that no expectation has named. */
 const freshOf = (course: Course): ReadonlyArray<Signed> =>
   course.rehearsal.ledger.paid
     .filter(isSigned)
@@ -124,7 +124,7 @@ const meets = (told: Told, wanted: ToldExpectation): boolean => {
   )
 }
 
-/** What a rule says that tells people of a condition. */
+/** State of an alert rule, as text. */
 const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
   const alerted = rehearsal.alerted(rule)
   if (alerted === undefined) return []
@@ -189,7 +189,7 @@ const judgeEnd = (course: Course, after: number): void => {
 
 type Wanted = Extract<Expectation, { amount: bigint }>
 
-/** Whether it is the payment that is expected. */
+/** True if it is the expected payment. */
 const isWanted = ({ rule: payer, intent: { payment } }: Paid, wanted: Wanted): boolean =>
   payment.amount === wanted.amount &&
   payment.asset === wanted.asset &&
@@ -211,7 +211,7 @@ const signedText = (by: ReadonlyArray<string>): string =>
 const waitingText = ({ paid, by, expires }: Waiting): string =>
   `${paidText(paid)} by ${paid.rule}, ${signedText(by)}, until ${instantText(expires)}`
 
-/** Whether the payment waits for approval at this moment. */
+/** Judges that the payment waits for approval at this moment. */
 const judgeWaits = (course: Course, wanted: Wanted): Judged => {
   const all = course.rehearsal.waiting()
   const isSigned = (by: ReadonlyArray<string>) =>
@@ -228,7 +228,7 @@ const judgeWaits = (course: Course, wanted: Wanted): Judged => {
 const hasLapsed = ({ group, at, intent }: Paid): boolean =>
   group !== undefined && intent.updatedAt >= at + group.withinMillis
 
-/** Whether nobody approved the payment in time, since the expectations before. */
+/** Judges that nobody approved the payment in time, since the previous expectations. */
 const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => {
   const fresh = course.rehearsal.ledger.paid.filter(
     ({ state, intent }) => state === "rejected" && within(course, intent.updatedAt) && !course.paid.has(intent.id),
@@ -249,7 +249,7 @@ const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => 
   }
 }
 
-/** What people said of payments in vain. */
+/** Fault for an approval or rejection that matched no payment. */
 const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): Fault => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
   const after = at - settings.start
