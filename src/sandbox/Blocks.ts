@@ -166,7 +166,7 @@ const execute = (chain: Chain, tx: Tx, index: number): Included => {
   }
 }
 
-/** What the command does; the text of its failure, if it fails. A command that a fault doomed fails in any case. */
+/** Executes the command; returns the failure text if it fails. A command that a fault doomed always fails. */
 const run = (chain: Chain, tx: Tx, doomed: string | undefined): string | undefined => {
   switch (tx.command.case) {
     case "transfer":

@@ -53,7 +53,7 @@ export interface Transfer {
   readonly time: bigint
   /** Why it was rejected, stopped or cancelled; "" otherwise. */
   readonly reason: string
-  /** Whether more is to come: a delivery, or payments of later epochs. */
+  /** True if more is to come: a delivery, or payments of later epochs. */
   readonly open: boolean
   /** Deliveries to come beside the first: a replay may execute a signature again before it. */
   readonly repeats?: number

@@ -22,7 +22,7 @@ export const operations = [
 ] as const
 export type Operation = (typeof operations)[number]
 
-/** What can go wrong. `faults/kinds.ts` says of each what it does, where it strikes and what it needs to be told. */
+/** Kinds of faults. `faults/kinds.ts` defines the effect, target and parameters of each. */
 export const faultKinds = [
   "accept_drop_answer",
   "drop_before",
@@ -65,25 +65,25 @@ export const faultFields = {
   /** How many requests it hits before it ends. Without count and duration it goes on until it is taken away. */
   count: Schema.optionalKey(between(1, 1_000_000)),
   durationMillis: Schema.optionalKey(between(1, dayMillis)),
-  /** Of `http_status`. */
+  /** For `http_status`. */
   status: Schema.optionalKey(Schema.Literals(faultStatuses)),
-  /** Of `http_status`: whether the request has its effect all the same. Default false. */
+  /** For `http_status`: true if the request still has its effect. Default false. */
   effect: Schema.optionalKey(Schema.Boolean),
-  /** Of `delay`. */
+  /** For `delay`. */
   delayMillis: Schema.optionalKey(between(1, dayMillis)),
   /** How far behind reads are, or how much later a transaction is broadcast. Default 3. */
   blocks: Schema.optionalKey(between(1, 500)),
-  /** Of `clock_skew`; negative: the network's clock is slow. */
+  /** For `clock_skew`; negative: the network's clock is slow. */
   skewMillis: Schema.optionalKey(between(-dayMillis, dayMillis)),
-  /** Of `lying_failure` and `late_broadcast`: the refusal that is told. Default 70. */
+  /** For `lying_failure` and `late_broadcast`: the refusal in the answer. Default 70. */
   code: Schema.optionalKey(Schema.Literals(faultCodes)),
-  /** Of `chain_id_change`. */
+  /** For `chain_id_change`. */
   chainId: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(50))),
 }
 
 export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_001, maximum: 1 }))
 
-/** What is to go wrong; `rate` is the probability that a request is hit. */
+/** A fault to inject; `rate` is the probability that it hits a request. */
 const FaultSpecSchema = Schema.Struct({ ...faultFields, rate: faultRate })
 export type FaultSpec = typeof FaultSpecSchema.Type
 

@@ -63,7 +63,7 @@ export interface Movement {
   readonly amount: bigint
   readonly from: Account
   readonly to: Account
-  /** What both held after it. */
+  /** Balances of both after it. */
   readonly fromBalance: bigint
   readonly toBalance: bigint
   /** The transfer that it is part of; "" for fees, deposits and withdrawals. */
@@ -82,7 +82,7 @@ export interface Ledger {
   readonly touched: Map<Account, bigint>
   /** Movements of the block being made. */
   readonly moved: Array<Omit<Movement, "time" | "blockTime">>
-  /** What the block being made brought into being (or took out of it), by asset. */
+  /** Amount that the block in the making issued (or removed), by asset. */
   readonly issued: Map<string, bigint>
 }
 
@@ -121,7 +121,7 @@ export const restoreAccount = (ledger: Ledger, account: Account): void => {
   ledger.accounts.set(keyOf(account), account)
 }
 
-/** Of the outside world's account nobody hears after its first row: it holds nothing. */
+/** The account of the outside world has no balance and reports no row after its first one. */
 const change = (ledger: Ledger, account: Account, by: bigint): void => {
   if (!ledger.touched.has(account)) ledger.touched.set(account, account.balance)
   account.balance += by
@@ -174,7 +174,7 @@ const checkCovered = (from: Account, amount: bigint): void => {
   if (amount < 0n || amount > from.balance) throw new RangeError(`cannot move ${amount} out of ${from.balance}`)
 }
 
-/** What a block did to the ledger. */
+/** Change of the ledger by one block. */
 export interface LedgerDelta {
   readonly rows: ReadonlyArray<BalanceRow>
   readonly movements: ReadonlyArray<Movement>

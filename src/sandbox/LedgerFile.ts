@@ -40,13 +40,13 @@ const chunkSize = 500
 const print = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? { $big: inner.toString() } : inner))
 
-/** What `print` wrote. Only this file's own rows are read, of one format, so their type is taken for granted. */
+/** Reads what `print` wrote. The file has rows of this file's own format only, so their type is not checked. */
 const parse = <A>(text: string): A =>
   JSON.parse(text, (_, inner: unknown) =>
     typeof inner === "object" && inner !== null && "$big" in inner ? BigInt(String(inner.$big)) : inner,
   )
 
-/** What a block changed that the chain's state does not hold. */
+/** The part of a block's changes that the chain's state does not contain. */
 interface StoredDelta extends Pick<BlockDelta, "rows" | "movements" | "seen" | "transfers" | "withdrawals" | "assets"> {
   readonly included: ReadonlyArray<Omit<Included, "bytes"> & { readonly bytes: string }>
 }

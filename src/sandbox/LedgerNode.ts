@@ -13,7 +13,7 @@ import type { SandboxError } from "./SandboxError.ts"
 import { hashesMax } from "./Scenario.ts"
 import type { Tx } from "./Tx.ts"
 
-/** What the mempool says about submitted bytes. `known`: it would not look at them, in the network's words. */
+/** Mempool's result for submitted bytes. `known`: it refuses to process them, in the network's words. */
 type Submission =
   | { readonly _tag: "Checked"; readonly hash: string; readonly code: number; readonly text: string }
   | { readonly _tag: "Turned"; readonly text: string }

@@ -1,7 +1,7 @@
 export const profileNames = ["specification", "0.74", "0.75", "0.79"] as const
 export type ProfileName = (typeof profileNames)[number]
 
-/** What differs between the networks that the sandbox can be. Everything else is the same in all of them. */
+/** Differences between the networks that the sandbox can simulate. Everything else is equal. */
 export interface Profile {
   /** Reported by the info and statistics answers. */
   readonly appVersion: string
@@ -12,7 +12,7 @@ export interface Profile {
   readonly surface: "operations" | "full"
   /** X-Block-Height and X-Block-Timestamp on every answer of the node. */
   readonly blockHeaders: boolean
-  /** Whether name, symbol, decimals and quantum of an asset stand inside `details` or beside it. */
+  /** "nested" if name, symbol, decimals and quantum of an asset are inside `details`, "flat" if beside it. */
   readonly assetShape: "nested" | "flat"
   /** From 0.76 on an ERC-20 source names its chain. */
   readonly erc20ChainId: boolean

@@ -3,7 +3,7 @@ import type { Chain } from "./Chain.ts"
 import type { Tx } from "./Tx.ts"
 import { rulesFor } from "./WorkRules.ts"
 
-/** What was included for one height: the things that may not come again, and the work that each party showed. */
+/** Included at one height: transactions that may not repeat, and the work that each party showed. */
 interface HeightSeen {
   readonly txs: Array<string>
   readonly tids: Array<string>

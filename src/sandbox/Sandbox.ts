@@ -27,7 +27,7 @@ export interface SandboxOptions {
   readonly state?: NetworkState
   /** Holds ledger.db and keys/; undefined: everything lives in memory and no key is written. */
   readonly dir: string | undefined
-  /** What a busy port is: an error, or a reason to take a free one. */
+  /** Effect of a busy port: an error, or the choice of a free one. */
   readonly portBusy: "error" | "free"
   /** real: a block each interval of the Clock. manual: only by stepBlock and POST /sandbox/blocks. */
   readonly clock: "real" | "manual"
@@ -49,7 +49,7 @@ export class Sandbox extends Context.Service<
     readonly url: string
     readonly port: number
     readonly keysDir: string | undefined
-    /** Of any name: keys follow from the seed alone. */
+    /** Key of any name: keys follow from the seed alone. */
     readonly publicKey: (name: string) => PublicKey
     readonly ledger: LedgerView
     readonly stepBlock: Effect.Effect<void, SandboxError>

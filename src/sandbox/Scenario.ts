@@ -50,7 +50,7 @@ const dayMillis = 86_400_000
 /** Hashes kept: the largest window that the network allows. */
 export const hashesMax = 500
 
-/** What work the network asks for. */
+/** Proof of work that the network requires. */
 export interface PowRules {
   readonly difficulty: number
   readonly pastBlocks: number

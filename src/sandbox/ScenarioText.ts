@@ -55,7 +55,7 @@ export const ScenarioText = Schema.Struct({
   blockInterval: Schema.optionalKey(DurationText),
   rateLimit: Schema.optionalKey(oneOf("on", "off")),
   pow: Schema.optionalKey(Schema.Struct(powFields)),
-  /** What the work becomes from a block on. */
+  /** Changes of the required work, each from a block on. */
   powChanges: Schema.optionalKey(Schema.Array(Schema.Struct({ block: WholeText, ...powFields }))),
   epochLength: Schema.optionalKey(DurationText),
   transfersPerEpoch: Schema.optionalKey(WholeText),

@@ -109,7 +109,7 @@ const transferFee = (chain: Chain, asset: Pick<AssetState, "quantum">, amount: b
   return share < cap ? share : cap
 }
 
-/** Whose money, of which asset, to which kind of account. */
+/** Accounts and asset of a transfer. */
 interface Wish {
   readonly party: string
   readonly asset: string

@@ -20,7 +20,7 @@ import { checkWork } from "./ReplayGuard.ts"
 import { checkTransfer } from "./Transfers.ts"
 import { commandNameOf, type Tx } from "./Tx.ts"
 
-/** What is wrong with a transaction, by property; printed sorted, as the network does: "tx.version (is required)". */
+/** Faults of a transaction by property; printed sorted, as the network does: "tx.version (is required)". */
 type Complaints = Map<string, Array<string>>
 
 const complain = (complaints: Complaints, property: string, text: string): void => {
@@ -35,7 +35,7 @@ const printComplaints = (complaints: Complaints): string =>
     .sort()
     .join(", ")
 
-/** Whether a text has the form of an id or a key: 64 hex characters of either case. */
+/** True if a text has the form of an id or a key: 64 hex characters of either case. */
 const isId = (text: string): boolean => /^[0-9a-fA-F]{64}$/.test(text)
 
 const fault = (property: string, text: string): Result.Result<never, string> => Result.fail(`${property} (${text})`)
@@ -235,6 +235,6 @@ export const checkAgain = (chain: Chain, tx: Tx): Verdict => {
 export const countsAsTransfer = (tx: Tx): boolean =>
   tx.command.case === "transfer" || tx.command.case === "cancelTransfer"
 
-/** What a party may still include in this epoch; what waits in the mempool is not counted. */
+/** Transfers that a party may still include in this epoch; those in the mempool are not counted. */
 export const transfersLeft = (chain: Chain, party: string): number =>
   chain.scenario.transfersPerEpoch - (chain.epoch.transfers.get(party) ?? 0)

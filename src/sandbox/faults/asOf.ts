@@ -112,7 +112,7 @@ const transfersAt = (chain: Chain, then: Moment, included: ReadonlyArray<Include
   return transfers
 }
 
-/** What its execution said of a transfer that had more to come. */
+/** State at its execution of a transfer that had more to come. */
 const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer | undefined => {
   if (entry === undefined) return undefined
   const { time, error: reason } = entry
@@ -121,7 +121,7 @@ const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer
   return { ...transfer, time, status, reason: "", open: true }
 }
 
-/** What the guard knew at the end of an earlier block, read again from the blocks. */
+/** The guard at the end of an earlier block, rebuilt from the blocks. */
 const guardAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>): ReplayGuard => {
   const guard = { ...emptyGuard(), prunedTo: then.prunedTo }
   for (const entry of included) {
@@ -135,7 +135,7 @@ const guardAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>):
   return guard
 }
 
-/** What parties had used of an epoch's limits. The transactions of its first block belong to the one before. */
+/** Parties' use of an epoch's limits. The transactions of its first block belong to the epoch before. */
 const epochAt = (then: Moment, included: ReadonlyArray<Included>): Epoch => {
   const transfers = new Map<string, number>()
   for (const { height, command, party } of included) {

@@ -109,7 +109,7 @@ const lists: ReadonlySet<string> = new Set([
 /** Where the chain's name is told, or something is judged by it. */
 const ofChain: ReadonlySet<string> = new Set(["submit", "height", "statistics", "spam"])
 
-/** Whether a kind can hit an operation at all. */
+/** True if a kind can hit an operation at all. */
 export const fits = (kind: FaultKind, operation: Operation): boolean => {
   switch (kinds[kind].hits) {
     case "all":
@@ -125,7 +125,7 @@ export const fits = (kind: FaultKind, operation: Operation): boolean => {
   }
 }
 
-/** Whether a fault is meant for requests of this operation. */
+/** True if a fault targets requests of this operation. */
 export const isMeantFor =
   (operation: Operation) =>
   (spec: FaultSpec): boolean =>

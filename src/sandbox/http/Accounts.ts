@@ -9,7 +9,7 @@ const accountTypes = new Map(Object.entries(accountTypeNumbers))
 
 const isOwner = (text: string): boolean => text === "network" || /^[0-9a-fA-F]{64}$/.test(text)
 
-/** Whether a text can be an asset's id: hex of any even length. */
+/** True if a text can be an asset's id: hex of any even length. */
 export const isAssetId = (text: string): boolean => /^([0-9a-fA-F]{2})+$/.test(text)
 
 /** The account filter of balance changes and accounts: which accounts are meant. Lists without values do not filter. */

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 
-/** What an operation answers: a body that goes out as JSON, or plain text. */
+/** Answer of an operation: a body sent as JSON, or plain text. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
@@ -8,7 +8,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** False on answers that do not come from the node behind the HTTP gateway: they carry none of its headers. */
   readonly fromNode: boolean
-  /** Of a submission: whether the mempool took the transaction. */
+  /** For a submission: true if the mempool accepted the transaction. */
   readonly accepted?: boolean
 }
 

@@ -45,7 +45,7 @@ const blocks: Route = {
     }),
 }
 
-/** What the ledger really holds and did, for tests that judge a treasury from outside. */
+/** True balances and events of the ledger, for tests that judge a treasury from outside. */
 const ledger: Route = {
   ...own,
   method: "GET",

@@ -6,7 +6,7 @@ import type { SandboxError } from "../SandboxError.ts"
 import type { Scenario } from "../Scenario.ts"
 import type { Answer, Query, Refusal } from "./Answer.ts"
 
-/** What an operation answers from. */
+/** Inputs of an operation. */
 export interface World {
   readonly node: LedgerNode
   readonly scenario: Scenario
@@ -26,7 +26,7 @@ export interface Route {
   readonly operation: Operation | undefined
   readonly method: "GET" | "POST" | "DELETE"
   readonly path: `/${string}`
-  /** Whether the three operations of the specification and the chain height are all that the profile serves. */
+  /** True if every profile serves it: the three operations of the specification, and the chain height. */
   readonly specified: boolean
   readonly answer: (world: World, ask: Ask) => Effect.Effect<Answer, Refusal | SandboxError>
 }

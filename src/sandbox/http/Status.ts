@@ -31,7 +31,7 @@ export const height: Route = {
     ),
 }
 
-/** What the daemon reads of it: the epoch, and when it ends. */
+/** The part that the daemon reads: the epoch, and when it ends. */
 export const statistics: Route = {
   operation: "statistics",
   method: "GET",
@@ -87,7 +87,7 @@ const statisticsOf = (chain: Chain, party: string) => {
   }
 }
 
-/** What a party has used of the network's limit of transfers. Any text is a party. */
+/** A party's use of the network's transfer limit. Any text is a party. */
 export const spamStatistics: Route = {
   operation: "spam",
   method: "GET",

@@ -98,7 +98,7 @@ function wholeNumbers(this: unknown, _key: string, value: unknown, context?: { r
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What stands under a name, unless it is null. */
+/** Value under a name; undefined if it is null or absent. */
 const pick = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined
 

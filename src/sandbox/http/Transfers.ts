@@ -131,7 +131,7 @@ const kindOf = (kind: Transfer["kind"]) => {
   }
 }
 
-/** What the data node calls the reference: the second in which the withdrawal was asked for. */
+/** The data node's reference: the second of the withdrawal's request. */
 const refOf = (time: bigint): string => String(time / 1_000_000_000n)
 
 const withdrawalNode = (withdrawal: Withdrawal) => ({

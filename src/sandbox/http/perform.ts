@@ -14,12 +14,12 @@ export interface Incoming {
   /** Path and query. */
   readonly url: string
   readonly params: Readonly<Record<string, string | undefined>>
-  /** Of the caller, for the limiter. */
+  /** The caller's address, for the limiter. */
   readonly address: string
   readonly body: Effect.Effect<string, Refusal>
 }
 
-/** What becomes of a request. Headers are the node's: an answer that is not its own goes out without them. */
+/** Outcome of a request. Headers are the node's: an answer that is not its own is sent without them. */
 export type Outcome =
   | { readonly _tag: "Answered"; readonly answer: Answer; readonly headers: Headers }
   /** The connection ends without an answer. */
@@ -59,7 +59,7 @@ const performed = Effect.fnUntraced(function* (
   return yield* faults.some(({ kind }) => kind === "delay") ? sendOff(world, incoming, go) : go(incoming)
 })
 
-/** What is on its way arrives, though its sender leaves meanwhile. */
+/** Delivers a request in flight, even if its sender disconnects meanwhile. */
 const sendOff = Effect.fnUntraced(function* (
   world: World,
   incoming: Incoming,
@@ -106,7 +106,7 @@ const stageOf = (fault: Fault): Stage => {
   return late ? "wire" : kinds[fault.kind].stage
 }
 
-/** What happens to a request before it has any effect; undefined where it goes on. */
+/** Faults that hit a request before it has any effect; undefined if it proceeds. */
 const strikeBefore = Effect.fnUntraced(function* (
   world: World,
   faults: ReadonlyArray<Fault>,
@@ -129,7 +129,7 @@ const meet = Effect.fnUntraced(function* (world: World, faults: ReadonlyArray<Fa
   return met
 })
 
-/** What happens to an answer on its way: the first fault that breaks it wins. */
+/** Faults that hit an answer on its way: the first one that breaks it wins. */
 const strikeAfter = Effect.fnUntraced(function* (
   world: World,
   faults: ReadonlyArray<Fault>,

@@ -31,7 +31,7 @@ const routes: ReadonlyArray<Route> = [
   ...controls,
 ]
 
-/** What a profile serves: all of it, or the operations of the specification alone. */
+/** Operations of a profile: all, or those of the specification alone. */
 export const routesOf = (profile: Profile): ReadonlyArray<Route> => routes.filter((route) => isServed(profile, route))
 
 const isServed = (profile: Profile, route: Route): boolean => route.specified || profile.surface === "full"
