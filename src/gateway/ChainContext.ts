@@ -14,7 +14,7 @@ export interface FixedChain {
 /** Heads of one gateway that may be on their way: who needs one asked for since now does not wait for the last one. */
 export const headsAtOnce = 2
 
-/** What a transaction must know about the chain: id, newest block, and the work that it asks for. */
+/** The chain's parameters for a transaction: id, newest block, and the proof of work required. */
 export class ChainContext extends Context.Service<
   ChainContext,
   {

@@ -18,7 +18,7 @@ export interface TransferSighting {
   /** Undefined: the gateway says that it knows none of this id. Alone, that proves nothing. */
   readonly found: ObservedTransfer | undefined
   readonly mark: BlockMark | undefined
-  /** Who says so; several names with a plus sign between them. */
+  /** Source of the answer; several names with a plus sign between them. */
   readonly gateway: string
   /**
    * Whether as many as must agree say whose payment it is, or that there is none. What fewer show ends nothing and
@@ -31,7 +31,7 @@ export interface TransferSighting {
 export interface TransferListing {
   /** Oldest first; of a transfer that changed during the walk, its latest version. */
   readonly transfers: ReadonlyArray<ObservedTransfer>
-  /** Whether the listing came to its end. Absence of a transfer counts only then. */
+  /** True if the listing was read to its end. Absence of a transfer counts only then. */
   readonly complete: boolean
   /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */
   readonly mark: BlockMark | undefined
@@ -50,7 +50,7 @@ interface ListOptions {
   readonly after?: string | undefined
 }
 
-/** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
+/** State of transfers. The error is Unsupported if the gateway has no such operation. */
 export class Confirmation extends Context.Service<
   Confirmation,
   {
@@ -60,7 +60,7 @@ export class Confirmation extends Context.Service<
      * reading: only what is new or has changed since is listed then.
      */
     readonly transfersFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
-    /** What became of a withdrawal on the ledger, in words of a transfer. Nothing is told of its claim outside. */
+    /** State of a withdrawal on the ledger, in terms of a transfer. Its claim outside is not reported. */
     readonly withdrawal: (id: string) => Effect.Effect<TransferSighting, GatewayError>
     /** All withdrawals of a key, listed as its transfers are. */
     readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>

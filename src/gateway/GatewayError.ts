@@ -93,7 +93,7 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   operation: Schema.String,
   reason: GatewayReason,
 }) {
-  /** Whether the same request may succeed later without any change. */
+  /** True if the same unchanged request may succeed later. */
   get isRetryable(): boolean {
     return retryable.has(this.reason._tag)
   }

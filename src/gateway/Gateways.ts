@@ -18,7 +18,7 @@ export interface Gateway {
   readonly chain: ChainContext["Service"]
 }
 
-/** What one gateway answered. */
+/** Answer of one gateway. */
 export interface Told<A> {
   readonly gateway: Gateway
   readonly value: A
@@ -122,11 +122,11 @@ interface Asked {
   readonly quarantined: GatewaysOptions["quarantined"]
   /** Answers that nobody waits for any more, by gateway. */
   readonly owed: Map<string, number>
-  /** Whether what a quarantined one answers is given to who asks. It completes no quorum. */
+  /** True if the caller also gets answers of quarantined gateways. They complete no quorum. */
   readonly isHeard: boolean
 }
 
-/** Who is late goes on by himself, so that how it ends is known of him; nobody waits for it. */
+/** Late requests continue in the background, so that their outcome updates the gateway's health. */
 const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
   const { all, quorum, scope, quarantined, owed, isHeard } = asking
   const unheard = yield* quarantined
@@ -182,7 +182,7 @@ const unbelieved = (gateway: string) =>
     reason: { _tag: "Ambiguous", detail: "it is quarantined, since it contradicted itself or the others" },
   })
 
-/** Of several failures the one that says most. That an operation is not there, only a quorum can say. */
+/** The most informative of several failures. Only a quorum can establish that an operation is missing. */
 const telling = (failed: ReadonlyArray<Cause.Cause<GatewayError>>, quorum: number): Cause.Cause<GatewayError> => {
   const says = (cause: Cause.Cause<GatewayError>) =>
     cause.reasons.some((reason) => reason._tag === "Fail" && isUnsupported(reason.error))

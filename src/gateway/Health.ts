@@ -11,7 +11,7 @@ import type { Pace } from "./Limiter.ts"
 const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
 type GatewayState = (typeof gatewayStates)[number]
 
-/** What is known of one gateway, from its own answers and from those of the others. */
+/** State of one gateway, from its own answers and from those of the others. */
 export interface GatewayHealth {
   readonly name: string
   readonly state: GatewayState
@@ -23,7 +23,7 @@ export interface GatewayHealth {
   readonly lag: bigint
   /** Share of its last 20 requests that gave no usable answer. */
   readonly failing: number
-  /** Whether one of these gave a usable answer. A process that has just begun has heard nobody. */
+  /** True if one of these gave a usable answer; false in a process that has just begun. */
   readonly isHeard: boolean
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
@@ -40,7 +40,7 @@ export interface GatewayHealth {
 const lagMax = 5n
 /** A quarantine lasts so long after what was last found. */
 const quarantineMillis = 30_000
-/** What a gateway said longer ago says nothing about where it is. */
+/** Longest time for which a gateway's reported block counts as its position. */
 const freshMillis = 60_000
 const samplesMax = 20
 const failuresInARow = 5
@@ -61,7 +61,7 @@ interface Quarantine {
   readonly detail: string
 }
 
-/** What is kept of one gateway, in memory alone: a new process judges anew. */
+/** State of one gateway, in memory only: a new process starts without it. */
 interface Notes {
   /** The block that its chain named last. */
   chain: NamedBlock | undefined
@@ -91,7 +91,7 @@ export interface Ended {
 export class Health extends Context.Service<
   Health,
   {
-    /** Whose pace says while the gateway shuts us out; a later one takes its place. */
+    /** Sets the source that reports bans by the gateway; a later one replaces it. */
     readonly follow: (gateway: string, pace: Effect.Effect<Pace>) => Effect.Effect<void>
     readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
@@ -101,7 +101,7 @@ export class Health extends Context.Service<
     readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
     /** One of several whose head does not fit is left out; undefined: it fits. */
     readonly noteStray: (gateway: string, why: string | undefined) => Effect.Effect<void>
-    /** What is known of the chain: row headers are judged by it. */
+    /** Sets the known state of the chain, by which row headers are judged. */
     readonly judgeBy: (known: HeadKnown) => Effect.Effect<void>
     readonly known: Effect.Effect<HeadKnown>
     /** The block that the gateway's row headers named last; undefined where it has none. */
@@ -228,7 +228,7 @@ const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void =
   }
 }
 
-/** What was noted while our clock was ahead is of now: else it would last for as long as the clock was wrong by. */
+/** Moves times noted while our clock was ahead to now: otherwise they would last as long as the clock's error. */
 const beginBy = (record: Notes, now: number): void => {
   const { quarantine } = record
   if (quarantine !== undefined && quarantine.since > now) record.quarantine = { ...quarantine, since: now }

@@ -18,7 +18,7 @@ export interface SendCounts {
   readonly counts: ReadonlyMap<string, number>
   /** Transfers of which any gateway shows a movement. */
   readonly shown: ReadonlySet<string>
-  /** Whether all of the range was read. */
+  /** True if the whole range was read. */
   readonly complete: boolean
   /** The lowest block that any answer names. */
   readonly mark: BlockMark | undefined
@@ -39,7 +39,7 @@ export class LedgerHistory extends Context.Service<
      * it is read by ranges of time, halved while one overflows.
      */
     readonly sends: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<SendCounts, GatewayError>
-    /** What left the key's accounts for others in the same range; what trading costs is not in it. */
+    /** Debits of the key's accounts to others in the same range; costs of trading are not included. */
     readonly debits: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<LedgerDebits, GatewayError>
   }
 >()("cofferer/gateway/LedgerHistory") {

@@ -16,7 +16,7 @@ export const RequestPriority = Context.Reference<Priority>("cofferer/gateway/Req
 interface Budget {
   /** Requests a second while nothing is advertised; never are there more. */
   readonly perSecondMax: number
-  /** What may be sent at once. */
+  /** Requests that may be sent at once. */
   tokens: number
   refilledAt: number
   /** Advertised: requests a second; undefined while nothing is. */
@@ -25,7 +25,7 @@ interface Budget {
   left: number
   /** When an answer advertised them last. */
   advertisedAt: number
-  /** What refusals leave of the rate: 1, halved by each, and slowly whole again. */
+  /** Factor on the rate: 1, halved by each refusal, and slowly whole again. */
   share: number
   slowedAt: number
   /** No token comes before this time. */
@@ -144,7 +144,7 @@ const halve = (budget: Budget, sentAt: number, now: number): void => {
   budget.slowedAt = now
 }
 
-/** What a gateway lets us do now. Rates are requests a second; `waiting` counts requests that wait for their turn. */
+/** Present limits of a gateway. Rates are requests a second; `waiting` counts requests that wait for their turn. */
 export type Pace =
   /** All is well: at most half of what the gateway advertises. */
   | { readonly state: "free"; readonly perSecond: number; readonly waiting: number }
@@ -160,11 +160,11 @@ interface LimiterOptions {
   readonly waitMillisMax: number
 }
 
-/** What a request is, as far as its turn depends on it. */
+/** Properties of a request that decide its turn. */
 export interface Ask {
   /** One of a name is in flight at a time; undefined: a write, which goes before all reads and stands in no line. */
   readonly read: string | undefined
-  /** Of that name may be in flight at a time. Default: 1. */
+  /** Requests of that name that may be in flight at a time. Default: 1. */
   readonly atOnce?: number | undefined
   /** Default: RequestPriority. */
   readonly priority?: Priority | undefined
@@ -198,7 +198,7 @@ export interface Limiter {
  */
 const writeWaitMillisMax = 2_000
 
-/** Who came so much later goes first: so the urgent do not wait, and nobody waits for ever. */
+/** Added to the arrival time for the order of turns: urgent reads go ahead, and none waits for ever. */
 const headStartMillis: Readonly<Record<Priority, number>> = { urgent: 0, normal: 1_000, backfill: 5_000 }
 /** The same in turns, where a gateway grants them so slowly that there are fewer in that time. */
 const headStartTurns: Readonly<Record<Priority, number>> = { urgent: 0, normal: 3, backfill: 6 }
@@ -296,7 +296,7 @@ const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.
   }
 })
 
-/** Whether as many of the name as may be are in flight. */
+/** True if the name has its highest number of requests in flight. */
 const isHeld = ({ reading }: State, { read, atOnce }: Waiter): boolean =>
   read !== undefined && (reading.get(read) ?? 0) >= atOnce
 

@@ -3,7 +3,7 @@ import type { GatewayError } from "./GatewayError.ts"
 import { type Epoch, EpochAnswer, SpamAnswer, StatisticsAnswer } from "./schema/ChainHead.ts"
 import type { Transport } from "./Transport.ts"
 
-/** What the network counted of one key in an epoch. */
+/** Transfers that the network counted for one key in an epoch. */
 export interface EpochCount {
   readonly seq: number
   /** Transfers and cancellations in blocks of the epoch, whoever asked for them. */

@@ -185,7 +185,7 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
     }),
   )
 
-/** Of a refusal the number says enough: a body that is none counts as missing there. */
+/** On errors the status is enough: an unreadable body counts as missing. */
 const bodyOf = (response: HttpClientResponse.HttpClientResponse, bytesMax: number) => {
   const body = readBody(response, bytesMax)
   if (isSuccess(response.status)) return body

@@ -11,9 +11,9 @@ import type { ChainHead } from "./schema/ChainHead.ts"
 
 export interface ChainOptions {
   readonly chainId: string
-  /** Whether a person wrote the head down: then it is believed as it is. */
+  /** True if a person confirmed the head: it is accepted as it is. */
   readonly isFixed?: boolean
-  /** Whether the network is of our own process: then its first head counts at once. */
+  /** True if the network runs in this process: its first head counts at once. */
   readonly isOwn?: boolean
 }
 
@@ -88,7 +88,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     return near.length >= quorum ? near : counting
   })
 
-  /** Of several gateways those are left out whose head does not fit, or whose block is not that of a quorum. */
+  /** Common head of a quorum. Leaves out gateways whose head does not fit, or whose block is not the quorum's. */
   const inCommon = Effect.fnUntraced(function* (ours: Heads, fitting: Heads) {
     const heads = fitting.map(({ value }) => value)
     for (const { gateway, value } of ours) {
@@ -129,7 +129,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
   })
 })
 
-/** What a quorum tells: the lower height of theirs; that it is another chain only where so many say it. */
+/** Head of a quorum: the lower of its heights. It is another chain only if a quorum reports that. */
 const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ToldHead => {
   const heads = told.map(({ head }) => head)
   const height = quorumTip(
@@ -206,7 +206,7 @@ export const commonHead = (recent: ReadonlyArray<ReadonlyArray<ChainHead>>, quor
   return { ...head, pow: noWork }
 }
 
-/** Whether a gateway shows another chain at a block whose hash a quorum names alike. */
+/** True if a gateway shows another chain at a block for which a quorum reports one hash. */
 export const isForked = (one: ChainHead, heads: ReadonlyArray<ChainHead>, quorum: number): boolean => {
   const others = heads.filter(({ height, hash }) => height === one.height && hash !== one.hash)
   return others.some(({ hash }) => others.filter((other) => other.hash === hash).length >= quorum)

@@ -98,7 +98,7 @@ export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): Se
   }
 }
 
-/** What any of the gateways shows: a single one that tells of a debit is reason enough to look. */
+/** Debits that any of the gateways shows: a debit reported by a single one is reason enough for a check. */
 export const anyDebits = (told: ReadonlyArray<LedgerDebits>, quorum: number): LedgerDebits => {
   const { complete, mark } = agreedSends(
     told.map((one) => ({ ...one, counts: new Map(), shown: new Set() })),

@@ -21,7 +21,7 @@ interface NetworkOptions {
   readonly quorum: number
   /** A head written down by a person, where no gateway tells one. */
   readonly fixedChain?: FixedChain | undefined
-  /** Whether the network is of our own process. */
+  /** True if the network runs in this process. */
   readonly isOwn?: boolean
 }
 

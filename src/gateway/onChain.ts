@@ -111,7 +111,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
   )
 
-  /** What executed is known by an id that no other chain has; that there is none says nothing elsewhere. */
+  /** An executed transfer has an id that no other chain has; its absence on another chain proves nothing. */
   const seen = (ask: Effect.Effect<TransferSighting, GatewayError>) =>
     Effect.gen(function* () {
       const known = yield* Effect.exit(before)

@@ -31,7 +31,7 @@ const text = (cause: unknown, key: string): string | undefined => {
   return typeof value === "string" ? value : undefined
 }
 
-/** Whether nothing was sent. Several addresses of a host fail together, each with an error of its own. */
+/** True if nothing was sent. Several addresses of a host fail together, each with an error of its own. */
 const isBeforeSending = (cause: unknown): boolean => {
   if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isBeforeSending)
   const syscall = text(cause, "syscall")

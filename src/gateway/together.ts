@@ -46,10 +46,10 @@ const reader = Effect.gen(function* () {
   })
 })
 
-/** Whose payment it is, and of how much. */
+/** Identity of a payment: parties, asset and amount. */
 const paymentOf = ({ id, from, to, asset, amount }: ObservedTransfer): string => [id, from, to, asset, amount].join(" ")
 
-/** What of a transfer's end gateways must agree on. */
+/** The fields of a transfer's end on which gateways must agree. */
 const endOf = (transfer: ObservedTransfer): string =>
   [paymentOf(transfer), transfer.status, transfer.fees, transfer.timestamp].join(" ")
 

@@ -6,7 +6,7 @@ import { BlockTime, Connection, Flag, Hash, Height, orDefault, SafeInt, SafeUint
 export const ChainHead = Schema.Struct({
   chainId: Schema.String,
   height: Schema.BigInt,
-  /** Of the block at `height`, exactly as the node gives it: it goes into the proof of work as text. */
+  /** Hash of the block at `height`, exactly as the node gives it: it enters the proof of work as text. */
   hash: Schema.String,
   pow: Schema.Struct({
     hashFunction: Schema.String,
@@ -16,7 +16,7 @@ export const ChainHead = Schema.Struct({
     pastBlocks: Schema.Finite,
     /** Transactions of one key on one height at base difficulty. */
     txPerBlock: Schema.Finite,
-    /** Whether more are possible at a higher difficulty. */
+    /** True if more transactions are possible at a higher difficulty. */
     increasing: Schema.Boolean,
   }),
 })
@@ -94,7 +94,7 @@ export const StatisticsAnswer = Schema.Struct({
   statistics: Schema.Struct({ epochSeq: SafeUint, epochStartTime: Instant, epochExpiryTime: Instant }),
 })
 
-/** What a key has sent of what it may send. */
+/** A key's use of its transfer limit. */
 export const SpamAnswer = Schema.Struct({
   statistics: Schema.Struct({
     epochSeq: SafeUint,

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { signatureAlgorithm, signatureVersion, type Transaction, txVersions } from "../../tx/Transaction.ts"
 import { Flag, Int64, orDefault, SafeInt, Text } from "./Numbers.ts"
 
-/** What the gateway says about a submission. Nothing here proves anything about execution, nor do the fields agree. */
+/** The gateway's answer to a submission. Nothing here proves anything about execution, and its fields may disagree. */
 export const SubmissionAnswer = Schema.Struct({
   success: Flag,
   /** As given: upper case on real networks. */

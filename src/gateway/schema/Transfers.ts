@@ -5,7 +5,7 @@ import { checksummed } from "../../tx/Address.ts"
 import { AccountTypeText } from "./BalanceChanges.ts"
 import { Amount, BlockTime, Connection, enumText, orDefault, Text } from "./Numbers.ts"
 
-/** What the ledger says about a transfer. `done` of a delayed one-off means debited, not yet delivered. */
+/** The ledger's states of a transfer. `done` of a delayed one-off means debited, not yet delivered. */
 export const transferStatuses = {
   STATUS_PENDING: "pending",
   STATUS_DONE: "done",
@@ -156,7 +156,7 @@ export const LedgerEntry = Schema.Struct({
   type: enumText((number) => names.get(number) ?? String(number)),
   from: Text,
   asset: Text,
-  /** Of the transfer that it belongs to; "" where there is none. */
+  /** Id of the transfer that it belongs to; "" if there is none. */
   transferId: Text,
 }).pipe(Schema.encodeKeys({ type: "transferType", from: "fromAccountPartyId", asset: "assetId" }))
 export type LedgerEntry = typeof LedgerEntry.Type
