@@ -51,7 +51,7 @@ const oneOf = (said: {
 
 const nothingSigned = "nothing is signed; is the daemon the one that you mean?"
 
-/** Whether an id is meant by what was typed: the id, its short form, or the start of one of them. */
+/** True if the input is the id, its short form, or a prefix of either. */
 const isMeant = (typed: string, id: string): boolean =>
   /^[0-9a-f]{64}$/.test(id) && typed !== "" && (id.startsWith(typed) || shortId(id).startsWith(typed))
 
@@ -69,7 +69,7 @@ const signablePayment = Effect.fnUntraced(function* (typed: string, text: string
   return terms
 })
 
-/** Who pays whom how much, made of the very terms that are signed. */
+/** Describes payer, receiver and amount from the very terms that are signed. */
 const paymentWords = (terms: PaymentTerms): string => {
   const { rule, amount, symbol, decimals, feeMax, fromName, toName } = terms
   const fee = formatAmount(feeMax, decimals)
@@ -79,14 +79,14 @@ const paymentWords = (terms: PaymentTerms): string => {
 /** The text that is signed, line by line, as people are shown it. */
 const shownText = (text: string): string => text.trimEnd().split("\n").map(visible).join("\n")
 
-/** What was typed, as the text that is signed for it must say it. */
+/** The request as typed: the signed text must agree with it. */
 export interface Asked {
   readonly kind: ApprovalKind
   /** Values of facts, or what a value must be. */
   readonly says: Readonly<Record<string, string | ((value: string) => boolean)>>
 }
 
-/** What a text says, where it is of the kind and says what was asked for; fails where it does not. */
+/** Reads a text to sign. Fails if it is of another kind or contradicts the request. */
 const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: Asked) {
   const read = readApproval(text)
   if (read?.kind !== kind)
@@ -103,7 +103,7 @@ const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: 
   return read
 })
 
-/** Of verbs about one payment. */
+/** Matches the id of one payment. */
 export const meant = (typed: string) => (id: string) => isMeant(typed, id)
 
 const Waiting = Schema.Struct({

@@ -8,14 +8,14 @@ import { instantText, timeText } from "../rules/Look.ts"
 import { table } from "./common/output.ts"
 import type { Unknown } from "./history.ts"
 
-/** What is told of the past itself. */
+/** Facts about the past that a backtest prints. */
 export interface Past {
   readonly rows: number
   /** Payments that were really made, and are taken out. */
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
   readonly unknown: ReadonlyArray<Unknown>
-  /** Whose rows are not played. */
+  /** Names whose rows are not played. */
   readonly leftOut: ReadonlyArray<Stranger>
 }
 

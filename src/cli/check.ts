@@ -124,7 +124,7 @@ const transfersPerDay = Effect.fnUntraced(function* (treasury: Treasury) {
   return Math.floor((transfersPerEpoch * 86_400_000) / durationMillis(epochLength))
 })
 
-/** What is legal and still worth a second look. */
+/** Warnings about values that are legal. */
 const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...(treasury.rules.some(isPaying) && treasury.mode !== "live"
     ? [treasury.document.problem(["mode"], `mode ${treasury.mode}: nothing will be paid`, "mode live pays")]
@@ -154,7 +154,7 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
-/** What the files say, with what is doubtful of its keys and its network. */
+/** Reads the files, and warns of doubtful keys and network settings. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
   yield* needCertificates((yield* ProcessContext).env, found.mode)

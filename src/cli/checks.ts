@@ -13,7 +13,7 @@ import { openKeyFile } from "../signer/KeyFile.ts"
 import type { Setup } from "./common/setup.ts"
 import { sandboxDir } from "./sandbox.ts"
 
-/** What is wrong with keys: `warnings` keep nothing from running. */
+/** Faults of keys: `warnings` do not prevent a run. */
 interface Findings {
   readonly errors: Array<Problem>
   readonly warnings: Array<Problem>
@@ -84,7 +84,7 @@ export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir 
   return found.warnings
 })
 
-/** What the file says of its network that cannot be so, as an error, or that would pay nothing, as warnings. */
+/** Checks the network's settings: impossible ones are errors, those that would pay nothing are warnings. */
 export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const { document, network } = treasury
   const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
@@ -160,7 +160,7 @@ const allKept = ({ parties, rules, document }: Treasury, limit: number): Readonl
     return [document.problem(["parties", name, "transfersKept"], message, `write less than ${limit}`)]
   })
 
-/** Who sends the transfers of a rule; a withdrawal is none, and what people are asked for is not ours. */
+/** Payers of a rule's transfers; withdrawals do not count, and payments that people are asked for are not ours. */
 const payersOf = (rule: PayingRule): ReadonlyArray<string> => {
   switch (rule.kind) {
     case "topUp":

@@ -204,7 +204,7 @@ interface HistoryAsked extends Chosen {
 /** The word that stands for the gateways themselves where a file could. */
 const gateway = "gateway"
 
-/** Whether the gateways are asked for the past. */
+/** True if the past is read from the gateways. */
 export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolean =>
   Option.isSome(history) && history.value === gateway
 
@@ -236,7 +236,7 @@ export const readHistory = Effect.fnUntraced(function* (
   return { history: { ...history, payments: book.history().payments }, unknown, leftOut } satisfies ReadHistory
 })
 
-/** What the files call parties and assets; where they differ, as the first one does. */
+/** Names of parties and assets in the files; where they differ, those of the first file. */
 const namesOf = (treasuries: ReadonlyArray<Treasury>): HistoryNames => {
   const all = treasuries.toReversed()
   return {

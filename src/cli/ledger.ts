@@ -42,7 +42,7 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
   ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
 ]
 
-/** What of a lost store's payments is recognized from now on, and when signing begins. */
+/** Which payments of a lost store are recognized from now on, and when signing begins, as text. */
 const afterText = (reach: Reach): ReadonlyArray<string> => [
   "nothing is signed until what else was sent is over: one window of the network, and 10 blocks",
   "a payment of a lost store is recognized, and not made again, where the ledger lists it:",

@@ -66,9 +66,9 @@ interface HaltAsked {
   readonly author: string
   /** Default true; false where a daemon runs and does not do what it is told. */
   readonly isHeard?: boolean
-  /** What was to be stopped, where that is less than everything. */
+  /** Scope of the requested stop, if smaller than everything. */
   readonly asked?: string | undefined
-  /** Whose store takes the halt as well, where its files can be read. */
+  /** Treasury whose store also records the halt, if its files can be read. */
   readonly chosen: Chosen
 }
 
@@ -113,7 +113,7 @@ const pausedBy = (answer: ControlAnswer) =>
     ),
   )
 
-/** Whether the daemon did not answer, could not be understood, or could not store what it was told. */
+/** True if the daemon did not answer, answered unreadably, or could not store the request. */
 const isDeaf = ({ exitCode }: CliFailure): boolean => exitCode === exitCodes.failure || exitCode === exitCodes.timeOut
 
 /** A person's pause. Where no daemon takes it, the HALT file stops everything, of the next one as well. */

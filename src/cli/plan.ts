@@ -89,7 +89,7 @@ const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
 
 const usual = "treasury.yaml"
 
-/** What would be paid now, by the file in force or by a changed one; 9 where anything would be. */
+/** Prints payments due now under the file in force or a changed one; exits 9 if there are any. */
 export const plan = Command.make(
   "plan",
   { file: fileArgument, ...commonFlags },

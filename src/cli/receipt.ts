@@ -78,7 +78,7 @@ const claimedLines = (statement: Statement, { recorded }: Proven): ReadonlyArray
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
 
-/** What a receipt that holds proves, and what it merely claims, each under its own title. */
+/** Prints what a valid receipt proves and what it merely claims, each under its own title. */
 const receiptText = (statement: Statement, proven: Proven, { entries }: Chain): string => {
   const [first, last] = [entries[0], entries.at(-1)]
   const from = proven.signed[0]?.from

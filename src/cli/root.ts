@@ -48,7 +48,7 @@ export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
   )
 }
 
-/** What people look for in one command that another has. */
+/** Hints for options and commands that belong to another command. */
 const elsewhere: Readonly<Record<string, string>> = {
   "halt --for": 'a halt ends by "resume" alone; "pause --for 2h" ends by itself',
 }
@@ -58,7 +58,7 @@ const gone: Readonly<Record<string, string>> = {
   object: 'weaker terms wait for no time any more, they halt a start; "halt" stops those that "terms accept" let begin',
 }
 
-/** What is wrong with a call, in one line. */
+/** Describes a wrong call in one line. */
 const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   const command = Predicate.isTagged(error, "UnknownSubcommand") ? String(Reflect.get(error, "subcommand")) : ""
   if (Object.hasOwn(gone, command)) return `${command} is gone; ${gone[command]}`

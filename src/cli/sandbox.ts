@@ -112,7 +112,7 @@ const shared = { url: urlFlag, ...commonFlags }
 
 const path = "/sandbox/faults"
 
-/** What a kind does to an answer that it hits, in a few words. */
+/** Describes in a few words the effect of a kind on an answer. */
 const describeKind = (kind: (typeof faultKinds)[number]): string =>
   `the answer ${kinds[kind].says({ kind, operation: "any", rate: 1, ...samples })}`
 

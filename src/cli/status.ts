@@ -49,7 +49,7 @@ const conditionsText = (conditions: View["conditions"]): ReadonlyArray<string> =
   return rows.length < 2 ? [] : ["conditions", table(rows)]
 }
 
-/** What operators look for who did not sign it: anybody's word put terms in force, or is about to. */
+/** Text for operators who did not sign: terms that a person put in force without them, or is about to. */
 const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
   if (accepted === null) return []
   const { hash, author, reason, at, inForceAt } = accepted
@@ -64,7 +64,7 @@ const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
 const observationText = (seen: AccountView["observation"]): string =>
   seen === null ? "never seen" : `${ageText(seen.ageSeconds)}, block ${seen.block}, from ${seen.source}`
 
-/** What of the past is lost, and what is being read. */
+/** Lost ranges of the past, and those being read. */
 const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
   const time = (iso: string) => iso.slice(0, 19).replace("T", " ")
   const rows = [

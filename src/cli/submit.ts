@@ -41,7 +41,7 @@ const takenText = ({ intentId, created, state, needs, listedSince }: typeof Take
   ].join("\n")
 }
 
-/** What was handed in, and at once what stands in its way: the exit code says that it waits for more than its turn. */
+/** Prints the submitted payment and what blocks it: the exit code tells if it waits for more than its turn. */
 const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Taken.Type) {
   const { intentId, held } = taken
   yield* printResult(output, taken, () => takenText(taken))

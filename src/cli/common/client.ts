@@ -141,7 +141,7 @@ interface Call<A, E> {
   readonly body?: unknown
   readonly timeoutMillis?: number
   readonly stored: (found: Setup) => Effect.Effect<A, E, Stored>
-  /** Whether it may begin a database. Default false: without one there is nothing to ask. */
+  /** True if it may create a database. Default false: without one there is nothing to query. */
   readonly mayBegin?: boolean
 }
 

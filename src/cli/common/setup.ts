@@ -38,7 +38,7 @@ export interface Chosen {
   readonly data: Option.Option<string>
 }
 
-/** What a command works on. */
+/** Inputs of a command. */
 export interface Setup {
   readonly treasury: Treasury
   readonly environment: Environment
@@ -77,7 +77,7 @@ export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
 
 const treasuryBytesMax = 4_000_000
 
-/** Whether one of the files brings its own network, as far as they can be read. */
+/** True if one of the files defines its own network, as far as they can be read. */
 const hasSandbox = (files: ReadonlyArray<string>): boolean =>
   files.some((file) => {
     const text = readUtf8(file, treasuryBytesMax)
@@ -92,7 +92,7 @@ export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
   return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
 }
 
-/** Of what is wrong in a file, only so much is told where something else was asked. */
+/** Problems of a file printed at most by a command that does not check files. */
 const toldMax = 3
 
 const wrongs = (cause: Cause.Cause<unknown>): ReadonlyArray<string> => {

@@ -26,7 +26,7 @@ export interface Story extends IntentView {
   readonly feeMax: string
   readonly fee: string | null
   readonly decimals: number
-  /** What it needs of people; null or absent where it needs nobody. */
+  /** Approval that it waits for; null or absent if none. */
   readonly approval?: ApprovalView | null
   readonly journal: ReadonlyArray<{
     readonly seq: number
@@ -72,7 +72,7 @@ const ofAttempt = (body: Body): string => {
   }
 }
 
-/** What one entry tells, in a word and a sentence. */
+/** One journal entry as a word and a sentence. */
 const tell = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
   const { decimals } = story
   const k = `attempt ${said(body["k"])}`

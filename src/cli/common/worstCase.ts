@@ -67,7 +67,7 @@ const lineText = (line: WorstLine): string => {
   return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
-/** Whether money of the line leaves without anybody being asked. */
+/** True if money of the line leaves your control without approval. */
 const leavesUnasked = ({ leavesTo, approval }: WorstLine): boolean =>
   leavesTo.length > 0 && (approval === undefined || approval.above > 0n)
 
@@ -99,7 +99,7 @@ const quotaText = ({ quotas }: WorstCase): string => {
   return texts.join("; ")
 }
 
-/** What the policy permits at worst in any 24 hours: the sentences that a treasurer signs. */
+/** Highest amounts that the policy permits in any 24 hours: the sentences that a treasurer signs. */
 export const worstText = (worst: WorstCase): ReadonlyArray<string> => {
   if (worst.lines.length === 0) return ["nothing: no policy line allows a payment"]
   const floors = worst.floors.map(

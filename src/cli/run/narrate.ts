@@ -68,7 +68,7 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
   yield* say("ready", { detail: `${block}${[...seen, ...bands, rules].join("   ")}` })
 })
 
-/** What came of everything, in one line. The ledger's own count stands beside it where the network is embedded. */
+/** Logs a one-line summary. The ledger's own count is included if the network is embedded. */
 const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis

@@ -91,7 +91,7 @@ const flags = {
   output: linesFlag,
 }
 
-/** What the files say, with what is doubtful of its network and its keys. */
+/** Reads the files, and warns of doubtful network settings and keys. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
   yield* needCertificates((yield* ProcessContext).env, found.mode)

@@ -128,7 +128,7 @@ const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: S
   )
 })
 
-/** What leaves the file in doubt at any try stays so until a check says otherwise. */
+/** Waits until the store can be written. Doubt about the file from any try stays until a check removes it. */
 const untilWritable = Effect.fnUntraced(function* ({ dataDir }: DaemonOptions, mustExist: boolean, first: StoreError) {
   let isDoubted = isDoubtful(first)
   for (;;) {
