@@ -6,7 +6,7 @@ import type { Outcome } from "../rules/step.ts"
 import { makeWatch, type Watch } from "../rules/Watch.ts"
 import type { AccountBalance } from "../store/balances/Observations.ts"
 
-/** What one round may take for granted of the last one. */
+/** Results of the last round that the next one may reuse. */
 interface Held {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
@@ -18,7 +18,7 @@ interface Held {
   readonly accounts: ReadonlyArray<AccountBalance>
 }
 
-/** What a round knows before it decides. */
+/** Inputs of a round, known before it decides. */
 interface Round {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string

@@ -44,7 +44,7 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
   yield* settings.set(settingKey, text)
 })
 
-/** What is needed of rules with which no other rules went before. */
+/** Stores the plans of rules that replace no others. */
 export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey(rules)))
 
 /**
@@ -72,7 +72,7 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
   yield* keepPlans(plansOf(subjects))
 })
 
-/** Whether a planned time was due and held, by a plan (as written) that is in force no more: nobody pays it now. */
+/** True if a time was due and held by a plan (as written) that is no longer in force: nobody pays it now. */
 const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined, subject: Subject | undefined) =>
   plan !== undefined &&
   firingSince !== undefined &&

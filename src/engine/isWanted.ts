@@ -18,7 +18,7 @@ import { RuleStates } from "../store/rules/RuleStates.ts"
 import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
-/** What decided the intent, among the rules in force; undefined where none of them decides such a payment. */
+/** Subject in force that decided the intent; undefined if no rule decides such a payment. */
 const subjectOf = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {
   const rule = rules.filter(isPaying).find(({ name }) => name === intent.rule)
   return rule === undefined ? undefined : subjectsOf(rule).find((subject) => isOfSubject(intent, subject))
@@ -48,7 +48,7 @@ const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   return decided ? "decided" : undefined
 })
 
-/** Who answers for a payment that is not signed, by the rules in force. */
+/** Source that backs an unsigned payment under the rules in force. */
 export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent) {
   if (intent.rule === submittedRule) return { _tag: "Submitted" } satisfies Standing as Standing
   const { treasury, mode } = yield* CycleConfig
@@ -82,7 +82,7 @@ const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", 
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
 
-/** Whether a payment would be decided today, and where not, why. `later`: for reasons that pass. */
+/** Tells if a payment would be decided today, or why not. `later`: for reasons that pass. */
 interface Verdict {
   readonly verdict: "wanted" | "gone" | "later"
   readonly why: string

@@ -24,7 +24,7 @@ const waitMillis = 2_000
 const noAnswers: Answers = new Map()
 const known = new WeakMap<ReadonlyArray<Rule>, ReadonlyArray<Subject>>()
 
-/** What rules in code look at. A treasury has the same rules for months. */
+/** Subjects of code rules. A treasury keeps the same rules for months, so they are cached. */
 const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
   const before = known.get(rules)
   if (before !== undefined) return before
@@ -34,7 +34,7 @@ const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
   return subjects
 }
 
-/** What all code of the rules is asked of a moment: rules that rehearse are told balances with what they rehearsed. */
+/** Calls of all code rules at a moment. Rules on trial get balances that include their simulated payments. */
 const questionsFor = (
   { treasury: { rules }, mode }: InForce,
   moment: Moment,

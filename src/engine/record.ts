@@ -27,7 +27,7 @@ import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import type { Change } from "./tell.ts"
 
-/** What makes an intent the one it is. The rule's wording is no part of it, so a reload never pays an episode twice. */
+/** Identity of an intent. The rule's wording is no part of it, so a reload never pays an episode twice. */
 interface IntentIdentity {
   readonly treasury: string
   readonly rule: string
@@ -81,7 +81,7 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
 /** Planned times that are looked up, at most. */
 const timesMax = 100
 
-/** What people must look at before they hand in what is let go: another life of the store may have paid it. */
+/** Check before a skipped time is submitted: another copy of this store may have paid it. */
 const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject
@@ -140,7 +140,7 @@ const isListed = Effect.fnUntraced(function* (
   return false
 })
 
-/** What the rule's code answered, and to what. */
+/** The code rule's answer, and its input. */
 const answerIn = ({ subject, snapshot }: Look) =>
   subject.kind === "code" ? snapshot.answers?.get(subject.rule.name) : undefined
 

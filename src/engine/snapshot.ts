@@ -36,7 +36,7 @@ export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: nu
   return { since: Math.min(now, blockTime) - dayMillis, except: new Set(reserved) }
 }
 
-/** What was signed within the day under each line of the policy. */
+/** Amounts signed within the day under each line of the policy. */
 export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day) {
   const spends = yield* SpendLog
   const windows = new Map<number, WindowUse>()
@@ -129,7 +129,7 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   return quotas
 })
 
-/** Of payouts that make up for what was missed, where one is due. */
+/** Last signatures of payouts that catch up on missed times, where one is due. */
 const lastSignedOf = Effect.fnUntraced(function* (memories: Memories, now: number) {
   const { name: treasury, rules } = (yield* CycleConfig).treasury
   const found = new Map<string, number | undefined>()

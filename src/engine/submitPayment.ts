@@ -23,7 +23,7 @@ import { takeSnapshot } from "./snapshot.ts"
 class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
   message: Schema.String,
   remedy: Schema.String,
-  /** Whether the policy said no; otherwise the request itself is wrong. */
+  /** True if the policy refuses it; otherwise the request itself is wrong. */
   byPolicy: Schema.Boolean,
 }) {}
 
@@ -33,7 +33,7 @@ export const SubmitBody = Schema.Struct({
   idempotencyKey: Schema.String.check(
     Schema.isPattern(/^[A-Za-z0-9._:/-]{1,100}$/, { expected: "1 to 100 letters, digits and . _ : / -" }),
   ),
-  /** Who hands it in: an operator of this name does not approve it. */
+  /** Person who submits it: an operator of this name cannot approve it. */
   author: Schema.optional(
     Schema.String.check(
       Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._@-]{0,62}$/, { expected: "a name of letters, digits and . _ @ -" }),
@@ -42,13 +42,13 @@ export const SubmitBody = Schema.Struct({
   transfer: Schema.Struct({ from: Schema.String, to: Schema.String, asset: Schema.String, amount: Schema.String }),
 })
 
-/** What became of a payment that was handed in. */
+/** Result of a submitted payment. */
 interface Submitted {
   readonly intentId: string
   /** False where it was known already. */
   readonly created: boolean
   readonly state: Intent["state"]
-  /** Whose approval it needs; null where it needs none, or was known already. */
+  /** Group whose approval it needs; null if it needs none, or was known already. */
   readonly needs: string | null
   /**
    * From when on payments of its key are listed (ISO 8601): one of before that a lost store made under the same key is
@@ -152,7 +152,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
 })
 
-/** What the ledger lists under its name: what another life of the store paid fills the very limit that refuses it. */
+/** Notes that the ledger already lists this payment: another copy of this store uses the limit that refuses it. */
 const paidBefore = Effect.fnUntraced(function* (intent: Intent) {
   const last = (yield* listedBefore(intent)).at(-1)
   if (last === undefined) return ""
@@ -175,7 +175,7 @@ const refusedText = (
   return `${sum(used(line).amount)} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})`
 }
 
-/** Who proposes a payment does not approve it: others must be enough. */
+/** The proposer of a payment cannot approve it: the group must have enough others. */
 const checkApprovers = (group: ApprovalGroup | undefined, author: string | undefined) => {
   if (group === undefined) return Effect.void
   if (author === undefined)

@@ -66,17 +66,17 @@ const tell = Effect.fnUntraced(function* (rule: string, since: number, detail: s
   yield* (yield* Signals).wake("alerts")
 })
 
-/** What one evaluation changed, to be told once it is durable. */
+/** Change by one evaluation, reported once it is durable. */
 export interface Change {
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
   readonly intents: ReadonlyArray<Intent>
   readonly notices: ReadonlyArray<Notice>
-  /** Whether the rule's own code gave no answer that can be relied on. */
+  /** True if the rule's own code gave no reliable answer. */
   readonly isBroken: boolean
 }
 
-/** What holds subjects of one rule from now on, in the same words. */
+/** A hold that subjects of one rule begin with the same sentence. */
 interface Held {
   readonly rule: string
   readonly word: "pending" | "hold"
@@ -222,7 +222,7 @@ const subjectsInForce = Effect.map(CycleConfig, ({ treasury, mode }) => {
 const isUnknown = ({ reason, detail }: RuleMemory): boolean =>
   (reason === "no_data" && isUnseen(detail)) || (reason === "short" && isUnknownPayer(detail))
 
-/** Whether a balance that the subject looks at, or would pay from, was never seen. */
+/** True if a balance that the subject reads, or would pay from, has no data at all. */
 const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snapshot, "balance">): boolean =>
   accounts.some((one) => balance(one.party.publicKey, one.asset.id, one.balance) === undefined) ||
   payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
