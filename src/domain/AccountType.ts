@@ -54,7 +54,7 @@ export const accountTypeName = (number: number): string => names.get(number) ?? 
 /** A party's unallocated collateral: deposits arrive here, transfers and withdrawals leave from here. */
 export const general: AccountTypeName = "ACCOUNT_TYPE_GENERAL"
 
-/** What `balance: total` of a rule adds up: all that still belongs to the party. */
+/** Account types that `balance: total` of a rule adds up: all that still belongs to the party. */
 export const totalTypes: ReadonlySet<string> = new Set<AccountTypeName>([
   "ACCOUNT_TYPE_GENERAL",
   "ACCOUNT_TYPE_MARGIN",

@@ -23,7 +23,7 @@ const weak: ReadonlySet<string> = new Set([
   `ee${"ff".repeat(30)}7f`,
 ])
 
-/** Whether signatures for the public key (64 lower-case hex) prove nothing, as for one of zeros. */
+/** True if signatures for the public key (64 lower-case hex) prove nothing, as for one of zeros. */
 export const isWeakKey = (key: string): boolean => {
   const last = (Number.parseInt(key.slice(-2), 16) & 0x7f).toString(16).padStart(2, "0")
   return weak.has(key.slice(0, -2) + last)
@@ -44,11 +44,11 @@ export const waitText = (
   return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${until}`
 }
 
-/** Who must sign again, as the end of a sentence: their signatures were for another text. */
+/** End of a sentence that names those who must sign again: their signatures were for another text. */
 export const signAgainText = (names: ReadonlyArray<string>): string =>
   names.length === 0 ? "" : `; ${names.join(", ")} must sign again: what they signed has changed`
 
-/** Who must sign again, in a sentence that ends so; undefined where nobody must. */
+/** Names of those who must sign again, from a sentence that ends so; undefined if nobody must. */
 export const signAgainIn = (sentence: string): string | undefined => /; ([^;]+ must sign again): /.exec(sentence)?.[1]
 
 /** "2 of ana, ben, chloe" */

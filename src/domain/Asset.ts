@@ -36,7 +36,7 @@ const expected = new Set([
   "pendingListing>enabled",
 ])
 
-/** Whether a change of status is one that networks make; anything else alerts. `from` undefined: never seen before. */
+/** True if networks make this change of status; anything else alerts. `from` undefined: never seen before. */
 export const isExpectedTransition = (from: AssetStatusWord | undefined, to: AssetStatusWord): boolean =>
   expected.has(`${from ?? ""}>${to}`)
 

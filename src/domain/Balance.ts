@@ -17,7 +17,7 @@ export interface BalanceChange extends AccountKey {
   readonly balance: bigint
 }
 
-/** What a gateway says about the block behind an answer; absent where it sends no headers. */
+/** The block behind an answer, as the gateway reports it; absent if it sends no headers. */
 export interface BlockMark {
   /** Height of the newest block begun, which may not be committed yet. */
   readonly height: bigint

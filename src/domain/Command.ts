@@ -47,7 +47,7 @@ export const commandTags = {
   withdraw: "Withdraw",
 } as const satisfies Record<IntentCommand, Command["_tag"]>
 
-/** What is signed: one command, unique by (party, nonce), bound to the block whose hash the work uses. */
+/** The signed data: one command, unique by (party, nonce), bound to the block whose hash the work uses. */
 export interface InputData {
   /** Non-zero, 64 bits. */
   readonly nonce: bigint

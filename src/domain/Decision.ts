@@ -40,14 +40,14 @@ export interface Payment {
   readonly from: string
   readonly fromKey: PublicKey
   readonly to: string
-  /** Of a withdrawal, the address outside of the network. */
+  /** For a withdrawal, the address outside of the network. */
   readonly toKey: PublicKey | ExternalAddress
   readonly asset: string
   readonly assetId: string
   readonly amount: BaseUnits
 }
 
-/** What a rule says about one subject. Doing nothing has a reason, and the sentence that explains it. */
+/** A rule's decision for one subject. Doing nothing has a reason, and the sentence that explains it. */
 export type Decision =
   | { readonly _tag: "Hold"; readonly reason: HoldReason; readonly detail: string }
   /** At least one payment; all of them are recorded together, or none. */

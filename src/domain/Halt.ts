@@ -22,7 +22,7 @@ export const keptReasons: ReadonlyArray<HaltReason> = ["foreign_payment", "resto
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
-/** What to do about a halt, for people. */
+/** Remedy for a halt, as text. */
 export const remedyOf = (reason: string): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'

@@ -34,7 +34,7 @@ export type TxHash = typeof TxHash.Type
 export const AssetId = Schema.NonEmptyString.pipe(Schema.brand("AssetId"))
 export type AssetId = typeof AssetId.Type
 
-/** Whether a receiver's key is an address outside of the network. */
+/** True if a receiver's key is an address outside of the network. */
 export const isExternal = (key: string): boolean => key.startsWith("0x")
 
 export const isHex64 = (text: string): boolean => hex64.test(text)

@@ -33,21 +33,21 @@ const finals: ReadonlySet<string> = new Set(finalIntentStates)
 
 export const isFinalIntent = (state: IntentState): state is FinalIntentState => finals.has(state)
 
-/** Whether the move is on the diagram. */
+/** True if the move is on the diagram. */
 export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
   !isFinalIntent(from) && intentMoves[from].includes(to)
 
 /** The rule name under which payments of people stand; no rule of a file may have it. */
 export const submittedRule = "submit"
 
-/** What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else. */
+/** Network commands of intents. A withdrawal is debited here, and claimed outside by somebody else. */
 export const intentCommands = ["transfer", "withdraw"] as const
 export type IntentCommand = (typeof intentCommands)[number]
 
 /** Shown wherever a withdrawal is called confirmed: nobody must take it for money that has arrived. */
 export const withdrawnHere = "withdrawn here; the claim outside is not made by Cofferer"
 
-/** What has to be said beside the state; null where the state says it all. */
+/** Note that the state needs; null if the state is clear by itself. */
 export const noteOf = ({ command, state }: Pick<Intent, "command" | "state">): string | null =>
   command === "withdraw" && state === "confirmed" ? withdrawnHere : null
 
@@ -56,7 +56,7 @@ export interface Intent {
   readonly id: IntentId
   readonly treasury: string
   readonly rule: string
-  /** What the rule looked at, such as "hot/USDT"; for `submit` the file's idempotency key. */
+  /** The rule's subject, such as "hot/USDT"; for `submit` the file's idempotency key. */
   readonly subject: string
   readonly episode: number
   /** The person who handed it in, by the name that was given; undefined where a rule decided it. */
@@ -84,7 +84,7 @@ export interface Intent {
 /** From when the time of its approvers runs, Unix milliseconds. */
 export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "createdAt">): number => askedAt ?? createdAt
 
-/** What a payment that is not signed keeps from others while it waits; undefined where it keeps nothing. */
+/** Amount that an unsigned payment reserves while it waits; undefined if it reserves nothing. */
 export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string | undefined => {
   const isSigned = isFinalIntent(state) || state === "in_flight" || state === "unknown" || state === "manual"
   if (isSigned) return undefined
@@ -93,7 +93,7 @@ export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string
   return `set aside: ${sum} of ${payment.from}'s balance, and as much of its limits`
 }
 
-/** What an open payment waits for, when people are called to it, and what ends the wait, each as people read it. */
+/** What an open payment waits for, when it alerts, and what ends the wait, each as text. */
 interface IntentWait {
   readonly waitsFor: string
   readonly called: string

@@ -1,4 +1,4 @@
-/** What a signed transfer says of its origin: the installation, an entry of its journal, and the payment. */
+/** Origin of a signed transfer: the installation, an entry of its journal, and the payment. */
 export interface Reference {
   /** 8 hex characters. */
   readonly installation: string
@@ -18,7 +18,7 @@ export const referenceText = ({ installation, seq, hash, tag }: Reference): stri
 
 const form = /^c3\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})\.([0-9a-f]{16})/
 
-/** What a reference says; undefined for one of another form. An operator's own text may stand behind it. */
+/** Parses a reference; undefined if it has another form. An operator's own text may follow it. */
 export const readReference = (text: string): Reference | undefined => {
   const [, installation, seq, hash, tag] = form.exec(text) ?? []
   if (installation === undefined || seq === undefined || hash === undefined || tag === undefined) return undefined

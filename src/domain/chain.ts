@@ -14,10 +14,10 @@ export const chainBounds = {
 
 const printable = /^[\x20-\x7e]+$/
 
-/** Whether a chain may have this id: printable, so that it can be shown and, with a zero byte behind it, be signed. */
+/** True if a chain may have this id: printable, so that it can be shown and, with a zero byte behind it, be signed. */
 export const isChainId = (text: string): boolean => text.length <= chainBounds.chainIdLengthMax && printable.test(text)
 
-/** Whether it can be the time of a block, in Unix nanoseconds. */
+/** True if it can be the time of a block, in Unix nanoseconds. */
 export const isBlockTime = (nanos: bigint): boolean => nanos >= 0n && nanos <= chainBounds.timeMax
 
 /** The only hash function that networks name for the proof of work; it is SHA3-256. */

@@ -22,7 +22,7 @@ const skeletonsOf = (text: string): ReadonlyArray<string> =>
     return skeleton === "" ? [] : [`${i}${skeleton}`]
   })
 
-/** Whether a person can take one text for the other. Equal texts look alike. */
+/** True if a person can confuse the two texts. Equal texts look alike. */
 export const isLookAlike = (a: string, b: string): boolean => {
   if (a === b) return true
   const others = skeletonsOf(b)
