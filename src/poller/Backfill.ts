@@ -143,7 +143,7 @@ interface AskedSpan {
   readonly rowsMax: number
 }
 
-/** What the gateways hold of a time, in Unix nanoseconds. */
+/** Past rows that the gateways still have. Times are Unix nanoseconds. */
 export interface HeldSpan {
   readonly _tag: "Held"
   /** Every row from `from` up to, not including, `until`, in no order. */
@@ -166,7 +166,7 @@ export type Tell = (rows: number, span: { from: bigint; until: bigint; next: big
 
 /** 2020-01-02: networks refuse to look for rows of 2019. */
 const earliestNanos = 1_577_923_200_000_000_000n
-/** Of several gateways one may be some blocks behind the one before. */
+/** Longest wait for a gateway that is some blocks behind the one asked before it. */
 const waitsMax = 10
 const waitMillis = 1_000
 

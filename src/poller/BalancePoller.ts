@@ -39,7 +39,7 @@ import { readByCursor, readWindow } from "./readWindow.ts"
 /** A balance is near a level that is off by at most a tenth of it: its next change may reach it. */
 const nearParts = 10n
 
-/** Whether an account is near a level of one of the rules: such a level is worth a look each second. */
+/** True if an account is near a level of one of the rules: such a level needs an evaluation each second. */
 export const isNear = (rules: ReadonlyArray<Rule>, accounts: ReadonlyArray<AccountBalance>): boolean => {
   const levels = rules.flatMap(levelsOf)
   return levels.length > 0 && accounts.some((account) => levels.some((level) => isNearTo(level, account)))
@@ -85,7 +85,7 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, maxAgeMill
 /** Balances told of one reading, one line each. Of thousands a second nobody reads a line, and writing them costs. */
 const toldMax = 20
 
-/** What one reading covers: block times from the watermark's on, up to a height; heights are 0 where none is told. */
+/** Blocks covered by one reading: times from the watermark's on, up to a height; heights are 0 where unknown. */
 interface BlocksRead {
   readonly after: { readonly timestamp: bigint; readonly height: bigint }
   readonly upTo: bigint

@@ -18,7 +18,7 @@ export interface BalancePollerOptions {
   readonly pageRows?: number
 }
 
-/** What a treasury's file says of reading. */
+/** Polling options from a treasury's file. */
 export const pollerOptionsOf = ({ parties, assets, rules, keepMillis, network }: Treasury): BalancePollerOptions => ({
   parties,
   assets,

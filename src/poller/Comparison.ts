@@ -61,7 +61,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
 
 /** Which gateways' balances our rows were held against in this comparison, and how that went. */
 interface Compared {
-  /** Whose listing is looked at now. */
+  /** Gateway whose listing is compared now. */
   asked: string | undefined
   readonly agreeing: Set<string>
   readonly differing: Set<string>
@@ -96,11 +96,11 @@ const bestUnasked = Effect.fnUntraced(function* (
   return all.find((gateway) => gateway.name === name)
 })
 
-/** What was compared so far means. */
+/** Meaning of what was compared so far. */
 type Judged =
   /** A quorum shows the balances that our rows say. */
   | "agreed"
-  /** So many differ that our rows are in doubt. */
+  /** Enough gateways differ to put our rows in doubt. */
   | "drift"
   /** Another must be asked. */
   | "more"
@@ -125,7 +125,7 @@ export const judgeCompared = Effect.fnUntraced(function* (compared: Compared, di
   return verdict
 })
 
-/** What the treasury calls its parties and assets. */
+/** Names of the treasury's parties and assets. */
 interface Names {
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
@@ -149,7 +149,7 @@ const wordsOf = ({ assets }: Names, { asset, stored, reported }: Difference): st
   return `mismatch: our history ${formatAmount(stored, decimals)}, gateway ${formatAmount(reported, decimals)}`
 }
 
-/** What ends a mismatch that does not end by itself. A gateway may name an asset as it likes. */
+/** Remedy of a mismatch that does not end by itself. A gateway may name an asset as it likes. */
 const remedyOf = (names: Names, { party, asset }: Difference): string => {
   const named = [partyName(names, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
   return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
@@ -235,7 +235,7 @@ export const retryMillis = 5_000
 /** Before the next gateway of a quorum is asked. */
 export const moreMillis = 500
 
-/** What this process remembers between two steps. None of it is needed after its end. */
+/** State kept between two steps of the comparison. Rebuilt after a restart. */
 export interface Comparison {
   dueAt: number
   isBehind: boolean

@@ -21,7 +21,7 @@ export interface WindowQuery {
   readonly now: bigint
 }
 
-/** What came of reading a window. */
+/** Result of reading a window. */
 export type WindowAnswer =
   | {
       /** Every row from `from` up to, not including, `until`. */
@@ -30,7 +30,7 @@ export type WindowAnswer =
       readonly until: bigint
       /** Height of the newest block below `until`; 0 where it is not known. */
       readonly height: bigint
-      /** Whether later rows are final already. */
+      /** True if later rows are final already. */
       readonly more: boolean
       /** How the window was cut because its rows did not fit a page. */
       readonly cut: "no" | "narrowed" | "block"
@@ -76,21 +76,21 @@ export const askWindow = (
     ...(window.end === undefined ? {} : { endTimestamp: window.end }),
   })
 
-/** Whether a row is one that was asked for: a gateway that ignores a filter returns everybody's. */
+/** True for requested rows: a gateway that ignores a filter returns everybody's. */
 export const isWatched = (parties: ReadonlyArray<string>): ((row: BalanceChange) => boolean) => {
   const keys = new Set(parties)
   return (row) => keys.size === 0 || keys.has(row.party)
 }
 
-/** What reading has learnt about a gateway and its rows; it is learnt anew after a start. */
+/** Facts learnt about a gateway and its rows while reading; learnt again after a start. */
 export interface Pace {
   /** How long the next window may be, in nanoseconds. */
   readonly span: bigint
   /** For how many more sparse answers large pages are asked for: after a block that did not fit others will come. */
   readonly largeFor: number
-  /** Whether larger pages may be asked for: a gateway that refused one is not asked again. */
+  /** True if larger pages may be requested: a gateway that refused one is not asked again. */
   readonly mayGrow: boolean
-  /** Whether the gateway names blocks. */
+  /** True if the gateway names blocks. */
   readonly hasMarks: boolean
   /** Unix milliseconds at which people were last told how far it is. */
   readonly toldAt: number
@@ -138,7 +138,7 @@ export const nextSpan = (
 
 const within = (span: bigint): bigint => (span < spanMin ? spanMin : span > spanMax ? spanMax : span)
 
-/** What was learnt about each gateway, by name. */
+/** Facts learnt about each gateway, by name. */
 export type Paces = Map<string, Ref.Ref<Pace>>
 
 export const paceOf = (paces: Paces, name: string): Ref.Ref<Pace> => {

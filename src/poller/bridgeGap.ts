@@ -14,7 +14,7 @@ import { oldestSince, reachesBehind, readBaseTogether } from "./readBase.ts"
 
 /** No node forgets rows of a day; a little less, since days begin at different hours. */
 export const keptNanosMin = 72_000_000_000_000n
-/** Who read within this time has missed nothing that was there then. */
+/** A pause in reading shorter than this has missed no rows. */
 export const idleMillisMin = 3_600_000
 
 /**

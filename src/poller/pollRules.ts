@@ -117,7 +117,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
 
 type Count = KnownEpoch["told"][string]
 
-/** What the network counts of a key, undefined where it counts nothing; what was known before where that fails. */
+/** The network's count for a key, undefined if it has none; the previous count if reading fails. */
 const countOf = Effect.fnUntraced(function* (payer: string, before: Count | undefined) {
   const network = yield* NetworkEpoch
   const count = yield* Effect.result(orNone(network.transfersOf(payer)))

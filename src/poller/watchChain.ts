@@ -77,7 +77,7 @@ const letGo = Effect.fnUntraced(function* (chainId: string, height: bigint) {
   }
 })
 
-/** What is told of a chain that begins again. */
+/** Report of a chain that begins again. */
 interface Begun {
   readonly chainId: string
   readonly detail: string
