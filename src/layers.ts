@@ -218,7 +218,7 @@ const tagsLayer = Layer.effect(
   Effect.map(Signer, (signer) => Tags.of({ of: signer.tag })),
 )
 
-/** What of the machine the daemon uses, so that a simulation can put its own in place. */
+/** Parts of the machine that the daemon uses, so that a simulation can replace them. */
 export interface Machine {
   readonly http: typeof Transport.layerHttp
   readonly work: Layer.Layer<ProofOfWork, never, Metrics>

@@ -16,7 +16,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** What a connection has asked for that is not over. */
+/** Requests of a connection that are not finished. */
 type Open = Set<Exchange>
 
 /**
@@ -60,7 +60,7 @@ export const boundedServer = (connectionsMax: number): Server => {
   return server
 }
 
-/** Whether an answer is owed: the request is here whole, and the answer is not written yet. */
+/** True if an answer is due: the request has arrived whole, and its answer is not written yet. */
 const isOwed = ({ request, response }: Exchange): boolean => request.complete && !response.writableEnded
 
 /** Which connection is closed first; undefined where all wait for this process. */

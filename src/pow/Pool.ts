@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads"
 import { OutOfTime, PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
 
-/** What is measured over more than this (milliseconds) forgets its older half: a machine does not stay as fast. */
+/** A measurement longer than this (milliseconds) drops its older half: a machine's speed changes. */
 const memoryMillis = 5_000
 /** Less than this (milliseconds) is no measurement: a thread that has just begun is slow, and clocks are coarse. */
 const measuredMillis = 20
@@ -11,7 +11,7 @@ interface HashRate {
   readonly note: (hashes: number, millis: number) => void
   /** Undefined until enough was measured. */
   readonly perMilli: () => number | undefined
-  /** Whether nothing was noted for so long that the machine may have become another. */
+  /** True if nothing was measured for so long that the machine's speed may have changed. */
   readonly isOld: () => boolean
   readonly forget: () => void
 }
@@ -97,7 +97,7 @@ interface Entry {
   readonly job: Job
   /** The lower one goes first. */
   readonly rank: number
-  /** Whether it ends with its first part, whatever that found. */
+  /** True if it ends with its first part, whatever that found. */
   readonly once: boolean
   /** Undefined once the caller no longer waits. */
   done: Done | undefined

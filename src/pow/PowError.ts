@@ -24,7 +24,7 @@ export class WorkRefused extends Schema.TaggedError<WorkRefused>()("WorkRefused"
 /** By the rate that was measured the work is not to be expected in the time there is for it. No search was begun. */
 export class TooSlow extends Schema.TaggedError<TooSlow>()("TooSlow", {
   detail: Schema.String,
-  /** Whether it would be in time, were it not for the searches before it. */
+  /** True if it would be in time without the searches queued before it. */
   isQueued: Schema.Boolean,
 }) {
   readonly isRetryable = false
@@ -69,7 +69,7 @@ export class PowError extends Schema.TaggedError<PowError>()("PowError", {
     Stopped,
   ]),
 }) {
-  /** Whether the same work may be asked for again with hope. */
+  /** True if a retry of the same work may succeed. */
   get isRetryable(): boolean {
     return this.reason.isRetryable
   }

@@ -12,11 +12,11 @@ import { makeSearch, preimageBytes } from "./search.ts"
 const perMilliMax = 20_000
 const perMilliMin = 20
 
-/** What solves, as far as its speed is concerned. */
+/** Speed of the solver. */
 interface Pace {
   /** Hashes a millisecond of one search; undefined before it was measured. */
   readonly rate: () => number | undefined
-  /** Whether that was so long ago that nothing is to be refused by it. */
+  /** True if the measurement is too old to refuse anything by it. */
   readonly isOld: () => boolean
   /** Hashes to be made before a search of this difficulty begins. */
   readonly ahead: (difficulty: number) => number
@@ -71,7 +71,7 @@ const timeText = (millis: number): string => {
   return `${Number((millis / size).toPrecision(1))} ${unit}`
 }
 
-/** What is asked for: a nonce whose hash has at least `difficulty` leading zero bits, 0 to `difficultyMax`. */
+/** Work to solve: a nonce whose hash has at least `difficulty` leading zero bits, 0 to `difficultyMax`. */
 export interface WorkRequest extends Work {
   readonly difficulty: number
   /** Milliseconds after which nobody needs it any more. Absent: it is needed however long it takes. */
@@ -97,7 +97,7 @@ interface PoolSettings {
   readonly spawn?: Spawn
 }
 
-/** What searches: threads, or this one. */
+/** The searcher: threads, or this one. */
 interface Machine extends Pace {
   readonly search: (job: Job, millisMax: number) => Effect.Effect<Found, PowError>
 }

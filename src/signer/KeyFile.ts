@@ -152,7 +152,7 @@ const seedOfHex = (bytes: Buffer): Buffer | undefined => {
 const nonceText = Buffer.from("cofferer nonce key v1")
 const tagText = Buffer.from("cofferer tag key v1")
 
-/** Whether a second implementation takes the derived public key for that of what the private one signs. */
+/** True if a second implementation verifies, with the derived public key, a signature of the private one. */
 export const isSound = (key: SigningKey): boolean => signTwice(key, nonceText) !== undefined
 
 /**

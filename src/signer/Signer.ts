@@ -57,7 +57,7 @@ const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
 
 const dayMillis = 86_400_000
 
-/** What a payment is judged by beside its command. */
+/** Facts by which a payment is judged besides its command. */
 interface Judged {
   readonly intentId: string
   readonly k: number
@@ -68,16 +68,16 @@ interface Judged {
    * a signature counts from whichever is later.
    */
   readonly blockTimeMillis: number
-  /** What the sender can spend: its observed balance less all that is set aside for other payments. */
+  /** The sender's observed balance less all that is reserved for other payments. */
   readonly spendable: bigint
-  /** What the network takes on top of a transfer; undefined where that is not known. */
+  /** Network fee on top of a transfer; undefined if it is unknown. */
   readonly fee: FeeTerms | undefined
-  /** What operators signed for it; undefined where nobody was asked. */
+  /** The operators' approval; undefined if none was needed. */
   readonly approval?: ApprovalClaim | undefined
 }
 
 export interface PermitRequest extends Judged {
-  /** What is to be signed, but for its reference: that will name the permit. */
+  /** The command to sign, without its reference: that will name the permit. */
   readonly command: Command
 }
 
@@ -179,7 +179,7 @@ export class Signer extends Context.Service<
             ),
             steady,
           )
-        /** Whether anything at all may be signed for the key, on this chain. */
+        /** Checks that signing is allowed for the key, on this chain. */
         const isOpen = Effect.fnUntraced(function* (request: Judged) {
           const { treasury, mode } = now()
           const { chainId } = treasury.network
@@ -193,7 +193,7 @@ export class Signer extends Context.Service<
             return yield* refuse("chain_id", `${request.chainId} is not the pinned ${chainId}`)
           }
         })
-        /** What the window that counts for the payment holds already. */
+        /** Use of the period that counts for the payment. */
         const usedOf = Effect.fnUntraced(function* (request: Judged, { payment }: PaymentRead, clock: number) {
           const { policy } = now().treasury
           const line = lineFor(policy, payment)

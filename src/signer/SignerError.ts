@@ -32,6 +32,6 @@ export class SignerError extends Schema.TaggedError<SignerError>()("SignerError"
   }
 }
 
-/** What the journal says of a refusal. */
+/** A refusal, with its text in the journal. */
 export const refuse = (refusal: Refusal, detail: string) =>
   new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })

@@ -42,7 +42,7 @@ export const readPayment = (
 
 type Read = Effect.Effect<Omit<PolicyPayment, "from"> & { readonly kind: IntentCommand }, SignerError>
 
-/** Of transfers only those at once, between general accounts. */
+/** Reads a transfer; accepts only immediate ones between general accounts. */
 const readTransfer = (command: Command): Read => {
   if (command._tag !== "Transfer") return Effect.fail(refuse("command", `${command._tag} is not allowed`))
   if (command.kind._tag !== "OneOff" || command.kind.deliverOn !== 0n) {
@@ -69,7 +69,7 @@ const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _
 
 type StoredEntry = typeof EntryRow.Type
 
-/** What a payment was judged by, beside itself. */
+/** Facts by which a payment was judged, besides itself. */
 export interface Permitted {
   readonly k: number
   readonly chainId: string

@@ -3,9 +3,9 @@ import { type DestinationStream, type Level, pino } from "pino"
 import { hasElapsed } from "../domain/Time.ts"
 import { visible, visibleJson, visibleLines } from "../domain/text.ts"
 
-/** What happened, for people: one line a change. */
+/** A change for people to read: one log line each. */
 interface Said {
-  /** What it is about: a rule, an intent, an asset. */
+  /** Subject of the change: a rule, an intent, an asset. */
   readonly subject?: string
   /** The sentence behind the word. */
   readonly detail: string

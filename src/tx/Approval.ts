@@ -40,7 +40,7 @@ export interface HaltNamed {
   readonly reason: string
 }
 
-/** What operators agree on beside payments. The place is in every text, and the time at which it is void. */
+/** Texts that operators sign besides payments. Each states its place, and the time at which it expires. */
 export type Agreement =
   | {
       /** Other terms, of which something is weaker than in those in force. */
@@ -49,7 +49,7 @@ export type Agreement =
       readonly replaces: number
       /** 64 hex characters: all that bounds the money under them. */
       readonly terms: string
-      /** What is weaker, in words, the most important first. */
+      /** Limits that become weaker, as text, the most important first. */
       readonly weaker: ReadonlyArray<string>
     }
   | {
@@ -103,7 +103,7 @@ const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
     "",
   ].join("\n")
 
-/** What operators sign: the UTF-8 bytes of this text, its last line break included. */
+/** Text that operators sign: its UTF-8 bytes, its last line break included. */
 const textOf = (kind: ApprovalKind, place: Place, facts: ReadonlyArray<Fact>, expires: number): string =>
   factLines(kind, [
     ["treasury", place.treasury],
@@ -112,7 +112,7 @@ const textOf = (kind: ApprovalKind, place: Place, facts: ReadonlyArray<Fact>, ex
     ["void from", new Date(expires).toISOString()],
   ])
 
-/** What operators sign to approve a payment. */
+/** Text that operators sign to approve a payment. */
 export const paymentText = (terms: PaymentTerms): string => {
   const { symbol, decimals, amount, feeMax } = terms
   const facts: ReadonlyArray<Fact> = [
@@ -180,7 +180,7 @@ const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
   }
 }
 
-/** What operators sign to agree to terms, or to a verb. */
+/** Text that operators sign to agree to terms, or to a verb. */
 export const agreementText = (place: Place, asked: Agreement, expires: number): string =>
   textOf(asked.kind, place, factsOf(asked), expires)
 
@@ -201,7 +201,7 @@ export interface GivenApproval {
   readonly signature: string
 }
 
-/** Whether the key's holder signed the text. */
+/** True if the key's holder signed the text. */
 export const isApproval = (key: string, text: string, signature: string): boolean =>
   verifySignature(key, utf8ToBytes(text), signature)
 
@@ -228,7 +228,7 @@ export const approversOf = (
     )
     .map(([name]) => name)
 
-/** What the signer cannot read from the bytes of a payment. Said wrongly, no signature of an operator fits. */
+/** Facts that the signer cannot read from a payment's bytes. If one is false, no operator's signature fits. */
 export interface ApprovalClaim {
   readonly rule: string
   readonly proposer: string | undefined
@@ -243,7 +243,7 @@ type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: str
 /** Clocks differ by less. */
 const slackMillis = 60_000
 
-/** Whether the group has approved exactly this payment at this time (Unix milliseconds). Deny by default. */
+/** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */
 export const judgeApproval = (
   group: ApprovalGroup,
   known: Omit<PaymentTerms, "rule" | "proposer" | "group" | "expires">,
@@ -260,7 +260,7 @@ export const judgeApproval = (
   return by.length >= group.need ? { by } : { lacking: `${by.length} of ${group.need} approvals of ${group.name} hold` }
 }
 
-/** What a text says that operators sign. */
+/** Parsed text that operators sign. */
 interface ApprovalRead {
   readonly kind: ApprovalKind
   /** In their order; the same name may stand there more than once. */

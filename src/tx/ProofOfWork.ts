@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 
-/** What a solution belongs to. The hash and the tid go in as text, so the case of their letters counts. */
+/** Input of a solution. Hash and tid go in as text, so the case of their letters counts. */
 export interface Work {
   /** Hash of the block at the height inside the signed data: 64 characters exactly as the node gave them. */
   readonly blockHash: string
@@ -30,6 +30,6 @@ export const leadingZeroBits = (hash: Uint8Array): number => {
   return bits
 }
 
-/** Whether a node accepts the solution. A block hash that is not 64 characters and an empty tid never pass. */
+/** True if a node accepts the solution. A block hash that is not 64 characters and an empty tid never pass. */
 export const isSolved = (work: Work, nonce: bigint, difficulty: number): boolean =>
   work.blockHash.length === 64 && work.tid.length > 0 && leadingZeroBits(powHash(work, nonce)) >= difficulty

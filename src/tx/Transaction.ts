@@ -81,7 +81,7 @@ export const transferId = (signature: string): TransferId => bytesToHex(sha3_256
 
 const spkiPrefix = hexToBytes("302a300506032b6570032100")
 
-/** Whether `signature` (hex) over `digest` was made by the holder of `pubKey` (hex). False on malformed input. */
+/** True if `signature` (hex) over `digest` was made by the holder of `pubKey` (hex). False on malformed input. */
 export const verifySignature = (pubKey: string, digest: Uint8Array, signature: string): boolean => {
   if (!/^[0-9a-fA-F]{64}$/.test(pubKey) || !/^[0-9a-fA-F]{128}$/.test(signature)) return false
   try {
