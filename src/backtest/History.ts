@@ -56,8 +56,8 @@ interface Part {
 }
 
 /**
- * What the outside world did: every change of a balance, without the payments that our own rules really made. Where a
- * payment was made, both its ends are taken out at the times of the rows that they caused.
+ * Events of the outside world: every change of a balance, without the payments that our own rules really made. Both
+ * ends of such a payment are removed at the times of the rows that they caused.
  */
 export const outsideOf = (history: History, start: number): ReadonlyArray<WorldEvent> => {
   const parts = partsOf(history)
@@ -111,8 +111,8 @@ const partsOf = ({ before, rows }: History): Parts => {
 }
 
 /**
- * What our own payments did in the rows that they caused, or else in the first row after them, which holds it too. What
- * no row shows yet is not in the past, and is left where it is not.
+ * Effect of our own payments on the rows that they caused, or else on the first row after them, which includes it.
+ * Payments that no row shows yet are not in the past and are not removed.
  */
 const takeOut = ({ byAccount }: Parts, payments: ReadonlyArray<RealPayment>): ReadonlyMap<Part, bigint> => {
   const taken = new Map<Part, bigint>()

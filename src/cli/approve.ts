@@ -45,8 +45,8 @@ const oneOf = (said: {
 }
 
 /**
- * What a daemon asks an operator to sign is read here, before a key is opened: who answers on its socket may be
- * somebody else, and words beside the text are no part of it.
+ * Texts to sign are parsed here, before a key is opened: a stranger may answer on the daemon's socket, and words beside
+ * the text are no part of it.
  */
 
 const nothingSigned = "nothing is signed; is the daemon the one that you mean?"

@@ -93,7 +93,7 @@ export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string
   return `set aside: ${sum} of ${payment.from}'s balance, and as much of its limits`
 }
 
-/** What an open payment waits for, when it alerts, and what ends the wait, each as text. */
+/** The cause of an open payment's wait, the time of its alert, and the end of the wait, each as text. */
 interface IntentWait {
   readonly waitsFor: string
   readonly called: string

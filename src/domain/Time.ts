@@ -1,6 +1,6 @@
 /**
- * Whether so much time has passed since something was done, Unix milliseconds both. What was done later than now was
- * done while a clock was wrong: it counts as long ago, and whoever does it again notes the time of today.
+ * True if at least `millis` have passed between two times in Unix milliseconds. A time in the future was noted by a
+ * wrong clock: it counts as long ago, and is replaced when the act is repeated.
  */
 export const hasElapsed = (since: number, now: number, millis: number): boolean => since > now || now - since >= millis
 

@@ -1,8 +1,8 @@
 /**
- * What a fact of a chain can be at most. Heights and times are int64 on the wire (CometBFT's `Header`, the gateway's
- * `timestamp`) and in our columns. The last fortieth of that range is left out, 7 years of nanoseconds: what is
- * reckoned from a fact, such as the end of a window of 2^32 blocks, has to fit into a column as well. No time is
- * negative: there was no chain before 1970.
+ * Upper bounds of a chain's values. Heights and times are int64 on the wire (CometBFT's `Header`, the gateway's
+ * `timestamp`) and in our columns. The last fortieth of that range, 7 years of nanoseconds, is left out: values
+ * computed from them, such as the end of a window of 2^32 blocks, must fit into a column as well. No time is negative:
+ * there was no chain before 1970.
  */
 export const chainBounds = {
   heightMax: 9n * 10n ** 18n,

@@ -4,8 +4,8 @@ import { visible } from "./text.ts"
 const drawnAsNothing = /[\p{White_Space}\p{M}]/gu
 
 /**
- * What is left of a text for an eye: the skeleton of UTS 39, without marks, spaces and what is drawn as nothing, and of
- * compatibility forms as well. Two texts with one skeleton look alike; it is not for people to read.
+ * Reduces a text to its look: the skeleton of UTS 39, without marks, spaces, invisible characters and compatibility
+ * forms. Two texts with the same skeleton look alike; a skeleton is not for people to read.
  */
 const skeletonOf = (text: string): string => {
   const seen = [...text.normalize("NFKD")].filter((char) => visible(char) === char).join("")

@@ -31,8 +31,8 @@ const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
 }
 
 /**
- * Whether another part of the same decision is paid or signed, or else decided and on its way. One that itself needs
- * another attempt is neither: both are asked about, and the first answer is for the whole.
+ * Finds another part of the same decision that is paid or signed, or decided and about to be paid. A part that itself
+ * needs another attempt is neither: both are judged, and the first result is for the whole.
  */
 const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   if (receiversOf(subject).length < 2) return undefined
@@ -76,8 +76,8 @@ export const wantedSince = Effect.fn("Engine.wantedSince")(function* (intent: In
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
 /**
- * Whether a hold ends even what is owed: by the treasury's own terms it can never be paid as it was decided. What the
- * network takes at least is a gateway's word, and passes.
+ * True if a hold ends even a payment that is owed: under the treasury's own terms it can never be paid as decided. The
+ * network's minimum is a gateway's report and may change.
  */
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
@@ -91,9 +91,9 @@ interface Verdict {
 const gone = (why: string): Verdict => ({ verdict: "gone", why })
 
 /**
- * Whether the intent's rule would decide the same payment today, or a larger one, if this intent were not there. A rule
- * that is gone wants nothing. A planned time is owed until it is paid; so is, of what is paid in all its parts or not
- * at all, a part whose others are paid. Both wait as long as they can be paid at all.
+ * Judges if the intent's rule would decide the same payment today, or a larger one, without this intent. A rule that is
+ * gone wants nothing. A planned time is owed until it is paid. So is a part of an all-or-nothing decision whose other
+ * parts are paid. Both wait as long as they can be paid at all.
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig
@@ -134,8 +134,8 @@ const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefine
 }
 
 /**
- * What the other parts take stays reserved; of what is owed only what signed and earlier payments take, so that two of
- * them do not wait for each other. Undefined where the rule pays this receiver no more.
+ * Judges the part. Amounts of the other parts stay reserved; for an owed part only signed and earlier payments count,
+ * so that two of them do not wait for each other. Undefined if the rule no longer pays this receiver.
  */
 const partOf = (intent: Intent, subject: Subject, snapshot: Snapshot, isOwed: boolean): Decision | undefined => {
   const transfer = transferOf(intent, subject)

@@ -21,8 +21,8 @@ export interface TransferSighting {
   /** Source of the answer; several names with a plus sign between them. */
   readonly gateway: string
   /**
-   * Whether as many as must agree say whose payment it is, or that there is none. What fewer show ends nothing and
-   * contradicts nothing; it forbids a proof of absence all the same.
+   * True if a quorum reports the same payment, or that there is none. Reports of fewer gateways end nothing and
+   * contradict nothing, but forbid a proof of absence.
    */
   readonly agreed: boolean
 }

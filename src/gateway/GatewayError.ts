@@ -99,8 +99,8 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   }
 
   /**
-   * Of a submission: whether the transaction may have reached the network. False only where the gateway cannot have
-   * taken it, or says that it did not; since a gateway may lie, false is no proof that the bytes are dead.
+   * For a submission: true if the transaction may have reached the network. False only if the gateway cannot have taken
+   * it, or says that it did not; a gateway may lie, so false is no proof that the bytes are dead.
    */
   get mayHaveArrived(): boolean {
     return !unsent.has(this.reason._tag)

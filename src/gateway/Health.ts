@@ -272,8 +272,8 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
 }
 
 /**
- * Whether its answers count for nothing now. One on another chain is heard: each of its answers says so, and a quorum
- * of them that the chain is another.
+ * True if its answers do not count now. Answers of a gateway on another chain do count: each reports that chain, and a
+ * quorum of them shows that the chain has changed.
  */
 export const isUnheard = ({ state, otherChain }: GatewayHealth): boolean =>
   state === "quarantined" && otherChain === undefined

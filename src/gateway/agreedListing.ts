@@ -41,8 +41,8 @@ const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
   one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"
 
 /**
- * What gateways list together: all that any of them lists, and as complete and as new as the listings of a quorum are.
- * Of a transfer that they show differently the one that is done counts, else the version of the later time.
+ * Merges the gateways' listings: all transfers that any of them lists, as complete and as new as the listings of a
+ * quorum. Where they differ on a transfer, the version that is done counts, else the later one.
  */
 export const agreedListing = (
   told: ReadonlyArray<Told<TransferListing>>,
@@ -74,8 +74,8 @@ export const agreedListing = (
 }
 
 /**
- * What of a transfer's movements a quorum counted, each at least so many. Complete where a quorum tells the very same
- * number of each transfer: of two that differ, one hides what the other has seen.
+ * Number of movements of each transfer that a quorum counted at least. Complete if a quorum reports the same number for
+ * each transfer: if two differ, one lacks movements that the other has.
  */
 export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
   const whole = told.filter(({ complete }) => complete)

@@ -123,9 +123,9 @@ const jsonMeter = () => {
 const escaped = /\\u[dD][89a-fA-F]/
 
 /**
- * Whether a text of the answer is no Unicode. Bytes can hold none such (readBody), escapes can: protobuf's JSON has
- * only UTF-8, and a store that keeps UTF-8 would make one text of two that differ. Keys that nobody asked for do not
- * count.
+ * True if a text of the answer is invalid Unicode. Bytes cannot contain such text (readBody), escapes can: protobuf's
+ * JSON has only UTF-8, and a store that keeps UTF-8 would make two different texts equal. Keys outside of the schema do
+ * not count.
  */
 export const hasBrokenText = (text: string, json: unknown): boolean => escaped.test(text) && isBroken(json)
 

@@ -61,8 +61,8 @@ interface Shown {
 }
 
 /**
- * What gateways say together of one transfer. It came to an end, or is another payment than it should be, where a
- * quorum says so in the same words; while any one knows it, it is not absent.
+ * Merges the gateways' answers for one transfer. A final state, or a payment other than the expected one, needs the
+ * same answer of a quorum; a transfer that any gateway knows is not absent.
  */
 export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: number): TransferSighting => {
   const mark = told.map((sighting) => sighting.mark).reduce(lowerMark)

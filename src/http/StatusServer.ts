@@ -51,8 +51,8 @@ const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
 
 /**
- * What stands against readiness, by part; empty: ready. Only what makes this process useless to its callers counts:
- * halted, stale and an unreachable gateway are states that the page must show, so they never take it away.
+ * Reasons against readiness, by part; empty: ready. Only states in which this process is useless to its callers count:
+ * halted, stale and an unreachable gateway must be visible on the page, so they do not.
  */
 const unreadyReasons = Effect.gen(function* () {
   const settings = yield* Settings
@@ -201,8 +201,8 @@ const pageResponse = ({ type, body }: { readonly type: string; readonly body: st
   })
 
 /**
- * What is refused before anything is read: other methods, foreign host names, and readers without the token. Its 256
- * random bits are not guessed, however many tries there are.
+ * Requests refused before anything is read: other methods, foreign host names, and readers without the token. Its 256
+ * random bits cannot be guessed in any number of tries.
  */
 const guardOf = (options: StatusServerOptions) => {
   const loopback = isLoopback(options.host)

@@ -136,7 +136,7 @@ export interface RuleView {
   readonly trial: boolean
   readonly state: string
   readonly reason: string | null
-  /** Of an alert rule: severity while it fires; null while it does not, and of other rules. */
+  /** Severity of an alert rule while it fires; null while it does not, and for other rules. */
   readonly fires: "page" | "ticket" | "info" | null
   /** Result of the last evaluation; empty before it, and of rules without state. */
   readonly detail: string
@@ -159,7 +159,7 @@ export interface IntentView {
   readonly setAside: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
   readonly held: ReadonlyArray<string>
-  /** What it waits for, the time of its alert, and what ends the wait; null once it has ended. */
+  /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
   /** Why people are called to it, where it is past the bound of its state; null while it is not. */
   readonly overdue: string | null

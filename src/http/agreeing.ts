@@ -18,9 +18,9 @@ import {
 import { problem } from "./stories.ts"
 
 /**
- * Who must agree to a verb. "operators": two of those in force, or the only one; nobody where the treasury names none.
- * "what is weaker": the operators as well, but only to what permits more than before; without operators it is asked for
- * by name (`--allow-weaker`). "the policy": its limits, and the groups that its lines name, as for every payment.
+ * Approval that a verb needs. "operators": two of those in force, or the only one; nobody if the treasury names none.
+ * "what is weaker": the operators, but only for terms that permit more than before; without operators it needs an
+ * explicit option (`--allow-weaker`). "the policy": its limits, and the groups of its lines, as for every payment.
  */
 export type Agrees = "nobody" | "operators" | "what is weaker" | "the policy"
 

@@ -77,7 +77,7 @@ const agreeTo =
     })
 
 /**
- * What people do about payments on the ledger that the journal does not know, once the operators agree to exactly
+ * Applies a person's verdict on listed payments that the journal does not know, once the operators agree to exactly
  * these. The answer is plain JSON.
  */
 export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (

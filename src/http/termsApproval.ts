@@ -36,7 +36,7 @@ export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, .
 })
 
 /**
- * What a configuration permits that the terms in force do not, in words. Empty for one that is not live, and in a store
+ * Permissions of a configuration beyond the terms in force, as text. Empty for one that is not live, and in a store
  * that never was.
  */
 export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
@@ -45,8 +45,8 @@ export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce
 })
 
 /**
- * What another configuration changes in the terms in force, as operators agree to it. Nothing is used up by that: once
- * the terms are in force, journalled in the same transaction, `replaces` is another number and no signature fits.
+ * Changes of another configuration to the terms in force, as operators agree to them. An agreement needs no revocation:
+ * the terms are journalled when they come into force, `replaces` then changes and no old signature fits.
  */
 export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
   const known = yield* (yield* TermsLog).inForce

@@ -18,9 +18,9 @@ export const keptNanosMin = 72_000_000_000_000n
 export const idleMillisMin = 3_600_000
 
 /**
- * Whether the gateway may have forgotten rows that were not read yet, and if it has, what is done about it: balances
- * begin anew as they are, the lost time gets a name in the journal and an alert, and what is left of the history since
- * is read behind the daemon's back. Returns whether that was done.
+ * Handles rows that the gateway may have forgotten before they were read: balances start again from their present
+ * values, the lost time gets a journal entry and an alert, and the history that is left is read in the background.
+ * Returns true if it did so.
  */
 export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   reader: Reader,

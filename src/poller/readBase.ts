@@ -81,9 +81,9 @@ interface HistoryQuery {
 }
 
 /**
- * Whether the gateway still has rows of before a time, or says nothing about it. Networks forget whole days, the oldest
- * first, and answer a window of which they forgot rows as if none had been there: so a row from before proves that
- * nothing after it is missing, and silence about everybody's rows, told twice, that something may be.
+ * True if the gateway still has rows from before a time, or reports none at all. Networks delete whole days, the oldest
+ * first, and answer a deleted range as if it had no rows: a row from before proves that nothing after it is missing,
+ * and an empty answer for all parties, given twice, that something may be.
  */
 export const reachesBehind = Effect.fnUntraced(function* (reader: Reader, { parties, at }: HistoryQuery) {
   const from = at > reachNanos ? at - reachNanos : 0n

@@ -13,9 +13,9 @@ export interface RuleMemory extends Memory {
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
-  /** Of an alert rule that fires: Unix milliseconds since which its clear condition is true. */
+  /** For an alert rule that fires: Unix milliseconds since which its clear condition is true. */
   readonly clearingSince?: number | undefined
-  /** Of an alert rule: Unix milliseconds of the last notification. */
+  /** For an alert rule: Unix milliseconds of the last notification. */
   readonly toldAt?: number | undefined
   readonly decidedAt: number
 }

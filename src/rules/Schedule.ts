@@ -157,8 +157,8 @@ interface Due {
 }
 
 /**
- * What is due of the times after `done`. Once: the newest stands for all of them. Skip: each for itself, the oldest
- * first, while it is not late. Unix milliseconds.
+ * Due times after `done`, in Unix milliseconds. Once: the newest stands for all of them. Skip: each by itself, the
+ * oldest first, while it is not late.
  */
 export const dueAfter = (schedule: Schedule, done: number, now: number): Due => {
   const newest = plannedUntil(schedule, now)

@@ -71,8 +71,8 @@ const referenceOf = ({ accepted, stray }: HeadKnown): NamedBlock | undefined =>
   accepted ?? (stray?.kind === "first" ? { height: stray.height, at: stray.kindSince } : undefined)
 
 /**
- * Whether row headers name a block that does not count: above what the chain can have begun since the accepted one, or
- * below it by more than what came while the answer was waited for. None counts while the chain is another one.
+ * True if row headers name a block that does not count: above any block that the chain can have begun since the
+ * accepted one, or below it by more than the blocks made during the request. None counts on another chain.
  */
 export const isStrayBlock = (height: bigint, known: HeadKnown, now: number, askedAt = now): boolean => {
   const reference = referenceOf(known)
@@ -89,8 +89,8 @@ export const fits = ({ accepted }: HeadKnown, height: bigint, now: number): bool
 const aheadNanosMax = 30_000_000_000n
 
 /**
- * Whether a gateway's chain is another than the accepted one under the same id: its head is far below, and a block of
- * its row headers far below a known one is later than that by its own time. A node that is behind names an older time.
+ * True if a gateway's chain is another than the accepted one under the same id: its head is far below, and a block of
+ * its row headers is far below a known one but later by its own time. A node that lags shows an older time.
  */
 export const isAnotherChain = ({ height, rows }: ToldHead, { accepted }: HeadKnown): boolean => {
   const block = accepted?.block

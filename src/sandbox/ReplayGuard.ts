@@ -63,8 +63,8 @@ export const zerosOf = (chain: Chain, tx: Tx): number =>
   leadingZeroBits(powHash({ blockHash: chain.hashes.get(tx.height) ?? "", tid: tx.tid }, tx.powNonce))
 
 /**
- * Whether a proposer may take the transaction beside those already included for the same party and height: the first
- * ones at base difficulty, and with increasing difficulty more of them as long as the sum of all zero bits suffices.
+ * True if a proposer may include the transaction beside those already included for the same party and height: the first
+ * ones at base difficulty, and with increasing difficulty more while the sum of zero bits suffices.
  */
 export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
   const pow = rulesFor(chain, tx.height)

@@ -41,8 +41,8 @@ const isId = (text: string): boolean => /^[0-9a-fA-F]{64}$/.test(text)
 const fault = (property: string, text: string): Result.Result<never, string> => Result.fail(`${property} (${text})`)
 
 /**
- * What a node looks at before anything else: the shape of the transaction, of its command, and the signature. A refusal
- * here is code 60 and leaves no trace: the id of the work is not burnt.
+ * First checks of a node: the shape of the transaction and of its command, and the signature. A refusal here is code 60
+ * and leaves no trace: the id of the work is not used up.
  */
 export const checkStatic = (
   bytes: Uint8Array,

@@ -81,8 +81,8 @@ export interface Permitted {
 }
 
 /**
- * What a permit says: the attempt, the payment in keys and base units, by what it is permitted, and by `before` all
- * that the journal said of the payment until then.
+ * Content of a permit: the attempt, the payment in keys and base units, its policy line and approval, and `before`, the
+ * hash of all earlier journal entries of the payment.
  */
 export const permitFacts = (
   { kind, payment }: PaymentRead,
@@ -104,8 +104,8 @@ export const permitFacts = (
 })
 
 /**
- * What the configuration in force calls the keys and the asset of a payment. Only these: the whole of it would show
- * each who is given a receipt all the others whom the treasury pays.
+ * Names of the payment's keys and asset in the configuration in force. Only these: the whole configuration would show
+ * each receiver of a receipt all other receivers.
  */
 export const nameFacts = ({ kind, payment }: PaymentRead, policy: Policy): JournalEntry["body"] => ({
   detail: "names and decimals of this payment by the configuration in force",

@@ -44,8 +44,8 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
 })
 
 /**
- * Whether the ledger lists an attempt as done that this store never sent: another life of the store did, from which
- * this one was copied. It is looked for from then on as what was sent.
+ * True if the ledger lists an attempt as done that this store never sent: another copy of the store sent it. From then
+ * on it is confirmed as if it had been sent here.
  */
 const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
   if ((yield* (yield* Findings).executions(attempt.transferId)) === 0) return false
@@ -63,8 +63,8 @@ const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"])
 const listMillisMin = 10_000
 
 /**
- * What the listings say of an attempt that cannot be looked up by its id: once one of them was seen to hold it as done,
- * and when its window is over. Undefined: they were not asked.
+ * Listing of an attempt that cannot be looked up by its id: read once one listing showed it as done, and when its
+ * window is over. Undefined: not read.
  */
 const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt, height }: Live) {
   const executions = yield* (yield* Findings).executions(attempt.transferId)

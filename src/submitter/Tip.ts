@@ -84,8 +84,8 @@ export class Tip extends Context.Service<
 }
 
 /**
- * Whether the gateway is on the treasury's chain. On another one everything halts: a signature would mean something
- * else there, and that a payment is missing there proves nothing.
+ * Checks that the gateway is on the treasury's chain; halts if not. On another chain a signature would mean something
+ * else, and a missing payment proves nothing.
  */
 export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
   const { chainId } = (yield* CycleConfig).treasury.network

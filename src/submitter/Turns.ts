@@ -5,8 +5,8 @@ import { Outbox } from "../store/payments/Outbox.ts"
 const lookMillis = 20
 
 /**
- * Who has a payment in hand. Loops read, ask the network and write; a person's verb between their reading and their
- * writing would be overtaken by what they read before it.
+ * Locks of payments. Loops read, ask the network and write: a person's verb between their reading and their writing
+ * would be overwritten by a result of the older reading.
  */
 export class Turns extends Context.Service<
   Turns,

@@ -33,9 +33,8 @@ export const heightNow = Effect.fnUntraced(function* ({ solved }: { readonly sol
 })
 
 /**
- * Whether the attempt may go out as things stand at this height, by what the store knows: nothing that stops payments
- * is in force, be it the end of the attempt, a halt, a pause, the margin of its window, another process that took over,
- * or the end of this one.
+ * True if the attempt may be sent at this height, by the store's data: nothing stops it, be it the end of the attempt,
+ * a halt, a pause, the margin of its window, another process that took over, or the end of this one.
  */
 export const mayGoOut = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
   const outbox = yield* Outbox

@@ -35,8 +35,8 @@ export interface Live {
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
 
 /**
- * Whether an attempt that is now shown as failed has executed before: on networks that let a third party replay it, the
- * replay's failure hides that. Where the ledger tells no movements, the payer's balance must show that nothing left, up
+ * True if an attempt now shown as failed has executed before: on networks that let a third party replay it, the
+ * replay's failure hides that. If the ledger reports no movements, the payer's balance must show that nothing left, up
  * to the block in which it failed (Unix nanoseconds, where known).
  */
 export const hasExecuted = Effect.fnUntraced(function* (
@@ -199,9 +199,9 @@ export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: L
 })
 
 /**
- * What keeps listings from proving that an attempt never executed, in words: a node that has not imported its transfers
- * yet lists none, and is honest. Any one gateway that shows the movement, and any fall of the balance, bars it.
- * Undefined where complete movements past the deadline, or where none are told the balances up to there, have none of
+ * Evidence against the conclusion from listings that an attempt never executed, as text: a node that has not imported
+ * its transfers yet honestly lists none. A movement shown by any one gateway, or any fall of the balance, forbids it.
+ * Undefined if complete movements past the deadline (or, if none are reported, the balances up to there) show none of
  * it.
  */
 export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {

@@ -13,8 +13,8 @@ import type { IntentState } from "../domain/Intent.ts"
 import { rebroadcastBlocks, type SendVerdict } from "./classify.ts"
 
 /**
- * What seen facts allow to do with an attempt. Every step that ends one, or lets another begin, is decided here, on
- * values alone: the model explores these very functions.
+ * Conclusions from evidence on an attempt. Every step that ends one, or lets another begin, is decided here, on values
+ * alone: the model explores these very functions.
  */
 
 /** The state after a send: a gateway that once took the bytes has not untaken them by being silent now. */
@@ -68,8 +68,8 @@ export interface ListingSeen {
 }
 
 /**
- * What the listings of several gateways bear witness of together: as complete and as new as those of a quorum are. A
- * single one that holds the transfer outweighs all that do not. No mark counts for more than the height that is sure.
+ * Merges the listings of several gateways: as complete and as new as those of a quorum. A single one that has the
+ * transfer outweighs all that do not. No mark counts above the height that is sure.
  */
 export const quorumListing = (
   listings: ReadonlyArray<ListingSeen>,
@@ -85,8 +85,8 @@ export const quorumListing = (
 }
 
 /**
- * What a listing adds to earlier ones that did not hold the transfer. `note`: the first that bears witness. `proven`:
- * the second, far enough from it. Complete, read after the window's last block was committed, by a tip beyond doubt.
+ * Effect of a listing without the transfer. `note`: the first that counts. `proven`: the second, far enough from it. A
+ * listing counts if it is complete and was read after the window's last block was committed, by a height beyond doubt.
  */
 export const judgeAbsence = (
   attempt: Attempt,
@@ -122,8 +122,8 @@ export const isDeadUnsent = (attempt: Attempt, sends: number, tip: SureHeight): 
 const proofBlocksMax = 60n
 
 /**
- * Whether people are called to an attempt of which nothing is proven: so long after its window or, where that was read
- * later, after the first listing that bore witness against it. `earlier`: blocks of such listings, the first one first.
+ * True if an attempt without any proof must alert: at a fixed time after its window or, if that was read later, after
+ * the first listing that counted against it. `earlier`: blocks of such listings, the first one first.
  */
 export const isGivenUp = (attempt: Attempt, tip: SureHeight, earlier: ReadonlyArray<bigint> = []): boolean => {
   const end = doubtfulUntil(attempt)

@@ -9,8 +9,8 @@ import { Settings } from "../store/database/Settings.ts"
 import { Listings } from "../store/network/Listings.ts"
 
 /**
- * What the network takes of a transfer of the asset, for the signer to judge; undefined where that is not known. What a
- * person wrote down counts where the gateways say that they have no parameters, and nowhere else.
+ * Network fee of a transfer of the asset, for the signer to judge; undefined if it is unknown. The configured fee
+ * counts only if the gateways report that they have no parameters.
  */
 export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
   const settings = yield* Settings

@@ -33,8 +33,8 @@ const waitMillisMax = 30_000
 const unsolvedMillisMax = 2_000
 
 /**
- * Whether another payment is finding out which wire form the chain takes: one alone does, so that not each of several
- * is refused once. In words; undefined where nobody is to be waited for. Call it in the transaction that signs.
+ * Reason to wait while another payment finds out which wire form the chain takes: only one does, so that not each of
+ * several is refused once. Undefined if there is nothing to wait for. Call it in the transaction that signs.
  */
 export const otherFindsForm = Effect.fnUntraced(function* (intent: Intent) {
   if ((yield* knownFraming) !== undefined) return undefined

@@ -86,8 +86,8 @@ export const movementOf = Effect.fnUntraced(function* (intent: Intent, attempt: 
 })
 
 /**
- * Whether the payer's balance shows a fall that may be the attempt: at least its amount, in a block that it may be in,
- * beyond what confirmed payments of that block explain. Undefined where the balances are not known up to `until`.
+ * True if the payer's balance shows a fall that may be the attempt: at least its amount, in a block that it may be in,
+ * beyond what confirmed payments of that block explain. Undefined if balances are not known up to `until`.
  */
 export const mayHaveLeft = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, until: bigint) {
   const observations = yield* Observations
@@ -117,7 +117,7 @@ const fallsOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
 })
 
 /**
- * Whether the payer's balance fell in that block (Unix nanoseconds) by the attempt's amount at least, beyond what
+ * True if the payer's balance fell in that block (Unix nanoseconds) by the attempt's amount at least, beyond what
  * confirmed payments of the block explain.
  */
 export const hasLeftAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, time: bigint) {

@@ -166,9 +166,9 @@ const usedUp = Effect.fnUntraced(function* ({ payment: { from, fromKey }, rule }
 })
 
 /**
- * Whether another life of this store has paid it, or a part of its decision. What has its name from outside waits until
- * the ledger is asked what became of that (`settleListed`); what a rule counts is over, and decided anew by a number
- * that nothing bears yet.
+ * Ends or delays a payment that another copy of this store has paid, or a part of its decision. One named from outside
+ * waits until the state of that payment is known (`settleListed`); one numbered by a rule is over, and decided again
+ * under a number that no listed transfer has. Returns true if so.
  */
 const isListed = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (isNamed(intent, yield* (yield* Wanted).standing(intent))) return yield* waitsListed(intent)
@@ -338,8 +338,8 @@ const passing: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "s
 const limits: ReadonlySet<string> = new Set(["window_amount", "window_count", "floor"])
 
 /**
- * Whether a payment waits for a limit. One that people approved does. Of others a person hears at once that it is not
- * signed, and a rule that decides anew does so without an attempt that came to nothing before.
+ * True if a payment may wait for a limit: one approved by people may. A person's other payment is refused at once, and
+ * one whose rule decides again waits only while no attempt was signed.
  */
 const mayWait = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (approvalOf((yield* CycleConfig).treasury, intent) !== undefined) return true

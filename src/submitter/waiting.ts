@@ -32,7 +32,7 @@ export const otherParts = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * Whether a time that is over may end a payment: by a clock that no block agrees with it may not be over, and nothing
+ * True if a time that is over may end a payment: by a clock that no block agrees with it may not be over, and nothing
  * is signed meanwhile.
  */
 export const clockAgrees = Effect.gen(function* () {
@@ -92,8 +92,8 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
 })
 
 /**
- * Whether the ledger lists it as a payment of another life of this store. Then no time of its own ends it: the word of
- * a quorum does (`settleListed`), or people. Only what is named from outside is known so.
+ * True if the ledger lists it as a payment of another copy of this store. Then its own time does not end it: the answer
+ * of a quorum does (`settleListed`), or people. Only payments named from outside are known this way.
  */
 export const waitsListed = Effect.fn("Submitter.waitListed")(function* (intent: Intent) {
   if (!isUnsigned(intent) || !isNamed(intent, yield* (yield* Wanted).standing(intent))) return false
@@ -176,8 +176,8 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 })
 
 /**
- * Whether another part of the same decision was dropped, and none is signed: then this one is not signed either, and
- * its rule decides all of them anew. Ask in the transaction that signs.
+ * True if another part of the same decision was dropped and none is signed: then this one is not signed either, and its
+ * rule decides all of them again. Call it in the transaction that signs.
  */
 export const isDroppedInPart = Effect.fnUntraced(function* (intent: Intent) {
   if (!(yield* otherParts(intent)).some(({ state }) => state === "cancelled")) return false

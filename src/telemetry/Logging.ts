@@ -30,8 +30,8 @@ const quietMillis = 60_000
 const rememberedMax = 200
 
 /**
- * Whether a message is written, and how often it came unwritten before: the same one once a minute. An outage says the
- * same each second, which tells nothing and hides what does.
+ * Decides if a message is written, and counts its unwritten repeats: the same one is written once a minute. An outage
+ * repeats a message each second, which hides the others.
  */
 const makeRepeats = () => {
   const known = new Map<string, { at: number; unwritten: number }>()

@@ -5,8 +5,8 @@ import { askNeed, thrownBy } from "./askNeed.ts"
 import { encode, type Fault, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
 
 /**
- * What stands in a file of rules in the place of globals by which an answer could come from elsewhere than from its
- * arguments. Whoever writes rules means no harm: this notices mistakes, and is no wall.
+ * Replacements in a rules file for globals through which an answer could depend on more than its arguments. Authors of
+ * rules mean no harm: this finds mistakes and is no security boundary.
  */
 const refuse = (what: string): never => {
   throw new Error(`${what} is not for rules: they answer from what they are told alone`)

@@ -139,7 +139,7 @@ const unexpected = (path: Path, around: Ast): Complaint => {
   return { path, at: "name", message: `unknown key "${key}"`, remedy: nameRemedy(key, knownKeys(around), "remove it") }
 }
 
-/** Of several forms that a value may have, the nearest one: the one whose check reached inside the value. */
+/** The nearest of several forms that a value may have: the one whose check reached inside the value. */
 const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
   issues.find(({ _tag }) => _tag === "Composite") ?? issues.find(({ _tag }) => _tag === "Filter") ?? issues[0]!
 

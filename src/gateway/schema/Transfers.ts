@@ -82,8 +82,8 @@ export const TransferAnswer = Schema.Struct({ transferNode: TransferRow })
 export const TransfersAnswer = Schema.Struct({ transfers: Connection(TransferRow) })
 
 /**
- * What the ledger says about a withdrawal, in words of a transfer. `done`: the money has left the ledger; whether it
- * was claimed outside is another matter, which the ledger hears of later if at all.
+ * State of a withdrawal in terms of a transfer. `done`: the money has left the ledger. Its claim outside is separate,
+ * and the ledger learns of it later if at all.
  */
 const statuses = ["STATUS_UNSPECIFIED", "STATUS_OPEN", "STATUS_REJECTED", "STATUS_FINALIZED"] as const
 const withdrawalWords = new Map<string, string>([

@@ -48,7 +48,7 @@ export const isDue = ({ schedule }: PayoutRule, episode: number, now: number): b
   plannedUntil(schedule, now) > Math.min(episode * 1_000, now)
 
 /**
- * What was planned between the first look at a rule and the first that saw a block, of which nothing is owed. Unix
+ * Times planned between the first evaluation of a rule and the first with a known block; nothing is owed for them. Unix
  * milliseconds.
  */
 export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): LetGo | undefined => {

@@ -4,8 +4,8 @@ import { denied, floors, unreachable } from "./limits.ts"
 import { quota, skippedMonths } from "./quota.ts"
 
 /**
- * What is wrong with rules and policy that are sound one by one: what can never be paid, what pays back and forth
- * forever, what acts otherwise than it reads.
+ * Finds mistakes in rules and policy that are valid one by one: payments that can never be made, payments that go back
+ * and forth forever, and rules that act otherwise than they read.
  */
 export const lint = (set: RuleSet): ReadonlyArray<Finding> =>
   [denied, unreachable, floors, skippedMonths, quota, cycle].flatMap((each) => each(set))

@@ -28,10 +28,9 @@ interface Cell {
 }
 
 /**
- * What the new terms permit that the old ones did not, in words; empty where they are as strict or stricter: then every
- * sequence of payments that the new policy lets pass, the old one would have let pass too, and it leaves every floor
- * as it was. Who must approve comes first. Where lines overlap in new ways it may name what is no more than before,
- * never the other way round.
+ * Permissions of the new terms that the old ones did not have, as text. Empty if they are as strict or stricter: then
+ * the old policy would permit every sequence of payments that the new one permits, and no floor changes. Approvals come
+ * first. Where lines overlap in new ways it may name a permission that is no more than before, never omit one.
  */
 export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...approvalWords(old.policy, next.policy, { old: amountIn(old, next), next: amountIn(next, old) }),

@@ -61,8 +61,8 @@ export interface Alert {
   readonly detail: string
   readonly fields: Readonly<Record<string, string | number | boolean>>
   /**
-   * Of an all-clear: `dedup` of each alert that it ends, or its beginning up to a "/". It goes to their receivers
-   * alone, or by its severity where none is stored any more.
+   * For an all-clear: `dedup` of each alert that it ends, or its beginning up to a "/". It goes to the receivers of
+   * that alert, or by its severity if none is stored any more.
    */
   readonly resolves?: ReadonlyArray<string>
   /** Receivers; absent or none: those of its severity. */

@@ -139,8 +139,8 @@ export const useSchema = Effect.gen(function* () {
 })
 
 /**
- * What the gateway was seen to say. Accounts have short ids: their names, 150 bytes each, would be written with every
- * row, and take most of the time and of the disk.
+ * Data reported by gateways. Accounts have short ids: their names, 150 bytes each, would be written with every row, and
+ * take most of the time and of the disk.
  */
 const observations = Effect.gen(function* () {
   const { sql, int, serial, strict, keyed, digits } = yield* dialect
@@ -256,8 +256,8 @@ const records = Effect.gen(function* () {
 })
 
 /**
- * What comparing the ledger with the journal found: each listed transfer and withdrawal of our keys with the payment
- * that it says it is, executions beyond the first, and how far each comparison has come.
+ * Results of comparing the ledger with the journal: each listed transfer and withdrawal of our keys with the payment
+ * that it claims to be, executions beyond the first, and how far each comparison has come.
  */
 const findings = Effect.gen(function* () {
   const { sql, int, strict, digits } = yield* dialect

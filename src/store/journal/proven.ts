@@ -120,8 +120,8 @@ export const permitProblem = (
 }
 
 /**
- * What the signed reference of an attempt proves about the journal: undefined where it names none by all of its hash,
- * a text where it does and the entries do not show what it names.
+ * Checks the signed reference of an attempt against the journal. Undefined if it does not name an entry by its whole
+ * hash; a text if it does and the entries contradict it.
  */
 export const recordedOf = (
   attempt: ReceiptAttempt,

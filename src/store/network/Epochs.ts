@@ -34,8 +34,8 @@ const key = "epoch"
 /** An epoch that should have ended so long ago without news of the next is not known any more. */
 const lateMillisMax = 600_000
 /**
- * What no answer has confirmed for so long does not count: whoever told it once may have been wrong. Longer than a day,
- * the epoch of networks, so that after hours of sleep rules do not decide what an epoch that is used up refuses.
+ * A limit that no answer has confirmed for this long does not count: its only source may have been wrong. Longer than a
+ * day, the epoch of networks, so that rules do not decide payments which a used-up epoch refuses.
  */
 const unconfirmedMillisMax = 93_600_000
 const limitKey = "spam.protection.maxUserTransfersPerEpoch"
@@ -50,8 +50,8 @@ export class Epochs extends Context.Service<
     /** The network tells no epoch any more. */
     readonly forget: Effect.Effect<void, StoreError>
     /**
-     * Of the present epoch: what the network counted and our journal sent since; undefined where none is known, or none
-     * was confirmed of late.
+     * Quota of the present epoch: the network's count plus later payments of our journal; undefined if none is known,
+     * or none was confirmed recently.
      */
     readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
   }

@@ -60,8 +60,8 @@ const changesOf = (before: StoredAsset["fields"], after: Readonly<Record<string,
 }
 
 /**
- * What a complete listing, without an id twice, tells beside what is stored. `missing` are stored assets that it does
- * not name. Where nothing is stored the listing is the baseline: its assets were there before, so nothing happened.
+ * Compares a complete listing without duplicate ids with the stored assets. `missing` are stored assets that it does
+ * not name. If nothing is stored the listing is the baseline, with no events.
  */
 const compareListing = (
   stored: ReadonlyMap<string, StoredAsset>,

@@ -3,8 +3,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 const unchecked = "the ledger is not yet compared with the journal"
 
 /**
- * What this process has checked since its start. Until a party's history on the ledger is compared with the journal,
- * nothing is signed for it: what a former process knew may not be what lies here now.
+ * Checks that this process has made since its start. Until a party's history on the ledger is compared with the
+ * journal, nothing is signed for it: the database may not be the one of the process before.
  */
 export class Clearance extends Context.Service<
   Clearance,

@@ -75,7 +75,7 @@ export class SpendLog extends Context.Service<
     /** Judging and recording as one: of two that ask at once the second sees what the first has recorded. */
     readonly inTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
     /**
-     * What counts for the asset between these keys in a window that begins then (Unix milliseconds), without these
+     * Sum that counts for the asset between these keys in a period that begins then (Unix milliseconds), without these
      * intents.
      */
     readonly used: (window: {

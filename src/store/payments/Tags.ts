@@ -12,8 +12,8 @@ export class Tags extends Context.Service<
 >()("cofferer/store/Tags") {}
 
 /**
- * What the ledger lists under the payment's tag though no attempt of this store is it: another life of the store paid
- * it, or tried to. Oldest first. A withdrawal bears no tag.
+ * Listed transfers with the payment's tag that are no attempt of this store: another copy of the store paid it, or
+ * tried to. Oldest first. A withdrawal has no tag.
  */
 export const listedBefore = Effect.fnUntraced(function* ({
   id,

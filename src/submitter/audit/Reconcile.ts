@@ -131,8 +131,8 @@ const startHeight = Effect.fnUntraced(function* () {
 type Listing = TransferListing | undefined
 
 /**
- * What is listed behind the last reading; "silent": a gateway that listed something no longer does, which leaves the
- * key as it is.
+ * Reads the listing after the last reading. "silent": a gateway that listed transfers before no longer does, which
+ * leaves the key as it is.
  */
 const list = Effect.fnUntraced(function* (party: string) {
   const confirmation = yield* Confirmation

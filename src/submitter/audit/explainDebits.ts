@@ -62,10 +62,10 @@ const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 const keyOf = (asset: string, time: bigint): string => `${asset} ${time}`
 
 /**
- * What left a key's general accounts and is explained by nothing: first payments explain falls of balances. Where some
- * are left, the ledger's movements say what they were: those that the journal does not know are unexplained, and all
- * else is the cost of trading. Without movements (undefined) what is left is unexplained itself. What is judged for
- * good ends where anything is incomplete, and before a payment whose end is not known.
+ * Debits of a key's general accounts without an explanation. First, payments explain falls of balances. If some are
+ * left, the ledger's movements identify them: those unknown to the journal are unexplained, all else is the cost of
+ * trading. Without movements (undefined) the remaining falls are unexplained. The final judgement ends where data is
+ * incomplete, and before a payment whose end is not known.
  */
 export const explainDebits = (
   before: Accounted,
@@ -167,8 +167,8 @@ const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows
 }
 
 /**
- * Of payments, dearest first, the cheapest that explains all that is left, else the dearest: so of several in one block
- * none is used up that another block needs.
+ * Takes the cheapest payment that explains all that is left, else the dearest (they are sorted by cost): so of several
+ * in one block none is used up that another block needs.
  */
 const takeBest = (payments: Array<KnownPayment>, left: bigint): KnownPayment => {
   const enough = payments.findLastIndex(({ cost }) => cost >= left)

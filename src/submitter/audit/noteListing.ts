@@ -21,9 +21,8 @@ import { SpendLog } from "../../store/payments/SpendLog.ts"
 const dayMillis = 86_400_000
 
 /**
- * What was spent is spent: payments that the journal does not know count in the policy's windows for 24 hours from
- * their block, however often they are met. One whose receiver is not known counts for every receiver. Returns how many
- * were not counted before.
+ * Counts payments unknown to the journal in the policy's periods, for 24 hours from their block and once each: the
+ * money is spent. One with an unknown receiver counts for every receiver. Returns how many were not counted before.
  */
 export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payments: ReadonlyArray<ListedTransfer>) {
   const spends = yield* SpendLog
