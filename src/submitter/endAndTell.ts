@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"

@@ -371,7 +371,7 @@ const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: Si
 })
 
 const countSigning = Effect.fnUntraced(function* (decision: "permitted" | "refused", reason: Refusal | "none") {
-  const { treasury } = yield* SubmitterOptions
+  const { name: treasury } = (yield* CycleConfig).treasury
   ;(yield* Metrics).signerRequests.inc({ treasury, decision, reason })
 })
 

@@ -12,10 +12,7 @@ const banned: ReadonlyArray<readonly [RegExp, string]> = [
   [word("bash·_jobs"), "a path of one machine"],
   [word("\\.\\./sha·red\\b"), "a path of one machine"],
   [word("npm·js\\.(org|com)|(//|@)reg·istry\\.|gh·cr\\.io|doc·ker\\.io", "i"), "a registry's host"],
-  [
-    word("\\b(archi·tecture|money-·path|effect-·v4|sty·le|opera·tor)\\.md\\b"),
-    "a document that is not here",
-  ],
+  [word("\\b(archi·tecture|money-·path|effect-·v4|sty·le|opera·tor)\\.md\\b"), "a document that is not here"],
   [word("\\bnetwork-(re·ad|wri·te)\\.md\\b"), "a document that is not here"],
   [word("\\b(A·I|LL·M|G·PT)s?\\b"), "not about the program"],
   [

@@ -1,5 +1,4 @@
 import { Clock, Effect } from "effect"
-import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
 import type { Payment } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
