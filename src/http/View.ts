@@ -37,7 +37,7 @@ export interface View {
   }>
   /** Since when and why nothing is signed by the work that the network asks for; null while it is legal. */
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
-  /** Since when and why, for five minutes at least, balances cannot be compared with the gateway's own; null while they can. */
+  /** Since when and why balances cannot be compared with the gateway's own; null until that lasts for five minutes. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   /** Since when and why no newest block fits, and what people do about it; null while one does. */
   readonly doubted: { readonly since: string; readonly detail: string; readonly remedy: string } | null
