@@ -68,7 +68,7 @@ export const makeTrouble = (
 /** Whether too few gateways agree on the balances: no money moves meanwhile. */
 export const disagreement = Effect.map(Settings, (settings) => makeTrouble(settings, "disagreement"))
 
-/** Whether balances cannot be compared with those that the gateway itself tells: no rule pays after a start meanwhile. */
+/** Whether balances cannot be compared with those that the gateway tells itself: after a start no rule pays then. */
 export const uncompared = Effect.map(Settings, (settings) => makeTrouble(settings, "uncompared"))
 
 /** An end longer ago is no news: a store of an earlier version has halts that ended without an all-clear. */
