@@ -25,7 +25,11 @@ export const encodeAlerts = ({ receivers, routes }: AlertConfig): string => enco
 export const decodeAlerts = (text: string): AlertConfig =>
   Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
 
-const sameText = (receiver: ReceiverConfig): string => encodeAlerts({ receivers: [receiver], routes: [] })
+/** Who is reached, as a text: in which words they are told changes nothing. */
+const sameText = (receiver: ReceiverConfig): string =>
+  JSON.stringify(JSON.parse(encodeAlerts({ receivers: [receiver], routes: [] })), (key, value: unknown) =>
+    key === "text" ? undefined : value,
+  )
 
 /** Receivers of pages under the one, and what of each would have to be the same to tell the same people. */
 const paged = ({ receivers, routes }: AlertConfig): ReadonlyMap<string, string> => {

@@ -54,11 +54,11 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
   },
 
   alertmanager: ({ url, headers, text }, notification, now) => {
-    const { treasury, resolves, detail } = notification
+    const { treasury, resolves } = notification
     const annotations = { summary: textOf(notification, text), description: textOf(notification, "{detail}") }
     const alerts = (resolves ?? [notification]).map((alert) => ({
       labels: labelsOf(treasury, alert),
-      annotations: detail === "" ? { summary: annotations.summary } : annotations,
+      annotations,
       startsAt: new Date(alert.at).toISOString(),
       endsAt: new Date(resolves === undefined ? now + shownMillis : now).toISOString(),
     }))

@@ -124,7 +124,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Listings.markHandled"),
   at("Alerts.deliverOne"),
   at("AlertQueue.begin"),
-  at("Webhook.send"),
+  at("HttpChannel.send"),
   at("AlertQueue.delivered"),
   ...when("deafReceiver", at("AlertQueue.failed")),
 
