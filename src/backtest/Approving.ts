@@ -137,7 +137,7 @@ export const makeApproving = (
     const spendable = spendableOf(intent, silentSince)
     const need = amount + intent.feeMax
     const floor = wait.payer?.floor.get(assetId) ?? 0n
-    // What people approved waits for the money until their time is over.
+    // An approved payment waits for the money until its approval expires.
     if (spendable < need + floor) return undefined
     waits = waits.filter((one) => one !== wait)
     windows.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })

@@ -224,7 +224,7 @@ export const contextOf = (play: Play, due: ReadonlyArray<Subject>, alerts: Reado
   memories: play.state.memories,
   paying: play.subjects,
   due,
-  // What rules would do is what is played: those on trial pay too.
+  // A backtest plays all rules: those on trial pay too.
   rehearsing: [],
   rehearsals: [],
   alerts,

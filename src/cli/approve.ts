@@ -58,7 +58,7 @@ const isMeant = (typed: string, id: string): boolean =>
 /** The terms in the text of a payment's approval. Fails where it is another text, or that of another payment. */
 const signablePayment = Effect.fnUntraced(function* (typed: string, text: string) {
   const terms = readPaymentTerms(text)
-  // What nobody sees, or what moves other words, is no part of a text that people read.
+  // A text for people must not contain invisible characters or ones that move other words.
   if (terms === undefined || text.split("\n").some((line) => visible(line) !== line))
     return yield* failWith("refused", `what the daemon shows is no approval of a payment: ${nothingSigned}`)
   if (!isMeant(typed, terms.intentId))
@@ -244,7 +244,7 @@ const viewOf = Effect.fnUntraced(function* ({ config, data, id }: TermsChoice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
   const stored = ({ treasury }: Setup) => findApproval(treasury, id)
   const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored })
-  // Who answers may be somebody else: what is signed is read by itself.
+  // A stranger may answer on the socket: only the text to sign is parsed.
   const { text }: { readonly text?: unknown } = { ...body }
   if (typeof text === "string") return { ...body, text }
   return yield* failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed")

@@ -142,7 +142,7 @@ export const pause = Command.make(
       Effect.result,
     )
     if (Result.isFailure(heard)) {
-      // What the daemon understood and refused is a mistake of who typed it.
+      // A request that the daemon understood and refused is the user's mistake.
       if (!isDeaf(heard.failure)) return yield* heard.failure
       yield* Console.error(`warn ${heard.failure.message}`)
       return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, asked, chosen })

@@ -95,7 +95,7 @@ export const plan = Command.make(
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
     const isNamed = chosen.file._tag === "Some" || chosen.config.length > 0
-    // What is wrong with the file is told with its lines, before a daemon is asked.
+    // Problems of the file are reported with their lines, before a daemon is asked.
     const files = isNamed ? filesOf(chosen).map((file) => resolve(file)) : []
     if (isNamed) yield* setup(chosen)
     const { running, body: planned } = yield* throughDaemon(chosen, {

@@ -61,7 +61,7 @@ const mend = (path: string, stat: Stats, mode: number): string | undefined => {
     return `${path}  had mode ${octal(stat.mode)}, and has ${octal(mode)} now: nobody else reads or writes it`
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Who may only read a mount that cannot be changed reads no key there.
+    // On a mount that cannot be changed, read access of others is accepted: no key is readable there.
     if (writableByOthers(stat) === undefined) return undefined
     throw new ConfigError({ problems: [refusal(path, `may be written by others, and cannot be mended (${code})`)] })
   }

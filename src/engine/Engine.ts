@@ -29,7 +29,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   yield* checkDiskSpace()
   const answers = yield* gatherAnswers()
   const { conclusions, changes, alerts } = yield* database.atomically(evaluateAll(answers)).pipe(
-    // What was not committed did not happen: memory must not know more than the store.
+    // A change that was not committed did not happen: memory must not know more than the store.
     Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
   )
   attention.looked(conclusions.map(({ outcome }) => outcome))
@@ -46,7 +46,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const signals = yield* Signals
   const isPaid = changes.some(({ intents }) => intents.length > 0)
   if (isPaid) yield* signals.wake("submitter")
-  // What a rule needs for its next observation is asked for at the next block, not after the idle pause.
+  // Balances for a rule's next observation are read at the next block, not after the idle pause.
   if (isPaid || changes.some(isPendingNow)) yield* signals.wake("balances")
 })
 

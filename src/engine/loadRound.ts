@@ -34,7 +34,7 @@ const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
   return subjects
 }
 
-/** Calls of all code rules at a moment. Rules on trial get balances that include their simulated payments. */
+/** Calls of all code rules at a moment. Rules that only simulate get balances with their simulated payments. */
 const questionsFor = (
   { treasury: { rules }, mode }: InForce,
   moment: Moment,
@@ -69,7 +69,7 @@ export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: strin
   const questions = questionsFor(config, moment, rehearsals)
   const { answers, waited } = askAll(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
   if (waited.length > 0) yield* Effect.promise(() => Promise.all(waited)).pipe(Effect.timeoutOption(waitMillis))
-  // Who answers later changes nothing of this look.
+  // A later answer does not change this round.
   return new Map(answers) as Answers
 })
 

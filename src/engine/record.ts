@@ -122,7 +122,7 @@ const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpis
       )
       return { intents, episode }
     }
-    // What was rehearsed is told once, until the condition has cleared. Once the rule pays, the same need is paid.
+    // A simulated payment is logged once until its condition clears. Once the rule pays, the same need is paid.
     const told = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
     if (isPlanned || told || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
   }

@@ -86,7 +86,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     balance: balanceOf(accounts),
     listed: listedOf(assets),
     terms: termsOf(yield* listings.parameters),
-    // What is settled and not seen to move money keeps both its ends reserved.
+    // A settled payment whose movement was not seen yet keeps both its ends reserved.
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
     asked: yield* (yield* Asks).since(now - reach.asked),

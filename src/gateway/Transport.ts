@@ -136,7 +136,7 @@ export class Transport extends Context.Service<
           const answer = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           const mark = markOf(answer)
-          // Who judges heads says what is made of one.
+          // The caller judges heads, and reports the result.
           const known = request.operation === "height" ? undefined : yield* health?.known ?? Effect.undefined
           const exit =
             known === undefined

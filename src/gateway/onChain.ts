@@ -63,7 +63,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   /** A head that leaves now, or as soon as it is its turn. */
   const askHead = Effect.acquireUseRelease(begin, fly, end)
   const note = Effect.fnUntraced(function* (one: Asked) {
-    // Who was interrupted has no answer for those who wait.
+    // An interrupted request has no answer for the callers that share it.
     if (Exit.hasInterrupts(one.exit) || (last !== undefined && last.sent > one.sent)) return
     last = one
     if (Exit.isFailure(one.exit)) return

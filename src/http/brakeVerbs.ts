@@ -170,7 +170,7 @@ interface Where {
  * stopped, end when the operators agree to it, all in force and the reason being what they signed.
  */
 export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
-  // What is paused can be ended, whether something has its name or not.
+  // A pause can be ended even if nothing has its name any more.
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Brake).pauses)
   if (unknown !== undefined) return unknown
   if (asked.scope === "all") yield* noteHaltFile(where)

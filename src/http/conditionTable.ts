@@ -137,7 +137,7 @@ const work = ({ work: doubt, at }: Facts): Found | undefined =>
 const stale = (facts: Facts): Found | undefined => {
   const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
   if (gap === undefined) return undefined
-  // What is the cause was told, and its end ends this.
+  // The cause has its own alert, and its end ends this.
   const isAlerted = [wrongChain(facts), clock(facts), gatewayDown(facts)].some((one) => one?.severity === "bad")
   const remedy = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
   if (blockAgeSeconds === null) {

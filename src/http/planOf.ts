@@ -165,7 +165,7 @@ const judge = Effect.fnUntraced(function* (config: InForce, asLastSeen: boolean,
   const { treasury, mode } = config
   return yield* Effect.gen(function* () {
     const seen = yield* takeSnapshot(memories)
-    // What this process has not compared the daemon had, or its own decisions say so.
+    // The daemon had compared what this process has not; if it had not, its own decisions say so.
     const snapshot = { ...seen, answers, ...(asLastSeen ? { catchingUp: undefined } : {}) }
     const context = yield* peekRound(snapshot, memories)
     const { conclusions } = decideRound(context)

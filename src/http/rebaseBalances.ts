@@ -54,7 +54,7 @@ export const rebaseBalances = Effect.fn("Control.rebase")(function* (
   { signature, ...asked }: typeof RebaseBody.Type,
 ) {
   const party = treasury.parties.get(asked.party)?.publicKey
-  // What no rule uses is compared as well, and has no name.
+  // Assets that no rule uses are compared as well, and have no name.
   const asset = treasury.assets.get(asked.asset)?.id ?? asked.asset
   if (party === undefined) return problem(`no party is named ${asked.party}`, 404, "see the treasury file")
   return yield* agreeing(treasury, signature, rebase(treasury, { party, asset }, asked))

@@ -301,7 +301,7 @@ const readOn = Effect.fnUntraced(function* (
       hasMarks: answer.mark !== undefined,
     })
     rows.push(...answer.rows)
-    // What lies wholly in the overlap brings nothing forward.
+    // A window wholly inside the overlap makes no progress.
     if (answer.until > watermark.timestamp || !answer.more) return { ...answer, rows }
     from = answer.until
   }

@@ -81,15 +81,15 @@ interface HistoryQuery {
 }
 
 /**
- * True if the gateway still has rows from before a time, or reports none at all. Networks delete whole days, the oldest
- * first, and answer a deleted range as if it had no rows: a row from before proves that nothing after it is missing,
- * and an empty answer for all parties, given twice, that something may be.
+ * True if the gateway still has rows from before a time, or its answer is inconclusive. Networks delete whole days, the
+ * oldest first, and answer a deleted range as if it had no rows: a row from before proves that nothing after it is
+ * missing; an empty answer for all parties, given twice, means that something may be.
  */
 export const reachesBehind = Effect.fnUntraced(function* (reader: Reader, { parties, at }: HistoryQuery) {
   const from = at > reachNanos ? at - reachNanos : 0n
   for (let asked = 0; asked < 2; asked++) {
     const { rows, mark } = yield* ask(reader, parties, { startTimestamp: from, endTimestamp: at, newestFirst: true })
-    // What is there proves it; what was not asked for comes from a gateway that knows no times.
+    // Any row proves it; a row outside of the range comes from a gateway that ignores times.
     if (rows.length > 0) return true
     // A gateway that is behind us says nothing about what others have.
     if (mark !== undefined && mark.timestamp < at) return true

@@ -117,7 +117,7 @@ const spawnWorker: Spawn = (cancelled) =>
     workerData: cancelled,
     // The thread needs no secret that the environment might hold, and no memory to speak of.
     env: {},
-    // Of its own, since a flag of the process (an inspector, a script given as text) may not fit a thread.
+    // Own flags, since one of the process (an inspector, a script given as text) may not fit a thread.
     execArgv: ["--disable-warning=ExperimentalWarning"],
     resourceLimits: { maxOldGenerationSizeMb: 32 },
     name: "cofferer-pow",

@@ -181,7 +181,7 @@ const moduleOf = (width: Width): Uint8Array<ArrayBuffer> => {
   ]
   const zero = i32Const(0)
   const lastRound = rounds - 1
-  // Of the last round the first word alone is looked at: three lanes of 25.
+  // Only the first word of the last round is read: three lanes of 25.
   const last = [...theta(following), ...[0, 1, 2].flatMap((x) => moved(following, x, 0))]
   const first = both(chi(0), load(zero, constantsAt + 8 * lastRound))
   const body = [

@@ -99,7 +99,7 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
   }
 }
 
-/** Subjects of the rules that pay, and of those on trial or in shadow mode, in the order of the file. */
+/** Subjects of the rules that pay, and of those that only simulate, in the order of the file. */
 interface Subjects {
   readonly paying: ReadonlyArray<Subject>
   readonly rehearsing: ReadonlyArray<Subject>

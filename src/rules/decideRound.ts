@@ -20,7 +20,7 @@ export interface RoundContext {
   /** Subjects of rules that pay, in the order of the file, and those of them that are due now. */
   readonly paying: ReadonlyArray<Subject>
   readonly due: ReadonlyArray<Subject>
-  /** Subjects of rules on trial or in shadow mode, and the payments simulated so far. */
+  /** Subjects of rules that only simulate, and the payments simulated so far. */
   readonly rehearsing: ReadonlyArray<Subject>
   readonly rehearsals: ReadonlyArray<Rehearsal>
   /** Rules that tell people of conditions and are to be looked at now. */
@@ -54,7 +54,7 @@ export const decideRound = (context: RoundContext): Decided => {
     firing: firingAfter(alerts, seen.firing),
   }
   const memoryOf = ({ rule, name }: Subject) => memories.get(memoryKey(rule.name, name))
-  // What stops a rule is seen by its subjects at rest as well.
+  // A lock affects the rule's quiet subjects as well.
   const paid = round(locks.length > 0 ? paying : due, snapshot, memoryOf)
   const tried = round(rehearsing, overlaid(paid.snapshot, rehearsals), memoryOf)
   return {

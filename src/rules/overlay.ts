@@ -1,7 +1,7 @@
 import type { PolicyLine } from "./policy/Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
-/** Sum of a rule's simulated payments since its trial began: decided like any payment, never signed. */
+/** Sum of a rule's simulated payments since its simulation began: decided like any payment, never signed. */
 export interface Rehearsal {
   readonly rule: string
   /** Unix milliseconds since which it rehearses. */

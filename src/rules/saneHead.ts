@@ -144,7 +144,7 @@ export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKno
 const kindOf = (told: ToldHead, known: HeadKnown): Stray["kind"] => {
   const { accepted, stray } = known
   if (accepted !== undefined && told.height > accepted.height && !isAnotherChain(told, known)) return "higher"
-  // What was seen of another chain once holds until a head fits: a new process has no row headers at first.
+  // Another chain, once seen, counts until a head fits: a new process has no row headers at first.
   if (stray?.kind === "changed" || isAnotherChain(told, known)) return "changed"
   return told.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
 }

@@ -63,7 +63,7 @@ export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, fai
   const before = chain.transfers.get(tx.id)
   const isOpen = before?.open === true
   if (reason !== undefined || typeof payable === "string") {
-    // What an earlier execution of the same signature still owes stays owed.
+    // The rest that an earlier execution of the same signature owes stays owed.
     const left = isOpen ? { ...before, time: chain.time } : { ...transfer, open: false }
     putTransfer(chain, { ...left, status: "STATUS_REJECTED", reason: reason ?? "" })
     return reason

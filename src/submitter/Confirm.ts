@@ -147,7 +147,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
       o.payment.fromKey !== intent.payment.fromKey ||
       o.payment.assetId !== intent.payment.assetId,
   )
-  // What leaves the network is seen at one end alone, where anything else may look the same.
+  // A withdrawal is visible at one end only, where other debits may look the same.
   const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
   if (movement === undefined) return yield* giveUp(live)
   yield* (yield* Findings).watch(attempt)
@@ -180,7 +180,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
-    // What the awaited answer says comes first: two loops would write about one attempt at once.
+    // The awaited answer comes first: otherwise two loops would write one attempt at the same time.
     if (yield* draining.isSending(attempt)) continue
     yield* inTurn(intent, (now) => look(now, attempt, head))
   }

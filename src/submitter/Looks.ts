@@ -76,7 +76,7 @@ export class Looks extends Context.Service<
         noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
         since: (name, now) =>
           Effect.sync(() => {
-            // What was first seen later than now was seen while the clock was wrong.
+            // A first sighting in the future was noted by a wrong clock.
             const first = Math.min(times.get(name) ?? now, now)
             times.set(name, first)
             return first

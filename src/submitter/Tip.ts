@@ -46,14 +46,14 @@ export class Tip extends Context.Service<
         const kept = recent.filter(
           (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
         )
-        // What is signed on a block needs time to come into one of those of its window.
+        // A transaction signed on a block needs time to be included in one of its window.
         const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
         recent = [head, ...anchors].slice(0, pastMax)
         return head
       })
       const noted = Effect.onExit(ask, (exit) =>
         Effect.sync(() => {
-          // Who was interrupted has no answer for those who wait.
+          // An interrupted request has no answer for the callers that share it.
           if (Exit.hasInterrupts(exit)) return
           answers += 1
           answer = exit

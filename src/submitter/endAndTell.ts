@@ -42,7 +42,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   const subject = shortId(intent.id).slice(0, 4)
   const { payment } = intent
   const amount = sumText(payment, intent.decimals)
-  // What is manual has not ended: its sentence says what people have to do.
+  // A manual payment has not ended: its text says what people have to do.
   const standing = state === "manual" ? undefined : yield* (yield* Wanted).standing(intent)
   const after = standing === undefined ? "" : `; ${yield* whatFollows(intent, standing)}`
   const isLost = standing !== undefined && standing._tag !== "Level"

@@ -48,7 +48,7 @@ export const hasExecuted = Effect.fnUntraced(function* (
   GatewayError | StoreError,
   Gateways | Findings | Observations | Outbox | LedgerHistory
 > {
-  // What one of several gateways listed as done is no word against a quorum: then the movements alone count.
+  // One of several gateways that lists it as done does not outweigh a quorum: only the movements count then.
   const isAlone = (yield* Gateways).quorum === 1
   const listed = (yield* (yield* Findings).executions(attempt.transferId)) > 0
   if (isAlone && listed) return "yes"

@@ -49,7 +49,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
   yield* pollOf(options)
-  // What a halt or a pause holds before it was ever sent waits for people, however long this waits for it.
+  // A payment that a halt or pause blocks before its first send waits for people, however long this waits.
   const isLeft = Effect.fnUntraced(function* (intent: Intent) {
     const { state } = intent
     if (state === "manual" || state === "awaiting_approval") return true
@@ -59,7 +59,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
     Effect.flatMap(outbox.open, (open) => Effect.forEach(open, isLeft)),
     (left) => left.some((one) => !one),
   )
-  // What people approved since the last time is under way again after this.
+  // This resumes payments that people approved since the last time.
   if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
   while (yield* isWaitedFor) {
     if ((yield* Clock.currentTimeMillis) > deadline) {

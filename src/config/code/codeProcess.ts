@@ -170,7 +170,7 @@ const exchange = async (running: Running, request: Request, reading: Reading): P
         child.stdin?.write(`${JSON.stringify(textFor(reading, reply.file))}\n`)
         continue
       }
-      // What is no reply to this request would be followed by one that is taken for the next one's.
+      // After a reply to another request, the next one would be taken for the answer to the next request.
       if (reply.n !== n || (request.op === "ask" && !("told" in reply))) throw new Error("another reply")
       running.replies++
       const { n: _, ...plain } = reply

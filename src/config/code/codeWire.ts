@@ -79,7 +79,7 @@ export const encode = (value: unknown, functions: Array<unknown>): Wire => {
       return { p: typeof one as "number" | "boolean" | "bigint" | "symbol", v: String(one) }
     }
     if (typeof (one as { readonly then?: unknown }).then === "function") return { t: 1 }
-    // What lies deeper is told as too deep by whoever reads it.
+    // The reader reports deeper values as too deep.
     if (level > levelsMax) return { o: [] }
     if (Array.isArray(one)) return { a: Array.from(one, (item) => walk(item, level + 1)) }
     return { o: Object.entries(one).map(([name, inner]) => [name, walk(inner, level + 1)] as const) }

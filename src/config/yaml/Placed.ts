@@ -174,7 +174,7 @@ export const parsePlaced = (
   try {
     const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
     const parsed = withoutStacks(() => parseDocument(text, { ...options, logLevel: "error" }))
-    // What comes after a break in the writing mostly follows from it.
+    // Later problems mostly follow from the first syntax error.
     const [first] = [...parsed.errors, ...parsed.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
     if (first !== undefined) {
       const remedy = remedies[first.code] ?? "mend the YAML there, or on the line before"

@@ -59,7 +59,7 @@ const askWhy = async (query: string) => {
     const answer = await fetch(`/api/v1/explain?${query}`)
     if (answer.ok && opened.has(query)) opened.set(query, seen(await answer.text()) as WhyAnswer)
   } catch {
-    // What is shown stays until an answer comes.
+    // The page keeps its content until an answer comes.
   }
 }
 

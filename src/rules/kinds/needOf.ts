@@ -29,7 +29,7 @@ export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["k
       const { level, to } = subject.rule
       return emptied(level, balance, (amount) => [{ from: level.party, to, amount }])
     }
-    // What rounding leaves stays with the account.
+    // The remainder of rounding stays in the account.
     case "split": {
       const { level, to } = subject.rule
       const whole = to.reduce((sum, { weight }) => sum + weight, 0n)

@@ -70,7 +70,7 @@ export class AcceptedHead extends Context.Service<
           of: Effect.fnUntraced(function* (chainId: string) {
             const known = now.get(chainId)
             if (known !== undefined) return known
-            // What cannot be read counts as nothing: a first head is accepted as on the first day.
+            // An unreadable value counts as none: the next head is accepted as on the first day.
             const read = Option.getOrElse(decode(yield* settings.get(keyOf(chainId))), (): HeadKnown => ({}))
             now.set(chainId, read)
             stored.set(chainId, read)

@@ -24,7 +24,7 @@ const begun = (rule: string, now: number): Rehearsal => ({
   moved: new Map(),
 })
 
-/** Simulated payments of rules on trial: one sum for each rule, so that months of them cost one row. */
+/** Simulated payments of rules that only simulate: one sum for each rule, so that months of them cost one row. */
 export class Rehearsals extends Context.Service<
   Rehearsals,
   {
@@ -33,7 +33,7 @@ export class Rehearsals extends Context.Service<
      * forgotten, and begins anew when it rehearses again.
      */
     readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
-    /** Result of `of` without effect: begins no trial and forgets none. */
+    /** Result of `of` without effect: begins no simulation and forgets none. */
     readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
     /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
     readonly add: (

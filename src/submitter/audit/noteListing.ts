@@ -168,7 +168,7 @@ export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
 ) {
   const settings = yield* Settings
   if (yield* isCounted(party)) return
-  // Of a listing without an end the newest may be missing: balances tell of them.
+  // An incomplete listing may lack the newest transfers: balances show them.
   const isListed = listsTransfers && withdrawals?.complete === true
   const falls = isListed ? [] : yield* fallsOf(party)
   const database = yield* Database

@@ -68,13 +68,13 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   if (!(yield* isOurChain(head))) return undefined
   const counted = stored === "pending" ? undefined : BigInt(stored)
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
-  // What no window from here on comes to was counted on the chain before a reset.
+  // A count that no window from here reaches was made on the chain before a reset.
   const isCounted = counted !== undefined && counted <= latest
   const window = yield* (yield* ChainRules).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {
-    // What clears a key now has to list all up to here, what no earlier reading showed included.
+    // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* Looks).restart
     const { readWhole } = yield* Findings
     const end = Effect.all([readWhole, settings.set(quarantineKey, ""), clearance.quarantine(undefined)])

@@ -54,7 +54,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   if (watermark === undefined) return
   const accounts = all.filter((account) => account.party === party)
   const before = yield* load(party)
-  // What was before a key is seen for the first time is not ours to explain. A time to come was never a block's.
+  // Debits before the first sighting of a key are not judged. A time in the future was never a block's.
   if (before === undefined || before.until > watermark + settleNanos) {
     const own = accounts.filter(({ type, market }) => type === general && market === "")
     const held = new Map(own.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))

@@ -44,7 +44,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   const intent = Option.getOrUndefined(yield* outbox.byId(attempt.intentId))
   if (intent === undefined || attempt.state !== "confirmed") return true
   const all = (yield* outbox.evidence(intent.id)).filter(({ k }) => k === attempt.k)
-  // What was not listed before it was shown says nothing of what is missing since.
+  // Absence from listings before a sighting proves nothing about absence after it.
   const evidence = all.slice(all.findLastIndex(({ kind }) => kind === "executed") + 1)
   if (evidence.some(({ kind }) => kind === "moved")) return true
   const listing = yield* listingOf(intent.command, attempt.party)
