@@ -8,7 +8,7 @@ interface SupervisedLoop<E, R> {
   readonly loop: Effect.Effect<never, E, R>
 }
 
-/** Loops of different kinds in one list: the error is only told, so its type is not kept. */
+/** Loops of different kinds in one list: the error is only logged, so its type is not kept. */
 export const supervised = <E, R>(name: string, loop: Effect.Effect<never, E, R>): SupervisedLoop<unknown, R> => ({
   name,
   loop,

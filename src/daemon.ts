@@ -73,7 +73,7 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
 const haltLoop = (dataDir: string) =>
   applyHaltFile(dataDir).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
 
-/** A loop that halts on mistakes in the store, and begins anew after any failure but one of a store without writes. */
+/** A loop that halts on mistakes in the store, and restarts after any failure but one of a store without writes. */
 const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, guarded(loop))
 
 /** The loops of the treasury, supervised. Never succeeds. */

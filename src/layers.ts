@@ -108,7 +108,7 @@ export const storeLayer = (
   )
 }
 
-/** The configuration of the files. Receivers of before that it pages no more are told as well. */
+/** The configuration of the files. Earlier receivers that it no longer pages are alerted as well. */
 const inForceLayer = (file: InForce) =>
   Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
 

@@ -13,7 +13,7 @@ const waitMillis = 1_000
 /** Alerts of one receiver after which its fiber ends; the next round begins another. */
 const perRound = 50
 const backoffMillisMin = 1_000
-/** A receiver that is down for a day is asked every five minutes. */
+/** A receiver that is down for a day gets a try every five minutes. */
 const backoffMillisMax = 300_000
 
 /** Delivers what is due to one receiver, pages first. One alert at a time: a page that comes meanwhile is the next. */

@@ -17,7 +17,7 @@ interface Alarm {
   begun: number
 }
 
-/** The rules that tell people of conditions. */
+/** The alert rules. */
 export interface Alarms {
   readonly all: ReadonlyArray<Alarm>
   /** A balance is another one now; `isSeen` where the rules know of it. */
@@ -136,7 +136,7 @@ interface Pasts {
   readonly note: (holding: Holding, at: number) => void
   /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
   readonly at: (past: Past, time: number) => bigint | undefined
-  /** When, after the time that was last asked for, the balance was another; infinite where it never was. */
+  /** First time after the last requested one at which the balance differs; infinite if there is none. */
   readonly nextAfter: (past: Past) => number
 }
 
@@ -144,7 +144,7 @@ interface Trail {
   readonly past: Past
   ats: Array<number>
   units: Array<bigint>
-  /** Place of the balance at the time that was last asked for, or of the first one. */
+  /** Position of the balance at the last requested time, or of the first one. */
   head: number
   asked: number
 }

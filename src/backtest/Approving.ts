@@ -22,7 +22,7 @@ interface SigningMoment {
   readonly pauses: ReadonlyArray<{ readonly scope: string }>
 }
 
-/** A payment that people are asked about. */
+/** A payment that waits for approval. */
 export interface Waiting {
   readonly paid: Paid
   /** Operators who have signed, in the order of their group. */

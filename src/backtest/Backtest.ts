@@ -45,13 +45,13 @@ interface HoldReport {
   readonly millis: number
 }
 
-/** How often, and how long, a condition held that people are told of. */
+/** How often, and how long, the condition of an alert rule was true. */
 interface AlertReport {
   readonly rule: string
   readonly severity: Told["severity"]
-  /** Times that people were told that it holds. */
+  /** Number of alerts that it is true. */
   readonly told: number
-  /** Times that it held, whether or not people were told. */
+  /** Times that it was true, alerted or not. */
   readonly times: number
   readonly millis: number
   readonly longestMillis: number
@@ -60,7 +60,7 @@ interface AlertReport {
   readonly forMillis: number
 }
 
-/** Outcome of the payments for which a group of operators was asked. */
+/** Outcome of the payments that needed the approval of a group of operators. */
 interface ApprovalReport {
   readonly group: string
   readonly asked: number

@@ -24,7 +24,7 @@ export interface Line {
   readonly paid: ReadonlyArray<number>
   readonly got: ReadonlyArray<number>
   readonly holds: ReadonlyArray<HoldSpan>
-  /** Columns between which a condition on it held that people are told of. */
+  /** Columns between which the condition of an alert rule on it was true. */
   readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
 }
 

@@ -16,7 +16,7 @@ export interface Entry {
   readonly band: Band | undefined
   /** Undefined before the first look. */
   outcome: Outcome | undefined
-  /** Milliseconds of each reason; "acting" where it paid or asked. */
+  /** Milliseconds of each reason; "acting" while it paid or requested. */
   readonly millis: Map<HoldReason | "acting", number>
   /** It needs nothing, and nothing but its own accounts, the calendar or people can change that. */
   quiet: boolean

@@ -38,7 +38,7 @@ interface State {
   readonly told: Set<string>
   /** A payment came to nothing since the last look. */
   failed: boolean
-  /** Whoever is not quiet is asked at the next look. */
+  /** True if some subject is not quiet: it is evaluated in the next round. */
   restless: boolean
 }
 
@@ -142,7 +142,7 @@ export const noteChange = (play: Play, holding: Holding, at: number): void => {
   for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
 }
 
-/** Everybody is asked at the next look. */
+/** Has every subject evaluated in the next round. */
 export const touchAll = ({ entries, alarms }: Play): void => {
   alarms.touchAll()
   for (const entry of entries) entry.touched = true
@@ -199,7 +199,7 @@ const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { 
   }
 }
 
-/** People hear of each thing once; what they are asked for is remembered until they have sent it. */
+/** Sends each notice once; a funding request stays open until the money is sent. */
 export const tell = ({ state, told, reach }: Play, notices: ReadonlyArray<Notice>): void => {
   const { now } = state
   for (const notice of notices) {

@@ -36,7 +36,7 @@ export interface Rehearsal {
   readonly outcome: (rule: string, subject: string) => Outcome | undefined
   /** Adds up times up to now; call it last. */
   readonly end: () => void
-  /** How often the rules were asked, and how many subjects in all. */
+  /** Number of rounds, and of evaluated subjects in all. */
   readonly asked: { looks: number; subjects: number }
 }
 
@@ -181,7 +181,7 @@ const signApproved = ({ state, approving }: Play): void => {
   if (changed.some((paid) => paid.state === "denied")) state.failed = true
 }
 
-/** Rules that failed too often are locked, and people are told of conditions. */
+/** Locks rules that failed too often, and sends alerts. */
 const keepStops = (play: Play, { locks, alerts }: Decided): void => {
   const { state, alarms } = play
   if (locks.length > 0) {

@@ -51,7 +51,7 @@ export interface Windows {
   readonly busiest: ReadonlyMap<string, number>
 }
 
-/** The 24 hours before a moment, of which nothing is later. */
+/** The 24 hours before a moment; it has no later spends. */
 const lastDay = ({ spends, first, amount }: Use, until: number): WindowUse => {
   let before = first
   for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount

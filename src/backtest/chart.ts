@@ -106,7 +106,7 @@ const otherBand = (first: Line | undefined, second: Line, scale: Scale, width: n
 const holdText = ({ reason, from, until }: HoldSpan, y: number): string =>
   `<rect x="${fixed(left + from)}" y="${y}" width="${fixed(Math.max(1, until - from))}" height="${lane}" class="${reasonClass(reason)}"><title>${escape(reason)}</title></rect>`
 
-/** Times in which people were told of a condition on the account: an area for the first, an outline for the second. */
+/** Times in which an alert on the account fired: an area for the first set, an outline for the second. */
 const alertText = ({ rule, from, until }: Line["alerts"][number], offset: number, isFirst: boolean): string => {
   const look = isFirst ? 'class="alert" fill-opacity="0.25"' : 'class="alert-line" fill="none" stroke-dasharray="3 2"'
   return `<rect x="${fixed(left + from)}" y="${offset}" width="${fixed(Math.max(1, until - from))}" height="${plotHeight}" ${look}><title>${escape(rule)}</title></rect>`

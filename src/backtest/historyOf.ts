@@ -31,7 +31,7 @@ const digits = /^[0-9]{1,78}$/
 const kinds = ["change", "opening", "before", "gap", "quantum", "parameter"]
 const isBalance = ({ kind }: ToldRow): boolean => kind === "change" || kind === "opening" || kind === "before"
 
-/** Why a row tells no balance. */
+/** Why a row has no usable balance. */
 const problemOf = ({ at, type, balance }: ToldRow): string | undefined => {
   if (nanosIn(String(at)) === undefined) return "at is no time in UTC such as 2026-11-21T10:00:00Z"
   if (!digits.test(String(balance))) return "balance is no whole number of base units"

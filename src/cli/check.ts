@@ -44,9 +44,9 @@ const printOrigins = (output: Output, treasury: Treasury, mode: Mode) => {
 const patience = "5 seconds"
 
 /**
- * Holds chain id, ids, decimals and symbols of the file against what its gateways tell. Other decimals are an error,
- * since amounts would be paid a power of ten too large or too small; other symbols are a warning. Where nobody answers,
- * one line on standard error says that nothing was compared.
+ * Compares chain id, ids, decimals and symbols of the file with those of its gateways. Other decimals are an error,
+ * since amounts would be paid a power of ten too large or too small; other symbols are a warning. If no gateway
+ * answers, one line on standard error says that nothing was compared.
  */
 const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
@@ -86,7 +86,7 @@ const otherChain = ({ document, network }: Treasury, told: string) => {
   return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))
 }
 
-/** Undefined where the gateway tells none, or no end of it. */
+/** Undefined if the gateway lists no assets, or its list has no end. */
 const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
   Effect.map(({ rows, complete }) => (complete ? new Map(rows.map((asset) => [asset.id, asset])) : undefined)),
   Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
@@ -144,7 +144,7 @@ const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {
   return [document.problem(["rules", place], message, "permit user namespaces to this user, or go on without")]
 }
 
-/** With the people who are asked by their names. */
+/** Includes the names of the people who approve. */
 const toPlain = ({ approval, ...line }: WorstLine) => ({
   ...line,
   approval: approval && { need: approval.group.need, of: [...approval.group.of.keys()], above: approval.above },

@@ -113,7 +113,7 @@ export const wrongDecimals = (
     return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${otherwise}`)]
   })
 
-/** Limits for the age of knowledge that it passes before it is read anew. */
+/** Limits on the age of data that are shorter than the time between two readings. */
 const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {
   const { maxAgeMillis, pollIdleMillis } = network
   const idle = formatDuration(pollIdleMillis)

@@ -33,7 +33,7 @@ export interface Unknown {
 const rowsMax = 5_000_000
 const tellMillis = 5_000
 
-/** The past as the gateways tell it, of the treasury alone; nothing is stored. Times are Unix milliseconds. */
+/** The treasury's past as its gateways report it; nothing is stored. Times are Unix milliseconds. */
 const readGateway = Effect.fnUntraced(
   function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
     const from = nanosOf(span.from)
@@ -91,7 +91,7 @@ const quanta = Effect.gen(function* () {
   return new Map(rows.map(({ id, quantum }) => [id, quantum]))
 })
 
-/** A row tells a balance from its block on: what the account had before is not known. */
+/** A row gives a balance from its block on: the balance before it is unknown. */
 const unknownOf = (
   { parties, assets }: Treasury,
   { from }: HeldSpan,
@@ -215,7 +215,7 @@ interface ReadHistory {
   readonly leftOut: ReadonlyArray<Stranger>
 }
 
-/** The past as the gateways tell it, or files that `export` wrote, else the store. Times are Unix milliseconds. */
+/** The past as the gateways report it, or from files of `export`, else from the store. Times are Unix milliseconds. */
 export const readHistory = Effect.fnUntraced(function* (
   chosen: HistoryAsked,
   treasuries: readonly [Treasury, ...ReadonlyArray<Treasury>],

@@ -141,7 +141,7 @@ export const recover = Command.make(
 const timeoutMillis = 120_000
 const pollMillis = 250
 
-/** Compares now, and tells what differs. */
+/** Compares now, and prints the differences. */
 export const reconcile = Command.make(
   "reconcile",
   { ...commonFlags },

@@ -64,7 +64,7 @@ export const reasonFlag = Flag.String("reason").pipe(
 interface HaltAsked {
   readonly reason: string
   readonly author: string
-  /** Default true; false where a daemon runs and does not do what it is told. */
+  /** Default true; false if a daemon runs and does not obey. */
   readonly isHeard?: boolean
   /** Scope of the requested stop, if smaller than everything. */
   readonly asked?: string | undefined

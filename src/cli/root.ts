@@ -71,8 +71,8 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
 }
 
 /**
- * Help that was asked for is a result; a wrong call is told in one line on standard error. Help is ours alone, and has
- * colours where somebody reads it.
+ * Requested help is a result; a wrong call prints one line on standard error. Help has its own format, and has colours
+ * on a terminal.
  */
 const presenter = (plain: Console.Console) =>
   CliOutput.layerPresenter({

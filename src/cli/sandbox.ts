@@ -38,7 +38,7 @@ const timeoutMillis = 5_000
 
 const urlBytesMax = 1_000
 
-/** Where the network listens: as told, or as the one in the data directory says. */
+/** Address of the network: as given, or that of the network in the data directory. */
 const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
   if (Option.isSome(chosen.url)) {
     if (/^http:\/\/./.test(chosen.url.value) && URL.canParse(chosen.url.value)) return chosen.url.value
@@ -99,7 +99,7 @@ export const needSandbox = ({ treasury, mode, dataDir }: Setup, command: string)
   return problems.length === 0 ? undefined : new ConfigError({ problems })
 }
 
-/** An armed fault as the network tells of it. */
+/** An armed fault as the network reports it. */
 const Armed = Schema.Struct({
   id: Schema.Int,
   operation: Schema.String,
@@ -116,7 +116,7 @@ const path = "/sandbox/faults"
 const describeKind = (kind: (typeof faultKinds)[number]): string =>
   `the answer ${kinds[kind].says({ kind, operation: "any", rate: 1, ...samples })}`
 
-/** Stand for what a kind needs to be told. */
+/** Sample values for the parameters of a kind. */
 const samples = { status: 503, delayMillis: 2_000, skewMillis: -90_000, chainId: "other-1" } as const
 
 /** The flag of each key that a kind may need. */

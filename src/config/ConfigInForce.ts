@@ -9,7 +9,7 @@ export interface InForce {
   readonly treasury: Treasury
   /** The file's mode, or a lower one. */
   readonly mode: Mode
-  /** The file's own receivers, where others that were paged before are told as well while this process lives. */
+  /** The file's own receivers, while this process also alerts others that were paged before. */
   readonly alerts?: AlertConfig | undefined
 }
 

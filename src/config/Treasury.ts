@@ -34,7 +34,7 @@ export interface GatewayConfig {
   readonly reads: "windows" | "cursor"
 }
 
-/** Chain facts given by hand, for a gateway that does not tell them. */
+/** Chain facts given by hand, for a gateway that does not report them. */
 interface FixedChain {
   readonly height: bigint
   readonly hash: string

@@ -31,7 +31,7 @@ const sameText = (receiver: ReceiverConfig): string =>
     key === "text" ? undefined : value,
   )
 
-/** Receivers of pages under the one, and what of each would have to be the same to tell the same people. */
+/** Receivers of pages, each with the fields that must be equal for it to reach the same people. */
 const paged = ({ receivers, routes }: AlertConfig): ReadonlyMap<string, string> => {
   const names = new Set(routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers))
   return new Map(receivers.filter(({ name }) => names.has(name)).map((one) => [sameText(one), one.name]))
@@ -43,7 +43,7 @@ export const pagedNoMore = (before: AlertConfig, now: AlertConfig): ReadonlyArra
   return [...paged(before)].filter(([text]) => !still.has(text)).map(([, name]) => name)
 }
 
-/** Tells both: who is told now, and who was told before under another address. */
+/** Merges both: the receivers now, and those of before under another address. */
 export const bothAlerts = (now: AlertConfig, before: AlertConfig): AlertConfig => {
   const known = new Map(now.receivers.map((receiver) => [receiver.name, sameText(receiver)]))
   const nameOf = (receiver: ReceiverConfig): string =>

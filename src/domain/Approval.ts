@@ -1,4 +1,4 @@
-/** Operators, of whom `need` must sign a payment before it is made. */
+/** Operators; `need` of them must sign a payment before it is made. */
 export interface ApprovalGroup {
   readonly name: string
   /** At least 1, at most as many as there are operators. */
@@ -32,7 +32,7 @@ export const isWeakKey = (key: string): boolean => {
 /** Unix milliseconds from which on only a quarter of the time is left. */
 export const lateFrom = ({ withinMillis }: ApprovalGroup, expires: number): number => expires - withinMillis / 4
 
-/** How far an approval has come, as a sentence: who has signed, how many of whom are missing, and until when. */
+/** Progress of an approval as a sentence: the signers, how many are missing of which operators, and the deadline. */
 export const waitText = (
   { need }: ApprovalGroup,
   by: ReadonlyArray<string>,

@@ -88,7 +88,7 @@ export interface Attempt {
   readonly signedAfter?: bigint | undefined
 }
 
-/** Blocks in which it may be included, by the largest window that anything told of since it was signed. */
+/** Blocks in which it may be included, by the largest window reported since it was signed. */
 export const longestWindow = ({ windowBlocks, windowMax = windowBlocks }: Windows): number =>
   Math.max(windowBlocks, windowMax)
 
@@ -97,7 +97,7 @@ type Windows = Pick<Attempt, "windowBlocks" | "windowMin" | "windowMax">
 /** The last block that can include the attempt: anchor + window. Once the block after it is begun, it is dead. */
 export const deadlineHeight = (attempt: Attempt): bigint => attempt.anchorHeight + BigInt(longestWindow(attempt))
 
-/** From this block on nothing is sent: a margin before the end of the smallest window told since it was signed. */
+/** From this block on nothing is sent: a margin before the end of the smallest window reported since it was signed. */
 export const sendEnd = ({ anchorHeight, windowBlocks, windowMin = windowBlocks }: Attempt): bigint => {
   const shortest = Math.min(windowBlocks, windowMin)
   return anchorHeight + BigInt(shortest) - marginBlocks(shortest)

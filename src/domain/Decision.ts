@@ -52,7 +52,7 @@ export type Decision =
   | { readonly _tag: "Hold"; readonly reason: HoldReason; readonly detail: string }
   /** At least one payment; all of them are recorded together, or none. */
   | { readonly _tag: "Act"; readonly payments: ReadonlyArray<Payment>; readonly detail: string }
-  /** People are asked to make these payments: their key is elsewhere. */
+  /** Asks people to make these payments: their key is elsewhere. */
   | { readonly _tag: "Ask"; readonly payments: ReadonlyArray<Payment>; readonly detail: string }
 
 /** Where a rule stands for one subject. */

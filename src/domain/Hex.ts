@@ -19,7 +19,7 @@ export type ExternalAddress = typeof ExternalAddress.Type
 export const IntentId = Hex64.pipe(Schema.brand("IntentId"))
 export type IntentId = typeof IntentId.Type
 
-/** SHA3-256 of the signature: known before the first send, the same when only the work is solved anew. */
+/** SHA3-256 of the signature: known before the first send, unchanged when only the work is solved again. */
 export const TransferId = Hex64.pipe(Schema.brand("TransferId"))
 export type TransferId = typeof TransferId.Type
 

@@ -77,7 +77,7 @@ export interface Intent {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** When its approvers were last asked anew, Unix milliseconds; undefined: when it was decided. */
+  /** When its approvers were last asked again, Unix milliseconds; undefined: when it was decided. */
   readonly askedAt?: number | undefined
 }
 
@@ -105,7 +105,7 @@ const unsettledMillisMin = 1_800_000
 /** For each block of a long window. */
 const blockMillisMax = 10_000
 
-/** Unix milliseconds from which people are paged for a signed payment without an end, though no block is told. */
+/** Unix milliseconds from which a signed payment without an end pages people, even if no block is known. */
 export const unsettledFrom = ({ createdAt, windowBlocks }: Pick<Attempt, "createdAt" | "windowBlocks">): number =>
   createdAt + Math.max(unsettledMillisMin, windowBlocks * blockMillisMax)
 

@@ -7,7 +7,7 @@ export const hasElapsed = (since: number, now: number, millis: number): boolean 
 /** Names of settings that say when something of the network was last read: Unix milliseconds. */
 export const parametersReadKey = "parametersReadAt"
 export const assetsReadKey = "assetsReadAt"
-/** "no" where the gateways say that they have no parameters of the network, "yes" where they tell some. */
+/** "no" if the gateways report that they have no network parameters, "yes" if they report some. */
 export const parametersServedKey = "parametersServed"
 /** When a gateway first said that it has no listing of assets (Unix milliseconds): nothing can be compared. */
 export const assetsUnlistedKey = "assetsUnlistedAt"

@@ -65,7 +65,7 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
 
 const isPendingNow = ({ memory, before }: Change): boolean => memory.state === "pending" && before?.state !== "pending"
 
-/** How many subjects a rule has; read where something is told alone. */
+/** Number of a rule's subjects; read where only some of them are logged. */
 const countIn =
   ({ treasury, mode }: InForce) =>
   (name: string): number => {

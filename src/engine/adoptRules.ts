@@ -102,7 +102,7 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 
-/** Alerts are left alone: they only tell people. */
+/** Alert rules are left alone: they only alert. */
 const untimed = (memory: RuleMemory): RuleMemory =>
   memory.subject === alertSubject || memory.firingSince === undefined
     ? memory

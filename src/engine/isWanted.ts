@@ -24,7 +24,7 @@ const subjectOf = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefi
   return rule === undefined ? undefined : subjectsOf(rule).find((subject) => isOfSubject(intent, subject))
 }
 
-/** Receivers of which all are paid, or none; of other kinds each payment stands for itself. */
+/** Receivers that are paid all or not at all; of other kinds each payment stands for itself. */
 const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
   if (subject.kind === "split") return subject.rule.to.map(({ party }) => party)
   return subject.kind === "code" ? subject.rule.to : []

@@ -43,7 +43,7 @@ export const intentIdOf = ({ treasury, rule, subject, episode }: IntentIdentity)
 
 type AnsweredCode = Answers extends ReadonlyMap<string, infer One> ? One : never
 
-/** Which code was asked, what it was told, and what it answered: enough to ask it again. */
+/** Hash of the code, its input and its answer: enough to call it again. */
 const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
   hash,
   told: {
@@ -168,7 +168,7 @@ const propose = Effect.fnUntraced(function* (planned: {
   return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
 })
 
-/** Makes a round durable: pauses, memories, payments, requests and what people are told. In its transaction. */
+/** Makes a round durable: pauses, memories, payments, requests and alerts. Call it in its transaction. */
 export const keepRound = Effect.fn("Engine.keep")(function* ({ locks, alerts, conclusions }: Decided) {
   const brake = yield* Brake
   for (const { scope, reason, notice } of locks) {

@@ -183,7 +183,7 @@ const totalsOf = (accounts: ReadonlyArray<AccountBalance>): Balances => {
 
 type Balances = ReturnType<typeof makeBalances>
 
-/** Balances by asset and party: a key made of both would be made anew for each account and each question. */
+/** Balances by asset and party: a joint key would be built for each account and each query. */
 const makeBalances = () => {
   const byAsset = new Map<string, Map<string, bigint>>()
   return {

@@ -19,7 +19,7 @@ import { say } from "../telemetry/Logging.ts"
 import { intentIdOf, journalDecision } from "./record.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
-/** A payment that a person asked for was not taken. */
+/** A submitted payment was refused. */
 class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
   message: Schema.String,
   remedy: Schema.String,

@@ -24,7 +24,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { say } from "../telemetry/Logging.ts"
 
-/** How long code may fail, be late or be asked what changes before it answers; and answer, before it is sound again. */
+/** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
 const codePatienceMillis = 60_000
 
 /** Tells people that a rule's own code gives nothing that can be relied on, and that it does again. */
@@ -84,7 +84,7 @@ interface Held {
   readonly subjects: Array<string>
 }
 
-/** Reasons that are told where they end something else alone: they come and go with each payment. */
+/** Reasons that are logged only when they end something else: they come and go with each payment. */
 const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
 const namesMax = 3
 

@@ -3,7 +3,7 @@ import { GatewayError } from "./GatewayError.ts"
 import { type ChainHead, ChainHeadAnswer } from "./schema/ChainHead.ts"
 import type { Transport } from "./Transport.ts"
 
-/** A chain head written down by a person, for gateways that do not tell it. */
+/** A chain head written down by a person, for gateways that do not report it. */
 export interface FixedChain {
   readonly head: ChainHead
   /** When it was read, Unix milliseconds, and for how long it may be used. */
@@ -11,14 +11,14 @@ export interface FixedChain {
   readonly validForMillis: number
 }
 
-/** Heads of one gateway that may be on their way: who needs one asked for since now does not wait for the last one. */
+/** Concurrent head requests of one gateway: a caller that needs a newer one does not wait for the last. */
 export const headsAtOnce = 2
 
 /** The chain's parameters for a transaction: id, newest block, and the proof of work required. */
 export class ChainContext extends Context.Service<
   ChainContext,
   {
-    /** The height is one that the asked node has begun; other nodes may not know it yet. */
+    /** The node that answered has begun this height; other nodes may not know it yet. */
     readonly head: Effect.Effect<ChainHead, GatewayError>
   }
 >()("cofferer/gateway/ChainContext") {

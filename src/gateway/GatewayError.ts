@@ -118,7 +118,7 @@ export const otherChain = (gateway: string, named: string, ours: string): Gatewa
   return new GatewayError({ gateway, operation: "height", reason: { _tag: "OtherChain", detail, chainId } })
 }
 
-/** Logs that a question got no usable answer. That no head fits is told in one place, and pages where it lasts. */
+/** Logs that a request got no usable answer. An unfitting head is reported in one place, and pages if it lasts. */
 export const warnOf = (what: string, error: GatewayError, fields: Readonly<Record<string, string>> = {}) =>
   error.reason._tag === "Doubted"
     ? Effect.logDebug(what, { reason: error.message })

@@ -45,7 +45,7 @@ export class GatewayWriter extends Context.Service<
       }),
     })
 
-  /** Sends by the gateway that is asked for. */
+  /** Sends by the gateway given. */
   static readonly together = (
     writers: ReadonlyMap<string, GatewayWriter["Service"]>,
     first: GatewayWriter["Service"],

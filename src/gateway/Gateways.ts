@@ -56,11 +56,11 @@ interface GatewaysOptions {
   readonly quorum: number
   /** Names, the best first. */
   readonly ranked: Effect.Effect<ReadonlyArray<string>>
-  /** Names of those that count for nothing now. They are asked all the same: only so can they be believed again. */
+  /** Names of those that do not count now. They are queried all the same: only so can they count again. */
   readonly quarantined: Effect.Effect<ReadonlySet<string>>
 }
 
-/** Late answers that one gateway may owe before it is not asked any more. */
+/** Late answers that one gateway may owe before it gets no more requests. */
 const owedMax = 3
 
 export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, quarantined }: GatewaysOptions) {

@@ -17,7 +17,7 @@ export interface GatewayHealth {
   readonly state: GatewayState
   /** Where it surely is: the older of the blocks that its chain and its rows named last; undefined before the first. */
   readonly height: bigint | undefined
-  /** The newer of them. Its chain is asked only where money moves. */
+  /** The newer of them. Its chain is queried only when money moves. */
   readonly named: bigint | undefined
   /** Blocks behind the newest that a majority has begun. */
   readonly lag: bigint
@@ -27,11 +27,11 @@ export interface GatewayHealth {
   readonly isHeard: boolean
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
-  /** Why it is quarantined, until when it is banned, what its last failure was, or that it is asked slowly. */
+  /** Reason of its quarantine, end of its ban, its last failure, or that it gets few requests. */
   readonly detail: string
   /** The chain that it named last, where that is another than the treasury's. */
   readonly otherChain: string | undefined
-  /** Time of its blocks minus our clock, while these go on as time does; undefined where that cannot be told. */
+  /** Time of its blocks minus our clock, while these advance as time does; undefined if unknown. */
   readonly aheadMillis: number | undefined
   /** Its head does not fit the accepted one: it counts again once that does. */
   readonly isStray: boolean

@@ -16,7 +16,7 @@ const rangesMax = 200
 /** How often transfers of one key were sent, by their ids. */
 export interface SendCounts {
   readonly counts: ReadonlyMap<string, number>
-  /** Transfers of which any gateway shows a movement. */
+  /** Transfers with a movement in the answer of any gateway. */
   readonly shown: ReadonlySet<string>
   /** True if the whole range was read. */
   readonly complete: boolean

@@ -37,12 +37,12 @@ interface Budget {
 const ownShare = 0.5
 /** Seconds of the rate that may be sent in one burst: the network's own bucket holds five seconds of its rate. */
 const burstSeconds = 5
-/** However little is allowed: a gateway that is never asked never tells that it has recovered. */
+/** Lower bound of the rate: a gateway that is never queried cannot show that it has recovered. */
 const perSecondMin = 0.2
 const leftMin = 0.05
 /** From a rate of nothing to the whole one; half of it after a single refusal. */
 const recoveryMillis = 600_000
-/** The network's own bans last so long. Who asks for more, by mistake or not, is asked again after this. */
+/** The network's own bans last this long. One that claims a longer ban is queried again after this. */
 const banMillisMax = 600_000
 /** "Too many" comes without a time from the network itself: what stands before it may ask for so long. */
 const quietMillisMax = 60_000

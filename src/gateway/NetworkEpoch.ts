@@ -6,10 +6,10 @@ import type { Transport } from "./Transport.ts"
 /** Transfers that the network counted for one key in an epoch. */
 export interface EpochCount {
   readonly seq: number
-  /** Transfers and cancellations in blocks of the epoch, whoever asked for them. */
+  /** Transfers and cancellations in blocks of the epoch, whoever sent them. */
   readonly used: number
   readonly limit: number
-  /** Block time (Unix nanoseconds) up to which they were counted at least; 0 where the gateway does not tell. */
+  /** Block time (Unix nanoseconds) up to which they were counted at least; 0 if the gateway does not report it. */
   readonly asOf: bigint
 }
 

@@ -30,7 +30,7 @@ export interface GatewayOptions {
   readonly waitMillisMax: number
 }
 
-/** The options of a gateway of which only name and address are given. */
+/** The options of a gateway given by name and address only. */
 export const gatewayOptions = (
   options: Pick<GatewayOptions, "name" | "url"> & Partial<GatewayOptions>,
 ): GatewayOptions => ({
@@ -86,7 +86,7 @@ export class Transport extends Context.Service<
     readonly gateway: string
     readonly options: GatewayOptions
     readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
-    /** How fast it may be asked now, and whether it shut us out. */
+    /** Its present rate of requests, and whether it has banned us. */
     readonly pace: Effect.Effect<Pace>
     /** Waits for the turn of a write, which goes before all reads. */
     readonly writeTurn: (operation: Operation) => Effect.Effect<Turn, GatewayError>

@@ -50,7 +50,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
         Effect.fail(failed({ _tag: "Doubted", detail: `the accepted block cannot be read: ${error.message}` })),
       ),
     )
-  /** A store that takes no writes is its own trouble, which others tell of: what counts holds in memory. */
+  /** A store that accepts no writes is reported elsewhere: the accepted head then holds in memory. */
   const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
     yield* health.judgeBy(after)
     const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)

@@ -19,7 +19,7 @@ interface NetworkOptions {
   /** At least one. */
   readonly gateways: ReadonlyArray<GatewayOptions>
   readonly quorum: number
-  /** A head written down by a person, where no gateway tells one. */
+  /** A head written down by a person, if no gateway reports one. */
   readonly fixedChain?: FixedChain | undefined
   /** True if the network runs in this process. */
   readonly isOwn?: boolean

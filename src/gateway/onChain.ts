@@ -7,13 +7,13 @@ import { Health } from "./Health.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 import { SendMoment } from "./Transport.ts"
 
-/** A head asked for no longer ago says where a question goes; that nothing was exchanged since, the next one shows. */
+/** A head this young decides where a question goes; the next head shows that the chain is still the same. */
 const knownNanos = 1_000_000_000n
 
-/** Something that happens later has the higher number: what left after an answer came tells of the time since. */
+/** Order of events: a request sent after an answer came has a higher number, and shows the time since. */
 type Moment = number
 
-/** A head that was asked for: when it left, and by the monotonic clock when it was asked for. */
+/** A head request: when it was sent, and when it was asked for by the monotonic clock. */
 interface Asked {
   readonly sent: Moment
   readonly at: bigint

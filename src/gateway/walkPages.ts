@@ -4,7 +4,7 @@ import type { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 import type { Page } from "./schema/Numbers.ts"
 
-/** Rows asked for at once, and how many pages one walk may take: a gateway decides neither. */
+/** Rows per request, and pages of one walk at most: a gateway decides neither. */
 export const pageSize = 1000
 export const walkPagesMax = 200
 const cursorLengthMax = 1024

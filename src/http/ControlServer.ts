@@ -51,7 +51,7 @@ export const socketFile = "cofferer.sock"
 
 const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("|")})$`)
 
-/** How soon a poll that was asked for is looked for. */
+/** Interval at which a requested poll is checked. */
 const pollMillis = 200
 
 const brakePath = /^\/api\/v1\/(pause|resume|halt)$/
@@ -163,7 +163,7 @@ const body = Effect.fnUntraced(function* <A>(
 
 const approvalPath = /^\/api\/v1\/(?:terms\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
 
-/** Texts that operators are asked to sign, and their signatures. */
+/** Texts for operators to sign, and their signatures. */
 const approvals = Effect.fnUntraced(function* (
   options: ControlServerOptions,
   [path, id, word]: ReadonlyArray<string | undefined>,

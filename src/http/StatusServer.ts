@@ -46,7 +46,7 @@ const pageFiles = (): ReadonlyMap<string, PageFile> => {
   ])
 }
 
-/** Nothing but what this server serves may run, load or be asked; nobody may frame the page. */
+/** Only content of this server may run, load or be requested; nobody may frame the page. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
 

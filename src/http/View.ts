@@ -89,7 +89,7 @@ export interface GatewayView {
   readonly detail: string
   /** The chain that it is on, where that is not the treasury's. */
   readonly otherChain: string | null
-  /** Time of its blocks minus this host's clock; null where that cannot be told. */
+  /** Time of its blocks minus this host's clock; null if unknown. */
   readonly aheadSeconds: number | null
 }
 
@@ -117,7 +117,7 @@ export interface AccountView {
 }
 
 export interface ObservationView {
-  /** Newest final block whose rows are known, 0 where the gateway tells no heights; its time. */
+  /** Newest final block whose rows are known, 0 if the gateway reports no heights; its time. */
   readonly block: string
   readonly at: string
   /** Seconds since then by this host's clock, negative where it is behind; null while that clock may be wrong. */

@@ -15,7 +15,7 @@ export const SignatureText = Schema.String.check(
   Schema.isPattern(/^[0-9a-fA-F]{128}$/, { expected: "a signature of 128 hex characters" }),
 )
 
-/** An operator's signature; whose it is, the group's keys tell. */
+/** An operator's signature; the group's keys identify the signer. */
 export const ApproveBody = Schema.Struct({ signature: SignatureText })
 
 /** An approval that the policy in force requires, and the signatures so far. */

@@ -112,7 +112,7 @@ export interface NotifyAnswer {
   readonly about: "notify"
   readonly rule: string
   readonly watches: string
-  /** Unix milliseconds of the past that was asked for; null: now. */
+  /** Unix milliseconds of the requested past; null: now. */
   readonly at: number | null
   /** By then. */
   readonly last: LastAlert | null
@@ -134,7 +134,7 @@ type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, Probl
 
 export interface PaymentAnswer {
   readonly about: "payment"
-  /** The attempt whose transaction or transfer was asked for; null where the payment itself was. */
+  /** The attempt whose transaction or transfer was requested; null if the payment itself was. */
   readonly attempt: { readonly k: number; readonly isTransfer: boolean } | null
   readonly story: Story
 }

@@ -39,7 +39,7 @@ const setHealth = (
 export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
   setHealth(metrics, treasury, () => false)
 
-/** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
+/** Sets the gauges of the store, then returns the whole text. A store that fails does not fail the scrape. */
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   yield* refresh(treasury).pipe(

@@ -104,7 +104,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   return yield* agreeing(place.treasury, signature, recovered)
 })
 
-/** One thing that our books and the gateway tell differently. */
+/** One difference between our books and the gateway. */
 interface ReconciledRow {
   /** drift, or a kind of `HistoryDifference`. */
   readonly kind: string

@@ -121,7 +121,7 @@ interface PlanAsked {
   readonly plan: InForce
   /** The configuration to compare with; undefined: none. */
   readonly inForce: InForce | undefined
-  /** Judges the last moment that was looked at, as if it were now: for a store of which no daemon runs. */
+  /** Judges the last evaluated moment as if it were now: for a store without a running daemon. */
   readonly asLastSeen: boolean
 }
 

@@ -122,7 +122,7 @@ const key = "gatewaysLast"
 interface GatewayChange {
   readonly removed: ReadonlyArray<string>
   readonly added: ReadonlyArray<string>
-  /** How many of the last start's are still asked. */
+  /** Number of the last start's gateways that are still configured. */
   readonly left: number
 }
 

@@ -42,7 +42,7 @@ const notRead = {
   apart: "no quorum of the gateways tells the same balances",
 }
 
-/** Readings of balances, each of which a newer block may overtake. */
+/** Readings of balances at most; a newer block may overtake each. */
 const readingsMax = 3
 
 /**

@@ -55,7 +55,7 @@ export const listIntents = Effect.fnUntraced(function* (limit: number) {
   return yield* Effect.forEach(yield* outbox.recent(count), (intent) => intentView(intent))
 })
 
-/** Why something asked of this API is not done, with the status of HTTP that says so. */
+/** Why a request to this API is refused, with its HTTP status. */
 export interface Problem {
   readonly problem: string
   readonly status: number

@@ -69,7 +69,7 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   return { isEnough: missing === 0, by, advice }
 })
 
-/** Absolute paths of the changed file and what lies over it; without a signature it is told what would be signed. */
+/** Absolute paths of the changed file and its overlays; without a signature the answer has the text to sign. */
 export const ApproveTermsBody = Schema.Struct({
   files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))),
   signature: Schema.optional(SignatureText),

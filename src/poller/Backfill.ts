@@ -23,7 +23,7 @@ const idleMillis = 3_600_000
 /** A network on which nobody moved for this long at first is taken for one that forgot, or had not begun. */
 const silenceNanosMin = 3_600_000_000_000n
 
-/** How often progress is told. */
+/** Interval between reports of progress. */
 const tellMillis = 10_000
 
 /**
@@ -135,7 +135,7 @@ export const backfillLoop = Effect.suspend(() => {
   }).pipe(Effect.forever)
 })
 
-/** Which time is asked for, in Unix nanoseconds; undefined: all that the gateways hold, and up to now. */
+/** Requested range, in Unix nanoseconds; undefined: all that the gateways have, up to now. */
 interface AskedSpan {
   readonly from: bigint | undefined
   readonly until: bigint | undefined
@@ -150,7 +150,7 @@ export interface HeldSpan {
   readonly rows: ReadonlyArray<BalanceChange>
   /** Balances that stood still all the time; only where it reaches up to now. */
   readonly openings: ReadonlyArray<BalanceChange>
-  /** The first that they hold, where that is later than what was asked for. */
+  /** The first row's time that they still have, if later than the start requested. */
   readonly from: bigint
   readonly until: bigint
 }

@@ -82,7 +82,7 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, maxAgeMill
   yield* settings.set("prunedAt", String(now))
 })
 
-/** Balances told of one reading, one line each. Of thousands a second nobody reads a line, and writing them costs. */
+/** Log lines of balances per reading at most. Nobody reads thousands a second, and writing them costs. */
 const toldMax = 20
 
 /** Blocks covered by one reading: times from the watermark's on, up to a height; heights are 0 where unknown. */
@@ -195,7 +195,7 @@ const isBusy = Effect.fnUntraced(function* ({ rules }: BalancePollerOptions) {
   return isNear(rules ?? [], yield* (yield* Observations).accounts)
 })
 
-/** The first reading. Where a gateway tells no balances, a year of history takes their place. */
+/** The first reading. If a gateway reports no balances, a year of history takes their place. */
 const begin = Effect.fnUntraced(function* (options: BalancePollerOptions, now: bigint) {
   const base = yield* readBaseTogether(partiesOf(options), now)
   if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances to begin with")
@@ -307,7 +307,7 @@ const readOn = Effect.fnUntraced(function* (
   }
 })
 
-/** A gateway that refuses a large page is asked for usual ones from then on; any other refusal stays one. */
+/** A gateway that refuses a large page gets usual ones from then on; any other refusal stays one. */
 const refusedPage = Effect.fnUntraced(function* (pace: Ref.Ref<Pace>, error: GatewayError) {
   const known = yield* Ref.get(pace)
   if (known.largeFor === 0) return yield* error

@@ -14,7 +14,7 @@ export interface BalancePollerOptions {
   readonly maxAgeMillis: number
   /** Gateways that know no times: their history is read by cursors. Default none. */
   readonly readByCursor?: ReadonlySet<string>
-  /** Rows asked for at once, 1 to 5,000. Default 1,000, the network's own. */
+  /** Rows per request, 1 to 5,000. Default 1,000, the network's own. */
   readonly pageRows?: number
 }
 

@@ -16,7 +16,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { say } from "../telemetry/Logging.ts"
 import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
 
-/** Balances as the gateway itself tells them. */
+/** Balances as the gateway itself lists them. */
 export interface AccountListing {
   /** By `accountName`. */
   readonly accounts: ReadonlyMap<string, AccountKey & { readonly balance: bigint }>
@@ -26,7 +26,7 @@ export interface AccountListing {
 
 type ListedAccounts =
   | { readonly _tag: "Listed"; readonly listing: AccountListing }
-  /** It came to no end, told one account twice, or names a block of the future. */
+  /** It came to no end, listed one account twice, or names a block of the future. */
   | { readonly _tag: "Unusable"; readonly detail: string }
   /** The gateway has no such operation. */
   | { readonly _tag: "Unsupported" }
@@ -76,7 +76,7 @@ export const nothingCompared = (): Compared => ({
   silent: new Set(),
 })
 
-/** The gateway to ask next: one that was not asked yet, the best of them first. Undefined where none is left. */
+/** The next gateway to query: the best one that was not queried yet. Undefined if none is left. */
 export const nextToCompare = Effect.fnUntraced(function* (compared: Compared) {
   const { all } = yield* Gateways
   const [only, ...others] = all
@@ -102,7 +102,7 @@ type Judged =
   | "agreed"
   /** Enough gateways differ to put our rows in doubt. */
   | "drift"
-  /** Another must be asked. */
+  /** Another gateway must be queried. */
   | "more"
 
 export const judged = (
@@ -169,7 +169,7 @@ const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => ({
 
 /** Accounts of a listing beside our rows. */
 interface Differences {
-  /** Names of accounts of which both tell the same. */
+  /** Names of accounts with equal balances on both sides. */
   readonly agreeing: ReadonlySet<string>
   readonly differing: ReadonlyArray<Difference>
   /** Moved meanwhile: nothing can be said of them without their balances before. */
@@ -232,7 +232,7 @@ export const keysOf = ({ parties }: ReconciliationOptions) => [...parties.values
 
 /** After an answer that is of no use. */
 export const retryMillis = 5_000
-/** Before the next gateway of a quorum is asked. */
+/** Milliseconds before the next gateway of a quorum is queried. */
 export const moreMillis = 500
 
 /** State kept between two steps of the comparison. Rebuilt after a restart. */
@@ -258,7 +258,7 @@ export const newComparison = (): Comparison => ({
   compared: nothingCompared(),
 })
 
-/** This gateway told nothing of use. Where there are others the next one is asked soon: none can hold up all. */
+/** This gateway's answer was of no use. If there are others the next one is queried soon: none can hold up all. */
 export const skip = Effect.fnUntraced(function* (memory: Comparison, now: number, reason: string) {
   memory.listing = undefined
   memory.dueAt = now + retryMillis
@@ -316,7 +316,7 @@ export const endComparison = Effect.fnUntraced(function* (
   memory.dueAt = (yield* Clock.currentTimeMillis) + wait
 })
 
-/** Rows since a listing that are held in memory to compare it; one that is older is made anew. */
+/** Rows since a listing that are kept in memory to compare it; an older listing is read again. */
 const rowsMax = 100_000
 /** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
 const movingMax = 200

@@ -25,7 +25,7 @@ import {
   skip,
 } from "./Comparison.ts"
 
-/** A listing whose block the rows do not reach in this time is made anew. */
+/** A listing whose block the rows do not reach in this time is read again. */
 const patienceMillis = 30_000
 
 /**

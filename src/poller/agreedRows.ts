@@ -2,7 +2,7 @@ import type { BalanceChange } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
 import type { WindowAnswer } from "./askWindow.ts"
 
-/** Answer of one gateway for the window that all were asked for. */
+/** Answer of one gateway for the window that all were queried for. */
 export interface Given {
   readonly name: string
   readonly answer: WindowAnswer

@@ -15,7 +15,7 @@ export interface WindowQuery {
   readonly from: bigint
   /** Exclusive, at most 365 days behind `from`; undefined: as far as the gateway is. */
   readonly end: bigint | undefined
-  /** Rows asked for at once, 1 to 5,000. A gateway may give fewer. */
+  /** Rows per request, 1 to 5,000. A gateway may give fewer. */
   readonly pageRows: number
   /** Our clock. Without block headers rows are taken as final some seconds behind it. */
   readonly now: bigint
@@ -45,7 +45,7 @@ export type WindowAnswer =
   /** The rows at one time cannot be read completely, in whatever parts. */
   | { readonly _tag: "Overflow"; readonly at: bigint; readonly detail: string }
 
-/** Block times are told in microseconds: the shortest window that holds one block. */
+/** Block times are in microseconds: the shortest window that contains one block. */
 export const blockNanos = 1_000n
 
 /** The last microsecond that is not after a time. */
@@ -86,13 +86,13 @@ export const isWatched = (parties: ReadonlyArray<string>): ((row: BalanceChange)
 export interface Pace {
   /** How long the next window may be, in nanoseconds. */
   readonly span: bigint
-  /** For how many more sparse answers large pages are asked for: after a block that did not fit others will come. */
+  /** Number of further sparse answers read in large pages: after a block that did not fit others will come. */
   readonly largeFor: number
-  /** True if larger pages may be requested: a gateway that refused one is not asked again. */
+  /** True if larger pages may be requested: a gateway that refused one gets no more of them. */
   readonly mayGrow: boolean
   /** True if the gateway names blocks. */
   readonly hasMarks: boolean
-  /** Unix milliseconds at which people were last told how far it is. */
+  /** Unix milliseconds of the last report of progress. */
   readonly toldAt: number
 }
 

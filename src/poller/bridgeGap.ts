@@ -59,7 +59,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
 
 const forgotten = "the gateway had forgotten it before it was read"
 
-/** Writes a lost time down, and tells people of it. Call it in the transaction of what is done about it. */
+/** Records a lost time range, and alerts. Call it in the transaction that handles the loss. */
 export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
   const [from, to] = [since, until].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
   yield* (yield* Backfills).lost({ since, until, cause })
@@ -74,7 +74,7 @@ export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigin
   yield* say("gap", { detail: `${from} to ${to}: ${cause}`, since: String(since), until: String(until) })
 })
 
-/** Setting: "pending" from when people accepted a chain that began again until balances have begun anew on it. */
+/** Setting: "pending" from the acceptance of a restarted chain until balances were read again on it. */
 export const anewKey = "chainAnew"
 
 const cause = "the network was reset, and its chain began again"

@@ -8,7 +8,7 @@ import { accountName } from "../store/balances/Drifts.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
 
-/** Balances as they are, and from where on history tells the rest. */
+/** Balances now, and the time from which history adds to them. */
 export interface Base {
   /** Each with a time just below the block begun. */
   readonly openings: ReadonlyArray<BalanceChange>
@@ -75,7 +75,7 @@ const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint },
 export const reachNanos = 364n * 86_400_000_000_000n
 
 interface HistoryQuery {
-  /** Asked for where the gateway tells nothing of everybody. */
+  /** Parties to query where the gateway lists nothing for all parties. */
   readonly parties: ReadonlyArray<string>
   readonly at: bigint
 }
@@ -158,7 +158,7 @@ export const explainAnswer = (
   }
 }
 
-/** Rows stand still until a person does something, so people are told once. */
+/** Rows stand still until a person acts, so there is one alert. */
 const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
   const remedy = "name a gateway with larger pages, or watch fewer parties"

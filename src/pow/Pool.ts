@@ -122,7 +122,7 @@ interface Pool {
   readonly isOld: () => boolean
   /** Hashes that one thread is expected to make before it begins with work of this difficulty. */
   readonly ahead: (difficulty: number) => number
-  /** Ends all threads; what still waits is told `Stopped`. */
+  /** Ends all threads; waiting searches fail with `Stopped`. */
   readonly close: () => Promise<void>
 }
 
@@ -226,7 +226,7 @@ export const makePool = (options: PoolOptions): Pool => {
   }
 }
 
-/** Where all threads are at harder work than what waits first, one of them is asked to answer now. */
+/** If all threads do harder work than the first waiting search, one of them is asked to answer now. */
 const yieldToEasier = (slots: ReadonlySet<Slot>, first: Entry | undefined): void => {
   if (first === undefined) return
   const hardest = [...slots].reduce((a, b) => (rankOf(b) > rankOf(a) ? b : a))

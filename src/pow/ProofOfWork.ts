@@ -65,7 +65,7 @@ const units = [
   ["s", 1_000],
 ] as const
 
-/** To one digit, so that the same work is told of in the same words. */
+/** To one digit, so that the same work gives the same text. */
 const timeText = (millis: number): string => {
   const [unit, size] = units.find(([, size]) => millis >= 1.5 * size) ?? ["ms", 1]
   return `${Number((millis / size).toPrecision(1))} ${unit}`

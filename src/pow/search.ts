@@ -4,7 +4,7 @@ import { type Kernel, makeKernel } from "./kernel.ts"
 /** The lowest nonce that solves from `from` to below `from + count`, both even, or undefined. All are below 2^40. */
 type Search = (from: number, count: number) => number | undefined
 
-/** Bytes of a block of SHA3-256, and of the message of which the last 8 are the nonce: two blocks. */
+/** Bytes of a block of SHA3-256, and of the message, whose last 8 are the nonce: two blocks. */
 const blockBytes = 136
 export const preimageBytes = 149
 

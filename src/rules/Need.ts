@@ -18,7 +18,7 @@ export type Need =
       /** Unix milliseconds at which time alone may change it; undefined: never. */
       readonly next?: number
     }
-  /** The rule's own code was not asked what is known now, or thinks about it still. */
+  /** The rule's own code was not called on the present data, or has not answered yet. */
   | { readonly _tag: "Unanswered"; readonly detail: string; readonly next?: undefined }
   /** The rule's own code gave no answer that can be relied on. */
   | { readonly _tag: "Broken"; readonly detail: string; readonly next?: number }
@@ -74,10 +74,10 @@ export interface Notice {
   readonly asked?: Pick<Asked, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are let go: another life of the store may have paid them. */
   readonly letGo?: LetGo
-  /** `dedup` of what is over with this, or its beginning up to a "/": told only where people heard of that. */
+  /** `dedup` of the alert that this ends, or its beginning up to a "/": sent only if that alert was. */
   readonly over?: string
   readonly alert: {
-    /** A second alert with the same text here is the same, and is told once. */
+    /** A second alert with the same text here is a repeat, and is not sent. */
     readonly dedup: string
     readonly severity: "page" | "ticket" | "info"
     readonly kind: "rule" | "request" | "payout"

@@ -38,7 +38,7 @@ export const isSameMemory = (a: RuleMemory, b: RuleMemory | undefined): boolean 
   a.clearingSince === b.clearingSince &&
   a.toldAt === b.toldAt
 
-/** Rules whose condition held at the last look; of those that tell people, that fire. */
+/** Rules whose condition was true at the last evaluation; of alert rules, those that fire. */
 export const firingOf = (memories: Memories, rules: ReadonlyArray<Rule>): ReadonlySet<string> => {
   const alerts = new Set(rules.filter(isAlert).map(({ name }) => name))
   const firing = new Set<string>()

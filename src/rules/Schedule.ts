@@ -107,7 +107,7 @@ const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...pla
 /** The last planned time before the given one, in Unix milliseconds. */
 const prevTime = ({ plans }: Schedule, before: number): number => Math.max(...plans.map((plan) => prevOf(plan, before)))
 
-/** The plan around the last time that was asked for: it is asked for each second and changes rarely. */
+/** The plan around the last requested time: it is read each second and changes rarely. */
 interface Around {
   readonly from: number
   readonly until: number

@@ -12,7 +12,7 @@ export interface TransferTerms {
   readonly feeMaxQuantum: { readonly numerator: bigint; readonly denominator: bigint }
   /** transfer.minTransferQuantumMultiple as a fraction of quanta. */
   readonly minQuantum: { readonly numerator: bigint; readonly denominator: bigint }
-  /** spam.protection.minimumWithdrawalQuantumMultiple as a fraction of quanta; undefined where it is not told. */
+  /** spam.protection.minimumWithdrawalQuantumMultiple as a fraction of quanta; undefined if unknown. */
   readonly minWithdrawQuantum?: { readonly numerator: bigint; readonly denominator: bigint } | undefined
 }
 

@@ -49,7 +49,7 @@ const stateOf = (decision: Decision, timer: Timer): RuleState => {
   return timer.firingSince === undefined ? "inactive" : "holding"
 }
 
-/** People are asked for what a rule needs. */
+/** Creates the funding request that a rule needs. */
 const asking = ({ rule, name, asset }: Subject, decision: Decision, episode: number): ReadonlyArray<Notice> => {
   const payment = decision._tag === "Ask" ? decision.payments[0] : undefined
   if (payment === undefined) return []
@@ -84,7 +84,7 @@ const commandText = ({ toKey, assetId, amount }: Payment): string =>
 const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<Asked>): Asked | undefined =>
   asked.find((one) => one.endedAt === undefined && one.rule === rule.name && one.subject === name)
 
-/** The account is back in its band: what was asked for counts as received. */
+/** The account is back in its band: the requested money counts as received. */
 const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outcome): ReadonlyArray<Notice> => {
   if (subject.kind !== "request" || decision._tag !== "Hold" || decision.reason !== "in_band") return []
   const open = openAskOf(subject, snapshot.asked)

@@ -23,7 +23,7 @@ export interface RoundContext {
   /** Subjects of rules that only simulate, and the payments simulated so far. */
   readonly rehearsing: ReadonlyArray<Subject>
   readonly rehearsals: ReadonlyArray<Rehearsal>
-  /** Rules that tell people of conditions and are to be looked at now. */
+  /** Alert rules to evaluate now. */
   readonly alerts: ReadonlyArray<AlertRule>
   readonly past: Facts["past"]
   readonly watchedSince: number
@@ -124,7 +124,7 @@ export const mayLock = (settled: ReadonlyArray<Intent>): boolean => {
   return false
 }
 
-/** A rule that locks itself: the pause, and what people are told. */
+/** A rule that locks itself: the pause, and the alert. */
 interface Lock {
   readonly scope: string
   readonly reason: string

@@ -16,13 +16,13 @@ const firstMillis = 10_000
 /** A line of heads that do not fit is taken at its word after so long. */
 const lastingMillis = 300_000
 
-/** A block, and when it was told (Unix milliseconds). */
+/** A block, and when it was reported (Unix milliseconds). */
 export interface NamedBlock {
   readonly height: bigint
   readonly at: number
 }
 
-/** A head as a gateway tells it, with the block of its row headers; undefined before it named one. */
+/** A head as a gateway reports it, with the block of its row headers; undefined before it named one. */
 export interface ToldHead {
   readonly height: bigint
   readonly rows: BlockMark | undefined
@@ -33,18 +33,18 @@ interface AcceptedHead extends NamedBlock {
   readonly block?: BlockMark
 }
 
-/** Heads that are told instead of one that fits. */
+/** Reported heads instead of one that fits. */
 export interface Stray {
   /** `first`: nothing was accepted before. `behind`: a node that is late. `changed`: another chain, for people. */
   readonly kind: "first" | "higher" | "behind" | "lower" | "changed"
   /** Since when no head fits, Unix milliseconds. */
   readonly since: number
-  /** Since when this kind of them is told; of the first one when it was told. */
+  /** Since when this kind of them is reported; for the first one when it was reported. */
   readonly kindSince: number
   /** The last one; of the first ones the first. */
   readonly height: bigint
   readonly why: string
-  /** A halt told people of it. */
+  /** True if a halt has alerted to it. */
   readonly isTold?: boolean
 }
 
@@ -66,7 +66,7 @@ export const ceilingOf = ({ height, at }: NamedBlock, now: number, apart = nodes
 const follows = (height: bigint, before: NamedBlock, now: number): boolean =>
   height + nodesApart >= before.height && height <= ceilingOf(before, now)
 
-/** The block by which answers are judged: the accepted one, or the first that was told. */
+/** The block by which answers are judged: the accepted one, or the first reported one. */
 const referenceOf = ({ accepted, stray }: HeadKnown): NamedBlock | undefined =>
   accepted ?? (stray?.kind === "first" ? { height: stray.height, at: stray.kindSince } : undefined)
 

@@ -3,7 +3,7 @@ import { instantText } from "./Look.ts"
 
 /** Source that still backs a payment that is decided and not signed. */
 export type Standing =
-  /** A person's: no rule would decide it anew. */
+  /** A person's: no rule would decide it again. */
   | { readonly _tag: "Submitted" }
   /** From a planned time, which its decision has concluded. Times are Unix milliseconds. */
   | {
@@ -12,14 +12,14 @@ export type Standing =
       readonly missed: "once" | "skip"
       readonly lateMillis: number
     }
-  /** A part of something of which another part is signed or paid. */
+  /** A part of a decision with another part signed or paid. */
   | { readonly _tag: "Part" }
-  /** Its rule looks at balances, and decides anew what is not paid; `together`: all parts of a decision, or none. */
+  /** Its rule reads balances, and decides again what is not paid; `together`: all parts of a decision, or none. */
   | { readonly _tag: "Level"; readonly together: boolean }
   /** No rule in force pays it any more. */
   | { readonly _tag: "Gone" }
 
-/** A payment whose rule decides anew waits this long for its signature, and is then dropped. */
+/** A payment whose rule decides again waits this long for its signature, and is then dropped. */
 export const decisionValidMillis = 300_000
 
 /** After this long people hear of a payment that waits and has no time of its own. */
@@ -39,7 +39,7 @@ export interface WaitFacts {
   readonly now: number
   /** When it was decided, or its last attempt proven dead. Unix milliseconds. */
   readonly since: number
-  /** Until when people's approval holds; undefined where nobody was asked. Unix milliseconds. */
+  /** Expiry of the approval; undefined if none was needed. Unix milliseconds. */
   readonly expires: number | undefined
 }
 

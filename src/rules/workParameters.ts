@@ -24,13 +24,13 @@ export interface WorkKnown {
   readonly chainId: string
   /** Parameters from the last head, legal or not. */
   readonly work: WorkParameters
-  /** The last legal window; absent before one was told. */
+  /** The last legal window; absent before one was reported. */
   readonly window?: number
   /** A window larger than that, by which nodes may judge up to a block. */
   readonly larger?: { readonly window: number; readonly until: bigint }
 }
 
-/** A head, as far as it tells of parameters. */
+/** The parts of a head that contain parameters. */
 interface WorkSeen {
   readonly chainId: string
   readonly height: bigint

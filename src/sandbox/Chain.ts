@@ -119,7 +119,7 @@ export interface Chain {
   readonly ledger: Ledger
   readonly assets: Map<string, AssetState>
   readonly transfers: Map<string, Transfer>
-  /** Ids of transfers of which more is to come, in the order in which they were sent. */
+  /** Ids of transfers with more to come, in the order in which they were sent. */
   readonly openTransfers: Set<string>
   /** Ids of transfers that the block being made changed. */
   readonly changedTransfers: Set<string>

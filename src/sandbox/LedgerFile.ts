@@ -15,7 +15,7 @@ import { SandboxError } from "./SandboxError.ts"
 import { hashesMax, type Scenario } from "./Scenario.ts"
 import type { Tx } from "./Tx.ts"
 
-/** The ledger on disk: a commit per block, one for all that was accepted together. What was told survives a kill. */
+/** The ledger on disk: a commit per block, one for all that was accepted together. Reported data survives a kill. */
 export interface LedgerFile {
   /** The chain as the file has it, or an empty one where the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>

@@ -18,7 +18,7 @@ type Submission =
   | { readonly _tag: "Checked"; readonly hash: string; readonly code: number; readonly text: string }
   | { readonly _tag: "Turned"; readonly text: string }
 
-/** The running network: one change at a time, each on disk before anyone is told of it. */
+/** The running network: one change at a time, each on disk before it is reported. */
 export interface LedgerNode {
   /** Looks at the chain between two changes. */
   readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
@@ -151,7 +151,7 @@ const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submissi
   return { _tag: "Checked", hash, code: codes.ok, text: "" }
 }
 
-/** Empties the mempool where a fault asked for it: a node that restarts knows nothing of what waited. */
+/** Empties the mempool where a fault requires it: a node that restarts has lost what waited. */
 const loseMempool = (chain: Chain): ReadonlyArray<string> => {
   if (!chain.faults.mempoolLost) return []
   chain.faults.mempoolLost = false

@@ -21,7 +21,7 @@ export interface NetworkState {
   readonly height: number
   readonly time: bigint
   readonly genesisTime: bigint
-  /** Network parameters by key; those that a sandbox obeys replace the scenario's, the others are told as they are. */
+  /** Network parameters by key; those that a sandbox obeys replace the scenario's, the others are reported as given. */
   readonly parameters?: Readonly<Record<string, string>>
   readonly epoch: {
     readonly seq: number

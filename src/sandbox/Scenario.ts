@@ -58,7 +58,7 @@ export interface PowRules {
   readonly increaseDifficulty: boolean
 }
 
-/** A network to be: everything that the sandbox is told, in the program's own terms. */
+/** Definition of a network: all settings of the sandbox, in the program's own terms. */
 export interface Scenario {
   readonly chainId: string
   /** The same seed gives the same keys, block hashes and draws. */
@@ -77,7 +77,7 @@ export interface Scenario {
   readonly feeMaxQuantum: string
   readonly minTransferQuantum: string
   readonly minWithdrawalQuantum: string
-  /** Network parameters that the sandbox tells and does not obey, by key. */
+  /** Network parameters that the sandbox reports and does not obey, by key. */
   readonly parameters: ReadonlyMap<string, string>
   readonly parties: ReadonlyArray<string>
   readonly assets: ReadonlyArray<ScenarioAsset>
@@ -295,7 +295,7 @@ const buildAsset = (
   }
 }
 
-/** The fault that a scenario writes as text; tells of what it cannot mean. */
+/** Builds the fault that a scenario writes as text; reports invalid combinations. */
 const buildFault = (
   raw: NonNullable<ScenarioText["faults"]>[number],
   report: (message: string, remedy: string) => void,

@@ -161,7 +161,7 @@ export class Signer extends Context.Service<
           )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
-        /** The same refusal of an attempt that waits is told once. */
+        /** The same refusal of an attempt that waits is logged once. */
         const noteRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
           const last = (yield* journal.last(intentId, "refusal"))?.body
           const told = last === undefined ? {} : JSON.parse(last)

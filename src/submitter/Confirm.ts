@@ -53,7 +53,7 @@ const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
   return true
 })
 
-/** Where the ledger tells of such a payment. */
+/** Lookups for such a payment on the ledger. */
 const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"]) =>
   command === "withdraw"
     ? { byId: confirmation.withdrawal, listing: confirmation.withdrawalsFrom }
@@ -136,7 +136,7 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   )
 })
 
-/** Where nothing can be looked up, the balances tell: one payment of the account in flight, and its exact movement. */
+/** If no lookup is possible, balances decide: one payment of the account in flight, and its exact movement. */
 const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
@@ -214,7 +214,7 @@ const look = Effect.fnUntraced(function* (
   yield* giveUpUnseen({ intent, attempt, height: known }, error.message)
 })
 
-/** The newest block of our chain that anything told of. */
+/** The newest reported block of our chain. */
 const knownHeight = Effect.gen(function* () {
   const { chainId } = (yield* CycleConfig).treasury.network
   const heads = (yield* (yield* Tip).recent).filter((head) => head.chainId === chainId)

@@ -21,7 +21,7 @@ import { endWaiting, waits, waitsListed } from "./waiting.ts"
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
 const concurrentMax = 4
 const waitMillis = 500
-/** A gateway that does not answer is asked less often: bytes that wait lose nothing by a few seconds. */
+/** A gateway that does not answer gets fewer requests: bytes that wait lose nothing by a few seconds. */
 const waitMillisUnanswered = 5_000
 
 /** Brings one open intent as far as it can go now: asks people, reserves, signs, solves, sends what is due. */
@@ -57,7 +57,7 @@ const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
   if (isUnsigned(intent) && intent.state !== "awaiting_approval") yield* waits(intent, stop)
 })
 
-/** The intent shows what its live attempt is: in flight, or unknown while no answer tells more. */
+/** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */
 const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
   const outbox = yield* Outbox
   const intent = (yield* outbox.open).find((i) => i.id === intentId)

@@ -11,7 +11,7 @@ import { trip } from "../store/controls/trip.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 
-/** Heads are asked for at most this often, whoever asks. */
+/** Interval between head requests at least, for all callers together. */
 const freshMillis = 400
 /** Past heads kept: more than any party signs at once. */
 const pastMax = 32
@@ -20,9 +20,9 @@ const pastMax = 32
 export class Tip extends Context.Service<
   Tip,
   {
-    /** Whoever comes while it is asked for gets that answer: a slow gateway is not asked once for each loop. */
+    /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** One that was asked for at this time or later (Unix milliseconds). */
+    /** A head requested at this time or later (Unix milliseconds). */
     readonly headSince: (millis: number) => Effect.Effect<ChainHead, GatewayError | StoreError>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>

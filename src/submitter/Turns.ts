@@ -13,7 +13,7 @@ export class Turns extends Context.Service<
   {
     /** A loop's work on the payment; none while a person has it in hand. */
     readonly loop: <A, E, R>(intentId: string, work: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>
-    /** A person's work, once no loop is at it and before one begins anew; none where a loop stays at it for so long. */
+    /** A person's verb, between two turns of a loop; not run if a loop keeps the payment for too long. */
     readonly person: <A, E, R>(
       intentId: string,
       millisMax: number,

@@ -108,7 +108,7 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   return yield* wait(intent, needed, progress)
 })
 
-/** Puts it to the people, and tells them again when the time grows short or what they signed holds no longer. */
+/** Asks the people, and again when time grows short or their signatures no longer count. */
 const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
   const isNew = intent.state === "proposed"
   const detail = progress.isLate ? `${progress.words}: the time ends soon` : progress.words

@@ -14,7 +14,7 @@ type NextStep =
   | "nextBlock"
   /** Send the same signed command once in the other wire form. */
   | "otherFraming"
-  /** The work alone is at fault: solve it anew for the same signature. */
+  /** Only the work is at fault: solve it again for the same signature. */
   | "newWork"
 
 /** Conclusion from one send. */

@@ -81,7 +81,7 @@ export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, 
   yield* (yield* Signals).wake("alerts")
 })
 
-/** Settles a payment of which the network took a larger fee than the policy allows, and pages people. */
+/** Settles a payment whose network fee exceeds the policy's, and pages people. */
 export const pageOvercharged = Effect.fn("Submitter.pageOvercharged")(function* <A, R>(
   intent: Intent,
   fee: bigint,

@@ -197,7 +197,7 @@ class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
   isBusy: Schema.Boolean,
 }) {}
 
-/** Longer than a look at the ledger mostly takes; one that hangs is told of. */
+/** Longer than a lookup on the ledger usually takes; one that hangs is reported. */
 const waitMillisMax = 5_000
 
 interface Asked {

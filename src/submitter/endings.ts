@@ -27,11 +27,11 @@ import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
 export interface Live {
   readonly intent: Intent
   readonly attempt: Attempt
-  /** The newest height that is sure: it may lag behind what is told. */
+  /** The newest height that is sure: it may lag behind the reported one. */
   readonly height: SureHeight
 }
 
-/** Explorers tell no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
+/** Explorers report no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
 
 /**
@@ -63,7 +63,7 @@ export const hasExecuted = Effect.fnUntraced(function* (
 })
 
 interface Execution {
-  /** Undefined where nothing tells what it was: at most what was reserved. */
+  /** Undefined if no source reports it: at most the reserved fee. */
   readonly fee: bigint | undefined
   readonly settledAt: bigint
   readonly how: string
@@ -120,7 +120,7 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   yield* signals.wake("balances")
 })
 
-/** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
+/** Proven never executed: another attempt, if it may help, after need, policy and money are judged again. */
 export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
   const { treasury } = yield* CycleConfig

@@ -34,7 +34,7 @@ const SureHeight = Brand.nominal<SureHeight>()
 
 /** Progress of the chain as far as it is known. */
 export interface Reached {
-  /** The newest block that is told, of whatever source. */
+  /** The newest reported block, of whatever source. */
   readonly told: bigint
   /** Unix milliseconds. */
   readonly now: number
@@ -101,7 +101,7 @@ export const judgeAbsence = (
   return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
 }
 
-/** Milliseconds between two listings of which the second proves something: no momentary answer lasts so long. */
+/** Milliseconds between two listings before the second proves anything: no momentary answer lasts so long. */
 export const apartMillis = 30_000
 
 interface ListedAt {

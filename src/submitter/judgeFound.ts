@@ -195,7 +195,7 @@ const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
   return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
-/** When it executed: as told, where that can be; otherwise now. Rules look again once the balances hold it for sure. */
+/** When it executed: the reported time if possible, else now. Rules evaluate again once balances surely have it. */
 const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
   if (yield* isInBalances(intent, attempt, told)) return told
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n

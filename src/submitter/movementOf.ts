@@ -18,7 +18,7 @@ export const signedBy = ({ createdAt, signedAfter }: Attempt): bigint => {
   return signedAfter !== undefined && signedAfter < ours ? signedAfter : ours
 }
 
-/** How often the ledger moved money for each of a party's attempts; undefined where the gateway cannot tell. */
+/** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
 export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
   const history = yield* LedgerHistory
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
@@ -174,7 +174,7 @@ export const excessOf = Effect.fnUntraced(function* (attempts: ReadonlyArray<Att
   return found
 })
 
-/** The ledger's own movements are asked so often at most for one payment that its payer's balance does not show. */
+/** Shortest interval between queries of the ledger's movements for one payment that balances do not show. */
 const askMillisMin = 5_000
 
 /**

@@ -43,7 +43,7 @@ export interface HaltNamed {
 /** Texts that operators sign besides payments. Each states its place, and the time at which it expires. */
 export type Agreement =
   | {
-      /** Other terms, of which something is weaker than in those in force. */
+      /** Other terms, weaker in some point than those in force. */
       readonly kind: "terms"
       /** Journal number of the configuration in force, which they replace: it is used up once they are in force. */
       readonly replaces: number

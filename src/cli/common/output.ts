@@ -18,7 +18,7 @@ export const exitCodes = {
   wouldFire: 9,
 } as const
 
-/** A command did not do what was asked: one line on standard error, and the exit code. */
+/** A command failed: one line on standard error, and the exit code. */
 export class CliFailure extends Schema.TaggedError<CliFailure>()("CliFailure", {
   message: Schema.String,
   exitCode: Schema.Int,
@@ -49,7 +49,7 @@ const plain = (_: string, value: unknown): unknown => (typeof value === "bigint"
 /** JSON with 64-bit and larger integers as strings. */
 export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, plain, 2))
 
-/** Prints a result in the form that was asked for. */
+/** Prints a result in the requested form. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   Console.log(output === "json" ? toJson(value) : text())
 

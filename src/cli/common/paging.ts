@@ -48,7 +48,7 @@ export const paginationOf = (chosen: ChosenPage): Pagination => ({
   ...given("newestFirst", chosen.newestFirst),
 })
 
-/** The gateway that is asked by name or address; default the first. */
+/** The gateway chosen by name or address; default the first. */
 export const gatewayOf = ({ network }: Treasury, asked: Option.Option<string>): GatewayConfig => {
   const [first] = network.gateways
   const named = Option.getOrElse(asked, () => first.name)

@@ -151,7 +151,7 @@ const waitLines = ({ waitsFor, called, endedBy }: NonNullable<Story["wait"]>): R
   `  ended by: ${endedBy}`,
 ]
 
-/** One payment on one screen: how it stands, its attempts, and all that the journal tells of it. */
+/** One payment on one screen: its state, its attempts, and all its journal entries. */
 export const storyText = (story: Story): string => {
   const amount = (text: string) => units(text, story.decimals, formatAmount)
   const attempts = story.attempts.map((a) => [

@@ -85,7 +85,7 @@ const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]
   })
 }
 
-/** Parties with the same numbers are told of together. */
+/** Parties with the same numbers share one line. */
 const quotaText = ({ quotas }: WorstCase): string => {
   const alike = Map.groupBy(quotas, ({ permitted, limit, kept }) => `${permitted}/${limit}/${kept}`)
   const texts = [...alike.values()].map((group) => {

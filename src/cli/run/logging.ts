@@ -7,7 +7,7 @@ import * as Logging from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import type { Setup } from "../common/setup.ts"
 
-/** Form of the daemon's lines: text on a terminal, JSON elsewhere, or what is asked for. */
+/** Form of the daemon's lines: text on a terminal, JSON elsewhere, or the requested one. */
 export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
   Flag.withAlias("o"),
   Flag.withDescription("Form of the lines; default text on a terminal, json elsewhere"),

@@ -73,7 +73,7 @@ export const outliveHangups = Effect.suspend(() => {
   )
 })
 
-/** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
+/** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
 
 const flags = {
@@ -163,7 +163,7 @@ const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined
     return yield* runOnce(options)
   }).pipe(Effect.provide(daemonLayer(options)))
 
-/** The daemon, which begins anew where its store took no writes for a while: at the same address. */
+/** The daemon, which restarts at the same address if its store accepted no writes for a while. */
 const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) => {
   const isDemo = sandbox !== undefined
   let isFirst = true

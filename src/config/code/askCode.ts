@@ -8,7 +8,7 @@ import { type Heard, type LoadedFunction, placeOfStack } from "./loadRules.ts"
 
 /** Processor time in which an operator's function answers; it takes microseconds. */
 export const askMillis = 500
-/** How long one that did not end is not asked again: its process has to be started anew. */
+/** Rest of a function that did not end before its next call: its process has to be restarted. */
 const restMillis = 60_000
 const wordsMax = 200
 const amountMax = 2n ** 256n - 1n
@@ -17,7 +17,7 @@ type Answer = CodeAnswer extends infer One ? (One extends unknown ? Omit<One, "t
 type Payer = Pick<CodeRule, "to" | "asset">
 
 interface Held extends Answered {
-  /** Unix milliseconds of the look that it was asked for. */
+  /** Unix milliseconds of the evaluation that called it. */
   readonly at: number
 }
 

@@ -124,7 +124,7 @@ const fail = (found: Fault): never => {
   throw new Error(found.message)
 }
 
-/** Only while a file is run may another one be asked for. */
+/** Another file may be loaded only while a file runs. */
 let isLoading = false
 
 /** A file's text; undefined where there is no such file. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { readUtf8 } from "../yaml/readBytes.ts"
 import { lineCharsMax, type Numbered, type Reply, type Request, type WireSeen } from "./codeWire.ts"
 
-/** The one process that runs files of rules: how it is started, what it is asked, and when it is ended. */
+/** The one process that runs rules files: its start, its calls, and its end. */
 
 /** Processor time of one request, and the longest that anybody waits for it, milliseconds. */
 const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 500, wall: 10_000 } } as const
@@ -23,7 +23,7 @@ const lookMillis = 10
 const ticksPerSecond = 100
 const pageBytes = 4_096
 
-/** A file of rules as it was read: it can be asked whatever became of the process that read it. */
+/** A rules file as it was read: it can be called whatever became of the process that read it. */
 interface Reading {
   readonly file: string
   /** Source texts: read once, so that a file that changes meanwhile changes nothing. */

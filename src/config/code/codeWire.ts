@@ -38,7 +38,7 @@ export interface WireSeen {
 }
 
 export type Request =
-  /** `id`: by which its functions are asked. */
+  /** `id`: the id by which its functions are called. */
   | { readonly op: "load"; readonly id: number; readonly file: string }
   | { readonly op: "ask"; readonly id: number; readonly f: number; readonly seen: WireSeen }
 
@@ -87,7 +87,7 @@ export const encode = (value: unknown, functions: Array<unknown>): Wire => {
   return walk(value, 0)
 }
 
-/** The value that was said, made anew. `functionOf` stands in for the functions. Throws on what nobody encodes. */
+/** Rebuilds an encoded value. `functionOf` stands in for the functions. Throws on input that no encoder writes. */
 export const decode = (wire: unknown, functionOf: (f: number) => unknown): unknown => {
   let nodes = 0
   const walk = (one: unknown, level: number): unknown => {

@@ -117,7 +117,7 @@ const resolveBase = (raw: RuleText, path: Path, known: Known): RuleBase => {
   }
 }
 
-/** A rule that tells people of assets, or of a condition. */
+/** A notify rule (on assets) or an alert rule (on a condition). */
 const resolveNotify = (
   rule: RuleText,
   raw: NonNullable<RuleText["notify"]>,

@@ -139,7 +139,7 @@ const placedOf = (node: Node | null, parent: Place, walk: Walk, level: number): 
   return placed
 }
 
-/** The parser makes an error of each fault, of which the stack is the most that it costs. */
+/** The parser creates an Error for each fault, and its stack is the largest cost. */
 const withoutStacks = <A>(parse: () => A): A => {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

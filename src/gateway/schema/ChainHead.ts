@@ -63,7 +63,7 @@ export const ChainHeadAnswer = Schema.Struct({
   }),
 )
 
-/** The epoch that the network is in: its limits on what a key may send begin anew with the next. */
+/** The network's present epoch: limits on a key's transfers start again with the next. */
 export const Epoch = Schema.Struct({
   seq: Schema.Finite,
   /** Unix nanoseconds of the block that began it. */
@@ -89,7 +89,7 @@ const Instant = Schema.String.check(Schema.makeFilter(isInstant, { expected: "a 
   }),
 )
 
-/** Answer of GET /statistics, as far as it tells of the epoch. */
+/** Answer of GET /statistics, limited to the epoch. */
 export const StatisticsAnswer = Schema.Struct({
   statistics: Schema.Struct({ epochSeq: SafeUint, epochStartTime: Instant, epochExpiryTime: Instant }),
 })

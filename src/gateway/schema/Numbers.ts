@@ -48,7 +48,7 @@ export const BlockTime = integer(`a time up to ${chainBounds.timeMax}`, uint, 0n
 /** A hash of 32 bytes, exactly as it came: either case is in use. */
 export const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "64 hex characters" }))
 
-/** A 32-bit field, or a 64-bit one of which only small values make sense, as a number. */
+/** A 32-bit field, or a 64-bit one with small valid values, as a number. */
 export const Uint32 = integer("a uint32", uint, 0n, 2n ** 32n - 1n).pipe(Schema.decodeTo(Schema.Finite, toNumber))
 export const SafeInt = integer(
   "an exact int64",

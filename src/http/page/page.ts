@@ -39,7 +39,7 @@ const Account = (a: AccountView) => html`
 
 type WhyAnswer = RuleAnswer | AlertAnswer | NotifyAnswer
 
-/** Answers to "why", by what was asked for; undefined while one is awaited. */
+/** Answers to "why", by the query; undefined while one is awaited. */
 const opened = new Map<string, WhyAnswer | undefined>()
 
 const whyOf = (r: RuleView) =>

@@ -12,7 +12,7 @@ const dayMillis = 86_400_000
 /** The clocks of blocks and of machines differ by less. */
 const clocksMillis = 60_000
 
-/** How far back (milliseconds) what ended is looked at: payments, and what people were asked for. */
+/** How far back (milliseconds) ended payments and funding requests are read. */
 export const reachOf = (rules: ReadonlyArray<PayingRule>): { readonly settled: number; readonly asked: number } => {
   const asked = rules.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
   const settling = rules.reduce((most, rule) => Math.max(most, rule.settleMillis), 0)

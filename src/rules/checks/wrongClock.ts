@@ -1,6 +1,6 @@
 import { timeText } from "../Look.ts"
 
-/** Which of clock and newest trusted block is wrong cannot be told from them alone. */
+/** Difference between our clock and the newest trusted block; they alone do not show which one is wrong. */
 export interface ClockGap {
   readonly kind: "unknown" | "behind" | "ahead"
   /** The same words for as long as it lasts. */
@@ -19,7 +19,7 @@ export const clockGap = (now: number, block: number | undefined, maxAgeMillis: n
   return { kind, detail: `the newest final block is more than ${timeText(maxAgeMillis)} ${where} our clock` }
 }
 
-/** A block's own time as a gateway told it, and our clock at that answer, Unix milliseconds both. */
+/** A block's own time as a gateway reported it, and our clock at that answer, Unix milliseconds both. */
 export interface TimedBlock {
   readonly blockAt: number
   readonly at: number
@@ -33,7 +33,7 @@ const stepMillisMin = 2_000
 /** An older answer of a gateway does not count for its clock. */
 const freshMillis = 60_000
 
-/** Adds an answer's block to those kept of its gateway, oldest first. A clock that was put back begins anew. */
+/** Adds an answer's block to those kept of its gateway, oldest first. A clock that was put back drops later ones. */
 export const noteBlock = (known: ReadonlyArray<TimedBlock>, block: TimedBlock): ReadonlyArray<TimedBlock> => {
   const past = known.filter(({ at }) => at <= block.at)
   const recent = past.filter(({ at }) => block.at - at <= spanMillis)

@@ -49,7 +49,7 @@ interface SeenLine {
   readonly transfersPer24h: number
 }
 
-/** The network's transfers of this epoch; all but the name null where it does not tell. */
+/** The network's transfers of this epoch; all but the name null if it does not report them. */
 interface SeenQuota {
   readonly party: string
   readonly used: number | null
@@ -212,7 +212,7 @@ const ofNeed: ReadonlySet<HoldReason> = new Set([
   "yielded",
 ])
 
-/** Checks of money of ours: people pay what they are asked for from elsewhere. */
+/** Checks of our own money: people pay funding requests from elsewhere. */
 const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota", "fee", "short", "yielded"])
 
 /** Why the subject pays or is silent: every check, what it looked at, and what would have to change. */

@@ -40,7 +40,7 @@ export interface AlertExplanation {
   readonly severity: AlertRule["severity"]
   /** acting: it fires, and people heard of it. holding: it fires, and they have not. */
   readonly state: RuleState
-  /** Why people are not told; null where they are. */
+  /** Why no alert is sent; null if one is. */
   readonly reason: HoldReason | null
   /** "low fires: hot/USDT: 9,500.00 is below 10,000" */
   readonly sentence: string

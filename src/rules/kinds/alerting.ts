@@ -114,7 +114,7 @@ const telling = (
   return { ...memory, state: "acting", toldAt: now, reason: undefined, detail: sentence, tell: "fires" }
 }
 
-/** One look at an alert's rule, without what people are told. */
+/** One evaluation of an alert rule, without its notifications. */
 export const lookAtAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): Alerted => {
   const seen = {
     when: evaluate(rule.when, facts),
@@ -132,7 +132,7 @@ export interface AlertLook {
   readonly notice: Notice | undefined
 }
 
-/** Judges the conditions that people are told of, all by what was remembered before any of them was looked at. */
+/** Judges the conditions of the alert rules, all by the state from before any of them was evaluated. */
 export const lookAtAlerts = (
   rules: ReadonlyArray<AlertRule>,
   facts: Facts,

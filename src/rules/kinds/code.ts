@@ -39,7 +39,7 @@ export type CodeAnswer = (
 ) & {
   /** True if the function read the time: another minute may then have another answer. */
   readonly timed: boolean
-  /** Unix milliseconds before which it is not asked again: this is what became of asking it before. */
+  /** Unix milliseconds before which it is not called again: this answer stands for that time. */
   readonly until?: number
 }
 

@@ -7,11 +7,11 @@ import { emptyMempool } from "../Mempool.ts"
 import { emptyGuard, type ReplayGuard, recordSeen } from "../ReplayGuard.ts"
 import { blocksOf } from "./kinds.ts"
 
-/** The end of a block: what the ledger's own history does not tell of it. */
+/** The end of a block: facts that the ledger's own history does not contain. */
 export interface Moment extends Pick<Chain, "height" | "time" | "hash"> {
   readonly epoch: Readonly<Omit<Epoch, "transfers">>
   readonly ruleSets: Readonly<Chain["ruleSets"]>
-  /** The newest height of which the replay guard knew nothing any more. */
+  /** The newest height that the replay guard has forgotten. */
   readonly prunedTo: number
 }
 

@@ -106,7 +106,7 @@ const lists: ReadonlySet<string> = new Set([
   "parameters",
 ])
 
-/** Where the chain's name is told, or something is judged by it. */
+/** Operations that report the chain's name, or judge by it. */
 const ofChain: ReadonlySet<string> = new Set(["submit", "height", "statistics", "spam"])
 
 /** True if a kind can hit an operation at all. */

@@ -9,7 +9,7 @@ import type { LedgerNode } from "../LedgerNode.ts"
 import { asOf, type Moment, momentAt, skewed } from "./asOf.ts"
 import { blocksOf, codeOf } from "./kinds.ts"
 
-/** The network that a request meets, and the one that the headers of its answer tell of. */
+/** The network that a request meets, and the one that the headers of its answer describe. */
 interface Twisted {
   readonly world: World
   readonly headers: World

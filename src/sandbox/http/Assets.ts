@@ -16,7 +16,7 @@ const listing: Listing<AssetState> = {
   keyOfCursor: (decoded) => cursorField(decoded, "id"),
 }
 
-/** All assets of every status, in order of their ids; or the one that is asked for. */
+/** All assets of every status, in order of their ids; or the one requested. */
 export const assets: Route = {
   operation: "assets",
   method: "GET",

@@ -10,7 +10,7 @@ const badAsset = { code: 260_001, message: "failed to get ledger entries", inner
 const cursorOf = (movement: Movement): string => toCursor({ vega_time: formatTime(movement.time) })
 
 const second = 1_000_000_000n
-/** No answer covers more, whatever was asked for. */
+/** No answer covers more, whatever the request. */
 const rangeNanosMax = 5n * 86_400n * second
 
 /** The entries of the ledger: who paid whom, for what reason, and what both held then. */

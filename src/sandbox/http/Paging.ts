@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { bool, int32, nodeError, type Query, type Refusal, refuse, scalar } from "./Answer.ts"
 
-/** Which part of a listing is asked for. */
+/** The requested part of a listing. */
 export interface Paging {
   /** Rows per page. */
   readonly limit: number

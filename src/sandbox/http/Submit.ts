@@ -7,7 +7,7 @@ import type { Route } from "./Route.ts"
 
 const internal = (message: string) => nodeError("Internal", { code: 10_000, message, inner: "" })
 
-/** Hands a transaction to the mempool and tells what it says. The type of submission has no effect. */
+/** Submits a transaction to the mempool and returns its answer. The type of submission has no effect. */
 export const submit: Route = {
   operation: "submit",
   method: "POST",

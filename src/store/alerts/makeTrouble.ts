@@ -25,7 +25,7 @@ export interface Noted {
   readonly isTold: boolean
 }
 
-/** A trouble of which a sentence is kept from its beginning to its end. It outlives the process. */
+/** A lasting trouble, with one text from its beginning to its end. It outlives the process. */
 interface Trouble {
   readonly now: Effect.Effect<Noted | undefined, StoreError>
   /**
@@ -111,7 +111,7 @@ const endings = Effect.gen(function* () {
   }
 })
 
-/** Payments that people were called to, and whose end they were not told. */
+/** Payments that people were alerted to, without an all-clear. */
 const idsOf = (words: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const told = new Set(words.flatMap(([word, id]) => (word === overOf && id !== undefined ? [id] : [])))
   return [...new Set(words.flatMap(([, id]) => (id === undefined || told.has(id) ? [] : [id])))]

@@ -41,9 +41,9 @@ export class Backfills extends Context.Service<
      * already, and before the first reading of balances.
      */
     readonly since: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
-    /** From where on rows are known or asked for; undefined before the first reading of balances. */
+    /** Start of the rows that are known or requested; undefined before the first reading of balances. */
     readonly begins: Effect.Effect<bigint | undefined, StoreError>
-    /** Asks for the rows between two times. Undefined where what is asked for, and not begun yet, has all of them. */
+    /** Requests the rows between two times. Undefined if a request that has not begun covers all of them. */
     readonly between: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
     /** Ranges not read to their end, oldest request first. */
     readonly open: Effect.Effect<ReadonlyArray<Backfill>, StoreError>

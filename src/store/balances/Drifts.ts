@@ -6,7 +6,7 @@ import { Database } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { BalanceColumns } from "./storeRows.ts"
 
-/** An account of which our rows and the gateway's listing tell different balances, in base units. */
+/** An account with different balances in our rows and in the gateway's listing, in base units. */
 export interface Difference extends AccountKey {
   /** By our newest row; 0 where there is none. */
   readonly stored: bigint
@@ -75,7 +75,7 @@ export class Drifts extends Context.Service<
     /** True if this process has compared all balances once since its start. */
     readonly isChecked: Effect.Effect<boolean>
     readonly check: Effect.Effect<void>
-    /** Balances began anew: what was compared before says nothing of them. */
+    /** Balances started again: earlier comparisons do not count for them. */
     readonly uncheck: Effect.Effect<void>
   }
 >()("cofferer/store/Drifts") {

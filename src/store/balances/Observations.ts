@@ -11,7 +11,7 @@ import { BalanceColumns, type Change, columnsOf, makeStoreRows, readAccounts } f
 export interface Watermark {
   /** Unix nanoseconds. */
   readonly timestamp: bigint
-  /** Height of the newest block below it; 0 where the gateway does not tell heights. */
+  /** Height of the newest block below it; 0 if the gateway does not report heights. */
   readonly height: bigint
   /** Unix milliseconds of our clock. */
   readonly updatedAt: number

@@ -151,7 +151,7 @@ interface ChangeMark {
   readonly account: number
 }
 
-/** Changes of balances in a span of time, oldest first, and balances with which reading began anew. */
+/** Changes of balances in a span of time, oldest first, and balances with which reading started again. */
 export const changesAfter = Effect.fn("BalanceHistory.after")(function* (
   last: ChangeMark | undefined,
   limit: number,

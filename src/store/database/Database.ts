@@ -59,7 +59,7 @@ export const makeWrites = (isInTransaction: () => boolean): Writes["Service"] =>
   }
 }
 
-/** Answers kept by one memory; where there are more questions, it begins anew. */
+/** Answers kept by one memory; beyond that it starts empty again. */
 const answersMax = 1_000
 
 /**
@@ -70,7 +70,7 @@ type Memory<A> = <E, R>(question: string, read: Effect.Effect<A, E, R>) => Effec
 
 const roundMillis = 600_000
 
-/** A time at most ten minutes before, the same for ten minutes: what is asked since then can be remembered. */
+/** A time at most ten minutes earlier, constant for ten minutes: queries since then can be cached. */
 export const rounded = (millis: number): number => Math.floor(millis / roundMillis) * roundMillis
 
 interface Held<A> {

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 
-/** The store did not do what was asked. Nothing may be assumed: a failed commit is read again, not believed undone. */
+/** The store failed. Nothing may be assumed: a failed commit is read again, not believed undone. */
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   operation: Schema.String,
   cause: Schema.Defect(),

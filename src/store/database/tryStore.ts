@@ -6,7 +6,7 @@ import { StoreError } from "./StoreError.ts"
 
 interface Trial {
   readonly filename: string
-  /** A file that is gone is not made anew: its disk may only be away. */
+  /** A missing file is not created again: its disk may only be away. */
   readonly mustExist: boolean
   /** True if SQLite checks the whole file first. */
   readonly isDoubted: boolean

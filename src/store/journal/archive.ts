@@ -88,7 +88,7 @@ export const intentsAfter = Effect.fn("Archive.intentsAfter")(function* (
   return rows.map(toIntent)
 })
 
-/** All rows of one payment, and what the journal tells of it. */
+/** All rows of one payment, and its journal entries. */
 export interface Kept {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>

@@ -43,7 +43,7 @@ export interface ReceiptAttempt {
     readonly digest: Plain
     readonly policy: Plain
     readonly line: Plain
-    /** The operators on whom the signer relied; absent where the line asked for none. */
+    /** The operators on whom the signer relied; absent if the line needed none. */
     readonly approval?: Relied
   } | null
   readonly works: ReadonlyArray<Readonly<Record<"tid" | "nonce" | "hashBare" | "hashPrefixed", Plain>>>

@@ -33,7 +33,7 @@ const written = (value: unknown): string => (value === undefined || value === nu
 const key = (values: Body): string =>
   JSON.stringify(Object.keys(values).map((name) => [name, written(values[name])] as const))
 
-/** The first row that no entry tells of, or the first entry that no row stands behind: rows may look alike. */
+/** The first row without an entry, or the first entry without a row: rows may look alike. */
 const unpaired = (what: string, rows: ReadonlyArray<Body>, entries: ReadonlyArray<Body>): string | undefined => {
   const names = Object.keys(rows[0] ?? {})
   const left = new Map<string, number>()

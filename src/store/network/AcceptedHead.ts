@@ -37,7 +37,7 @@ const behindMillis = 60_000
 
 const keyOf = (chainId: string): string => `acceptedHead/${chainId}`
 
-/** The newest accepted block by chain, and what is told instead. It outlives the process. */
+/** The newest accepted block by chain, and the stray heads reported since. It outlives the process. */
 export class AcceptedHead extends Context.Service<
   AcceptedHead,
   {

@@ -49,7 +49,7 @@ export class ChainRules extends Context.Service<
   {
     /** Hears of a head that is accepted; stores only what changed. */
     readonly see: (head: SeenHead) => Effect.Effect<void, StoreError>
-    /** Why nothing is signed or solved by what the last head asked for, in words. */
+    /** Why nothing is signed or solved by the last head's parameters, as text. */
     readonly odd: Effect.Effect<string | undefined, StoreError>
     /** The largest window by which a node may judge what is signed at this height; the largest legal one if unknown. */
     readonly windowAt: (height: bigint) => Effect.Effect<number, StoreError>

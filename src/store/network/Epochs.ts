@@ -9,12 +9,12 @@ import { lastly, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Listings } from "./Listings.ts"
 
-/** Unix milliseconds of the answer that told it last. */
+/** Unix milliseconds of the last answer that reported it. */
 const readAt = Schema.Int
 
 const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Digits, readAt })
 
-/** The network's epoch as last told. */
+/** The network's epoch as last reported. */
 export const KnownEpoch = Schema.Struct({
   seq: Schema.Int,
   /** Unix nanoseconds of its first block. */
@@ -47,7 +47,7 @@ export class Epochs extends Context.Service<
   {
     readonly now: Effect.Effect<KnownEpoch | undefined, StoreError>
     readonly note: (epoch: KnownEpoch) => Effect.Effect<void, StoreError>
-    /** The network tells no epoch any more. */
+    /** Forgets the epoch: the network no longer reports one. */
     readonly forget: Effect.Effect<void, StoreError>
     /**
      * Quota of the present epoch: the network's count plus later payments of our journal; undefined if none is known,

@@ -44,7 +44,7 @@ const missedMax = 2
 /** Longest text of a field that is kept and compared; names and symbols are free text of whoever proposes an asset. */
 const textMax = 256
 
-/** All that is told of an asset but its status, as text. */
+/** All reported fields of an asset but its status, as text. */
 export const fieldsOf = ({ name, symbol, decimals, quantum, source }: Asset): Readonly<Record<string, string>> => {
   const { kind, ...more } = source
   const fields = { name, symbol, decimals: String(decimals), quantum: String(quantum), source: kind, ...more }
@@ -149,7 +149,7 @@ export class Listings extends Context.Service<
     /** Events that no rule has handled yet, oldest first. */
     readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
     readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
-    /** All of them: what the network tells no more is forgotten. */
+    /** All of them: parameters that the network no longer reports are removed. */
     readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
     /** As last read, however long ago: without the least amount rules would decide what the network refuses. */
     readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>

@@ -11,7 +11,7 @@ export class Clearance extends Context.Service<
   {
     readonly grant: (party: string) => Effect.Effect<void>
     readonly isGranted: (party: string) => Effect.Effect<boolean>
-    /** Takes every clearance back: all is to be checked anew. */
+    /** Revokes every clearance: all must be checked again. */
     readonly revoke: Effect.Effect<void>
     /** Why nothing may be signed for anybody yet, in words; undefined: nothing stands against it. */
     readonly quarantine: (why: string | undefined) => Effect.Effect<void>

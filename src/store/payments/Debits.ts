@@ -10,7 +10,7 @@ export interface GeneralRow {
   readonly asset: string
   readonly balance: bigint
   readonly timestamp: bigint
-  /** Balances began anew here: the step to it is no debit. */
+  /** Balances started again here: the step to it is no debit. */
   readonly isOpening: boolean
 }
 

@@ -72,7 +72,7 @@ export class Findings extends Context.Service<
     readonly noteExecution: (transferId: string, timestamp: bigint) => Effect.Effect<void, StoreError>
     /** Blocks in which the attempt was seen as done. */
     readonly executions: (transferId: string) => Effect.Effect<number, StoreError>
-    /** Transfer id of the newest listed payment of ours of a kind, of which a movement was seen; undefined: none. */
+    /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
     /** Strangers that are not known yet, oldest first. */
     readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>

@@ -29,7 +29,7 @@ export interface Settlement {
   readonly fee?: bigint | undefined
   /** Block time, Unix nanoseconds. */
   readonly settledAt?: bigint | undefined
-  /** Where its approvers are asked anew: from when their time runs, Unix milliseconds. */
+  /** Set when its approvers are asked again: the start of their time, Unix milliseconds. */
   readonly askedAt?: number | undefined
 }
 

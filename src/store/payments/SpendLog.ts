@@ -23,7 +23,7 @@ export interface Spend {
   /** Hash of the policy that permitted it, and the position of the line that did among those of its kind. */
   readonly policy: string
   readonly line: number
-  /** The operators whose signatures were verified; undefined where the line asked for none. */
+  /** The operators whose signatures were verified; undefined if the line needed none. */
   readonly approval?: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | undefined
 }
 

@@ -44,7 +44,7 @@ export const decisionsAround = Effect.fn("Decisions.around")(function* (
   return { inForce: past[0] ?? null, before: past[1] ?? null, after: later[0] ?? null } satisfies DecisionsAround
 })
 
-/** Subjects of which anything was ever decided, also those that the file no longer has. */
+/** Subjects that ever had a decision, also those that the file no longer has. */
 export const subjectsDecided = Effect.fn("Decisions.subjects")(function* (rule: string) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`SELECT DISTINCT subject FROM decisions WHERE rule = ${rule} ORDER BY subject`.pipe(

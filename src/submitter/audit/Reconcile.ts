@@ -45,7 +45,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   return answered
 })
 
-/** A gateway that does not answer one question is asked the others all the same. */
+/** After one unanswered question a gateway still gets the others. */
 const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) =>
   part.pipe(
     Effect.as(true),

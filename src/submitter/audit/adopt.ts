@@ -113,7 +113,7 @@ const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, i
   return found
 })
 
-/** A payment of which the journal and the gateway's history tell different things. */
+/** A payment that differs between the journal and the gateway's history. */
 interface HistoryDifference {
   /**
    * foreign_payment: the key paid, and no journal knows it. restored_store: this installation paid, and this journal
@@ -140,7 +140,7 @@ interface HistoryComparison {
   readonly differences: ReadonlyArray<HistoryDifference>
   /** Transfers that the gateway lists. */
   readonly transfers: number
-  /** Keys of which the gateway lists nothing, because it has no such operation. */
+  /** Keys without a listing, because the gateway has no such operation. */
   readonly unlisted: ReadonlyArray<string>
 }
 

@@ -223,7 +223,7 @@ const fallsOf = Effect.fnUntraced(function* (party: string) {
   return fallsAmong(party, rows, since)
 })
 
-/** Each step down of an account after a time (Unix nanoseconds); of the first row known nothing is told. */
+/** Each fall of an account after a time (Unix nanoseconds); for the first known row none can be computed. */
 export const fallsAmong = (
   party: string,
   rows: ReadonlyArray<BalanceChange>,

@@ -45,7 +45,7 @@ export const quarantinedUntil = Effect.gen(function* () {
   return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
 })
 
-/** One that began while the gateway was asked is not ended, and not counted from before it. */
+/** One that began during the request is not ended, and not counted from before it. */
 const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Database, (database) =>
     database.atomically(
