@@ -14,8 +14,8 @@ import { TestFile } from "./TestFile.ts"
 type PlacedMap = Extract<Placed, { kind: "map" }>
 
 /**
- * Loads a treasury whose rules are only played: neither its keys nor its secrets need to be on this machine, but for
- * those of its gateways where they are asked.
+ * Loads a treasury whose rules are only simulated: its keys and secrets need not be on this machine, except those of
+ * gateways that are queried.
  */
 export const loadPlayed = (
   files: readonly [string, ...ReadonlyArray<string>],

@@ -125,9 +125,9 @@ interface Verb {
 }
 
 /**
- * Asks for a verb that operators must agree to, with the signature that was given, or with one by the key over what the
- * answer shows, where that is what was `asked`. While others are missing, what is signed goes to standard output, so
- * that it can be signed elsewhere.
+ * Requests a verb that operators must agree to: with the given signature, or, if the answer shows exactly what was
+ * `asked`, with one by the key. While signatures are missing, the text to sign goes to standard output, so that it can
+ * be signed elsewhere.
  */
 export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   chosen: Verb,

@@ -157,8 +157,8 @@ const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, su
 }
 
 /**
- * Lets go what was planned until now by the rules of these keys, and tells people of it: a store that was lost may have
- * paid it, and no gateway lists what was paid.
+ * Skips the planned times until now of the rules of these keys, and alerts: a lost store may have paid them, and no
+ * gateway lists what was paid.
  */
 export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* (payers: ReadonlySet<string>) {
   const { treasury, mode } = yield* CycleConfig

@@ -160,10 +160,10 @@ const decode = Schema.decodeUnknownOption(Stored)
 const read = lastly((text) => Option.getOrUndefined(decode(text)))
 
 /**
- * Tells people that a rule cannot pay since nothing tells a balance that it needs: of an account that never had money,
- * or one whose history a gateway withheld when it was read. Other shortages are plain on the page; of this nothing is.
- * Its time runs until the balance is known or the rule is gone, across restarts: other reasons to be silent, such as a
- * single look at old knowledge, do not begin it anew.
+ * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose
+ * history a gateway withheld when it was read. Other shortages are visible on the page; this one is not. Its time runs
+ * until the balance is known or the rule is gone, across restarts: other hold reasons, such as a single evaluation of
+ * old data, do not restart it.
  */
 export const tellUnknown = Effect.fnUntraced(function* (
   memories: Memories,

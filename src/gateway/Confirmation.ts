@@ -36,9 +36,8 @@ export interface TransferListing {
   /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */
   readonly mark: BlockMark | undefined
   /**
-   * A block that the gateway had come to when it was read: that of the mark, or, where it names none, of the gateway's
-   * own head before the reading. It clears keys, and proves no absence. Of what a quorum tells: of its complete
-   * listings alone.
+   * A block that the gateway had reached when it was read: that of the mark, or, without one, of the gateway's own head
+   * before the reading. It clears keys, and proves no absence. For a quorum: of its complete listings alone.
    */
   readonly reached?: bigint | undefined
   /** Where a later reading goes on; undefined where nothing was listed. */

@@ -34,8 +34,8 @@ export class Gateways extends Context.Service<
     /** How many must say the same before it counts where money depends on it. */
     readonly quorum: number
     /**
-     * Asks the best, and where it gives no answer or refuses the next. That a thing is not there ends it. A quarantined
-     * one is not asked, unless it is the only one there is.
+     * Queries the best gateway, and the next one if it gives no answer or refuses. The answer that a thing does not
+     * exist is final. A quarantined gateway is skipped, unless it is the only one.
      */
     readonly first: <A, R>(ask: Ask<A, R>) => Effect.Effect<A, GatewayError, R>
     /**

@@ -101,8 +101,8 @@ const digits = (text: string | undefined): number | undefined =>
   text !== undefined && /^[0-9]{1,7}$/.test(text) ? Number(text) : undefined
 
 /**
- * Takes the gateway's word: RateLimit-Limit requests in RateLimit-Reset seconds, of which RateLimit-Remaining are left.
- * Never more than half of what is left is spent in a burst, and the less is left, the slower it goes.
+ * Applies the gateway's headers: RateLimit-Limit requests in RateLimit-Reset seconds, RateLimit-Remaining of them left.
+ * A burst never uses more than half of what is left, and the rate falls with it.
  */
 const hear = (budget: Budget, headers: Readonly<Record<string, string | undefined>>, now: number): void => {
   const limit = digits(headers["ratelimit-limit"])

@@ -27,10 +27,9 @@ interface Judged extends Told<ChainHead> {
 }
 
 /**
- * The newest block that counts: of the treasury's chain, sane for what was accepted before, and where there are several
- * gateways the highest one that a quorum names alike. Fails as OtherChain where a quorum is on another chain, as
- * BegunAgain where theirs is another one under the same id, and as Doubted while fewer than a quorum tell a head that
- * fits.
+ * The newest block that counts: on the treasury's chain, plausible after the last accepted one, and of several gateways
+ * the highest that a quorum reports alike. Fails as OtherChain if a quorum is on another chain, as BegunAgain if its
+ * chain is another one under the same id, and as Doubted while fewer than a quorum report a head that fits.
  */
 export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isOwn }: ChainOptions) {
   const gateways = yield* Gateways
@@ -59,7 +58,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     )
   })
 
-  /** Judges what as many tell as must agree: those whose head fits, where there are so many of them. */
+  /** Judges by the answers of a quorum: by those whose head fits, if these are enough. */
   const judge = Effect.fnUntraced(function* (ours: Heads) {
     const now = yield* Clock.currentTimeMillis
     const before = yield* known

@@ -29,9 +29,9 @@ interface Flight {
 type Sure = <A, R>(ask: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
 
 /**
- * The gateway as one whose answers count on the treasury's chain alone. Rows, listings and parameters name no chain,
- * so each stands between two heads of the same gateway that do: one from just before the question, and one asked for
- * since the answer. Whoever comes while a head is asked for gets that one, if it was asked for after his answer.
+ * Makes a gateway's answers count on the treasury's chain alone. Rows, listings and parameters name no chain, so each
+ * is read between two heads of the same gateway that do: one from just before the question, and one requested after the
+ * answer. Concurrent callers share a head that was requested after their answers.
  */
 export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: string) {
   const health = yield* Health

@@ -124,8 +124,8 @@ const confirmation = Effect.map(Gateways, (gateways) => {
 })
 
 /**
- * The network's settings that a quorum names alike. One gateway alone would else say what the fee is that payments are
- * held to; a setting of which they say different things is not known.
+ * The network's settings that a quorum reports alike. Otherwise one gateway could set the fee that payments are held
+ * to. A setting with different answers is unknown.
  */
 const agreedParameters = (
   told: ReadonlyArray<Told<ReadonlyMap<string, string>>>,

@@ -16,8 +16,8 @@ export interface Condition extends Found {
 }
 
 /**
- * The conditions that hold, the worst first: headline, colour, exit code, metrics and alerts are all of this one list.
- * A treasury of which none holds is healthy.
+ * The conditions that apply, the worst first: headline, colour, exit code, metrics and alerts all come from this list.
+ * A treasury without any is healthy.
  */
 export const conditionsOf = (facts: Facts): ReadonlyArray<Condition> => {
   const found = conditionNames.flatMap((condition): ReadonlyArray<Condition> => {

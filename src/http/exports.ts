@@ -83,8 +83,8 @@ const balanceRow = (row: Readonly<Record<string, string | number>>): ExportRow =
 })
 
 /**
- * Changes of balances in base units. Before them come what the network takes, the balances with which the span begins,
- * and the times of which nothing is known.
+ * Changes of balances in base units. Before them come the network's fees, the balances at the start of the span, and
+ * the times without data.
  */
 const balancesPage = Effect.fnUntraced(function* (asked: ExportAsked) {
   const [at, account] = asked.after.split(".")

@@ -128,8 +128,8 @@ export interface Reconciled {
 const patienceMillis = 45_000
 
 /**
- * Compares balances and payments with what the gateway says now. `advance` brings the balance rows further: it is
- * asked for as long as the comparison waits for newer ones.
+ * Compares balances and payments with the gateway's present answers. `advance` reads newer balance rows: it is called
+ * as long as the comparison waits for them.
  */
 export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   place: { readonly treasury: Treasury; readonly mode: Mode },

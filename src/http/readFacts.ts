@@ -35,7 +35,7 @@ const stored = Effect.gen(function* () {
   return read(yield* (yield* Settings).get(key)) ?? {}
 })
 
-/** Accounts out of band now, with since when. One whose rule rests begins anew once the rule may pay. */
+/** Accounts out of band now, each with its start. One whose rule may not pay starts again once the rule may. */
 const sinceOf = ({ accounts, rules }: Accounts, before: Readonly<Record<string, number>>, now: number) =>
   accounts
     .filter(({ inBand }) => !inBand)

@@ -46,8 +46,8 @@ const notRead = {
 const readingsMax = 3
 
 /**
- * Reads a party's accounts of an asset anew, once the operators agree: balances as they are now, and the rows of the
- * time that every gateway still has. Rules on it hold from then on as for a mismatch, until two comparisons agree.
+ * Reads a party's accounts of an asset again, once the operators agree: present balances, and the rows of the time that
+ * every gateway still has. From then on rules on it hold as for a mismatch, until two comparisons agree.
  */
 export const rebaseBalances = Effect.fn("Control.rebase")(function* (
   treasury: Treasury,

@@ -136,9 +136,9 @@ const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
 })
 
 /**
- * Reads the treasury's files again and puts them in force as a whole, or leaves all as it is. What permits more than
- * the terms last in force is refused unless the operators agree, or, where there are none, it is asked for. Payments
- * that are under way go on.
+ * Reads the treasury's files again and puts them in force as a whole, or changes nothing. Terms that permit more than
+ * those last in force need the operators' agreement or, without operators, an explicit option. Payments under way
+ * continue.
  */
 export const reloadConfig = Effect.fn("Config.reload")(function* (asked: ReloadAsked) {
   const config = yield* ConfigInForce

@@ -22,10 +22,9 @@ import { asOne, putInForce } from "./putInForce.ts"
 import { listed } from "./reload.ts"
 import { problem } from "./stories.ts"
 
-/**
- * A treasury whose files somebody names to the daemon. Where it cannot be used, nothing of what the files hold is told:
- * the daemon may read more than who asks. The command line reads them itself first, and tells what is wrong in them.
- */
+/** Loads a treasury from files that a caller names to the daemon. If it is not usable, no content of the files is in
+ * the answer: the daemon may read more than the caller. The command line reads them itself first, and prints their
+ * problems. */
 export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const loaded = yield* Effect.result(loadTreasury(...files))
   if (Result.isSuccess(loaded)) return { treasury: loaded.success }
@@ -122,8 +121,8 @@ const pending = Effect.map(
 )
 
 /**
- * Halts a start whose file permits more than the terms in force. An hour that runs for the same terms begins anew:
- * while no process lived no halt could stop it.
+ * Halts a start whose file permits more than the terms in force. The hour that runs for the same terms restarts: while
+ * no process ran, no halt could stop it.
  */
 export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, weaker: ReadonlyArray<string>) {
   const hash = hashOf(inForce)

@@ -27,8 +27,8 @@ const silenceNanosMin = 3_600_000_000_000n
 const tellMillis = 10_000
 
 /**
- * Reads one window of the past that is asked for, from the oldest time on. Rows and how far they reach become durable
- * together. Returns whether there is more to read at once.
+ * Reads one window of the requested past, from the oldest time on. Rows and how far they reach become durable together.
+ * Returns true if there is more to read at once.
  */
 export const backfillOnce = Effect.fn("Backfill.once")(
   function* (options: BalancePollerOptions, pace: Ref.Ref<Pace> = makePace()) {
@@ -75,8 +75,8 @@ const readPast = Effect.fnUntraced(function* (
 })
 
 /**
- * Passes over time of which the gateway has nothing of anybody. At the beginning that is what it forgot long ago, or
- * what was before the first block; later it is what it forgot while we did not read.
+ * Skips time for which the gateway has no rows of any party. At the beginning that is deleted history, or time before
+ * the first block; later it is what was deleted while we did not read.
  */
 const skipForgotten = Effect.fnUntraced(function* (
   reader: Reader,

@@ -92,8 +92,8 @@ interface BlocksRead {
 }
 
 /**
- * The block in which a row came about. A row bears a time alone: where several blocks were read at once, it is one of
- * these; "" where no heights are told.
+ * The block of a row. A row has only a time: if several blocks were read at once, it is one of these; "" if no heights
+ * are known.
  */
 const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string => {
   if (upTo === 0n) return ""
@@ -127,8 +127,8 @@ export const tellChanges = Effect.fnUntraced(function* (
 })
 
 /**
- * How far a reading goes back behind what is known where no answer names its block: nothing else tells rows that a
- * replica behind the others showed too late.
+ * How far before the last known time a reading starts if no answer names its block: nothing else finds rows that a
+ * lagging replica showed too late.
  */
 const overlapNanos = 60_000_000_000n
 

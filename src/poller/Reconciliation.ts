@@ -29,8 +29,8 @@ import {
 const patienceMillis = 30_000
 
 /**
- * Compares our rows with the balances that the gateway itself tells: after each start, each time after the rows had
- * fallen behind, and on a schedule. What differs twice is a drift, and ends when both agree twice.
+ * Compares our rows with the balances that the gateway itself lists: after each start, each time after the rows had
+ * fallen behind, and on a schedule. A difference seen twice is a mismatch, and ends after two agreements.
  */
 export class Reconciliation extends Context.Service<
   Reconciliation,

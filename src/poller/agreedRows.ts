@@ -30,9 +30,9 @@ const wordsOf = (row: BalanceChange): string =>
 const textOf = (rows: ReadonlyArray<BalanceChange>): string => rows.map(wordsOf).sort().join("\n")
 
 /**
- * The part of a window that a quorum of gateways gave alike: up to the newest block that a quorum has begun, each row
- * of it named by each of them. `since` is where the window begins for all; of the rows before it, which only some
- * gateways were asked for again, each counts that a quorum shows.
+ * The part of a window on which a quorum of gateways agrees: up to the newest block that a quorum has begun, each row
+ * of it reported by each of them. `since` is the start of the common window; a row before it, which only some gateways
+ * were queried for again, counts if a quorum shows it.
  */
 export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: bigint): Agreement => {
   const whole = given.flatMap(({ name, answer }) => (answer._tag === "Rows" ? [{ name, answer }] : []))

@@ -80,8 +80,8 @@ export const anewKey = "chainAnew"
 const cause = "the network was reset, and its chain began again"
 
 /**
- * Lets balances begin anew on a chain that began again: as they are there, and zero for each account that it does not
- * have. Undefined where nothing of the kind is pending; "waits" while they cannot be had: until then no row is read.
+ * Starts balances again on a restarted chain: present values, and zero for each account that it does not have.
+ * Undefined if no restart is pending; "waits" while they cannot be read: until then no row is read.
  */
 export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
   parties: ReadonlyArray<string>,

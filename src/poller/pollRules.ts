@@ -17,8 +17,8 @@ import { Listings } from "../store/network/Listings.ts"
 const parametersMillis = 60_000
 
 /**
- * Reads the network's parameters where the gateway has them: fees and minimums are judged by them. Those of before are
- * forgotten where it has none: who told them may have been wrong.
+ * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Earlier ones are removed if
+ * it has none: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const parameters = yield* NetworkParameters
@@ -58,10 +58,10 @@ export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
   [...parties].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
 
 /**
- * Looks at what the network asks of transactions, and at what the payers have used of its limits: once a minute, and
- * at every call while one is not known or an epoch should be over. What cannot be read stays as it was, and what the
- * network does not tell any more is forgotten. `before` is read beside the epoch, and first of what work is asked for:
- * parameters that say the same let it be believed at once.
+ * Reads the network's requirements for transactions and the payers' use of its limits: once a minute, and at every call
+ * while one is unknown or an epoch should be over. A value that cannot be read stays; one that the network no longer
+ * reports is removed. `before` is read together with the epoch and before the required work: equal parameters let the
+ * work be accepted at once.
  */
 export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
   payers: ReadonlyArray<string>,

@@ -119,8 +119,8 @@ const ask = (reader: Reader, parties: ReadonlyArray<string>, range: Range) => {
 }
 
 /**
- * The newest row of a year of each of the party's accounts: where a gateway tells no balances, these are all that can
- * be known of them. Undefined where the rows come to no end.
+ * The newest row of a year of each of the party's accounts: if a gateway lists no balances, no more can be known.
+ * Undefined if the rows come to no end.
  */
 export const readNewest = Effect.fnUntraced(function* (party: string, now: bigint) {
   const reader = yield* GatewayReader

@@ -23,8 +23,8 @@ type Found = { readonly rows: ReadonlyArray<BalanceChange> } | { readonly detail
 const accountTypes = Object.keys(accountTypeNumbers).slice(1)
 
 /**
- * Every row of the block at `query.from`, of which one page is not enough: in larger pages, then party by party, asset
- * by asset, type by type. The parts together must hold what the page before them did, and more.
+ * Every row of the block at `query.from`, which does not fit one page: in larger pages, then party by party, asset by
+ * asset, type by type. The parts together must contain the rows of the page before them, and more.
  */
 const readBlock = (reader: Reader, query: WindowQuery, page: Page<BalanceChange>): Effect.Effect<Found, GatewayError> =>
   inParts(reader, query, { partyIds: query.parties }, page)
@@ -92,9 +92,9 @@ const keyOf = (row: BalanceChange): string => `${row.asset}|${row.party}|${row.m
 const cutsMax = 64
 
 /**
- * Reads one time window without cursors, which lose rows on real networks. What does not fit a page is asked for again
- * in a narrower window; nothing rests on the order of rows. The answer's own mark proves that every row below it was
- * there to be read.
+ * Reads one time window without cursors, which lose rows on real networks. A window that does not fit a page is read
+ * again as a narrower one; nothing depends on the order of rows. The answer's own mark proves that every row below it
+ * was available.
  */
 export const readWindow = Effect.fnUntraced(function* (reader: Reader, query: WindowQuery) {
   const { from } = query

@@ -89,8 +89,8 @@ const halted = Effect.map(
 )
 
 /**
- * Halts where the chain begins again below a block that was known. Once people have ended the very halt that told them
- * so, while it is still so, the chain is accepted as it is now: `resume` is their word that the network was reset.
+ * Halts if the chain begins again below a known block. Once people have ended that very halt while the condition lasts,
+ * the chain is accepted as it is now: `resume` confirms that the network was reset.
  */
 const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun: Begun) {
   const { chainId, detail } = begun
@@ -111,8 +111,8 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
 })
 
 /**
- * Accepts the chain as it is now. That balances begin anew is durable with it: no row of the new chain is read on top
- * of those of the chain before. So is that payments of the chain before are for people.
+ * Accepts the chain as it is now. Durable with it: balances start again, so that no row of the new chain is added to
+ * those of the old one, and payments of the old chain are left to people.
  */
 const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: bigint) {
   const settings = yield* Settings
@@ -140,11 +140,10 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
 })
 
 /**
- * Asks on which chain the gateways are. Where a quorum is on another one all signing halts: a signature would mean
- * something else there, and that a payment is missing there proves nothing. It halts alike where their chain has begun
- * again below a block that was known. One of several that is elsewhere is left out, and told. What a gateway says of
- * another chain is believed nowhere, so that nothing is to be taken back; why a head cannot be had otherwise is told by
- * who needs it.
+ * Checks the gateways' chain. If a quorum is on another one all signing halts: a signature would mean something else
+ * there, and a missing payment proves nothing. It halts as well if their chain has begun again below a known block. A
+ * single gateway elsewhere is left out and reported. Data of another chain is used nowhere, so nothing has to be
+ * undone; other reasons for a missing head are reported by the caller that needs it.
  */
 export const watchChain = Effect.fn("Poller.chain")(function* () {
   const head = yield* Effect.result((yield* ChainContext).head)

@@ -45,7 +45,7 @@ const makeHashRate = (): HashRate => {
 
 /**
  * Searches that may wait for a worker. A treasury has a handful of payments in flight; more waiting than this means
- * that the hashes asked for cannot be delivered before the blocks they belong to are too old.
+ * that the requested hashes cannot be computed before their blocks are too old.
  */
 export const queueSizeMax = 64
 

@@ -133,7 +133,7 @@ const beginBlock = (chain: Chain, proposal: ReadonlyArray<{ readonly tx: Tx }>, 
 }
 
 /**
- * Recurring transfers pay at an epoch's end; limits per epoch start anew. After a pause longer than an epoch there is
+ * Recurring transfers pay at an epoch's end; limits per epoch start again. After a pause longer than an epoch there is
  * one new epoch, not many.
  */
 const turnEpoch = (chain: Chain): void => {

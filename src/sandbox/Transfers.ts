@@ -207,8 +207,8 @@ const isSimilar = (a: Draft, b: Draft): boolean =>
   a.toAccountType === b.toAccountType
 
 /**
- * Pays what falls due at the end of an epoch, in the order in which it was asked for. A payment that is too small or
- * not covered stops its transfer for good.
+ * Makes payments that are due at the end of an epoch, in the order of their requests. One that is too small or not
+ * covered stops its transfer for good.
  */
 export const payRecurring = (chain: Chain): void => {
   for (const id of [...chain.openTransfers]) {

@@ -160,8 +160,8 @@ const waitMillis = 1_000
 const waitMillisUnanswered = 5_000
 
 /**
- * One look for every live attempt. What one look runs into does not stop the others, and where the newest block cannot
- * be asked for, what executed is looked for all the same; then the round fails as that question did.
+ * One lookup for every live attempt. A failed lookup does not stop the others, and if the newest block cannot be read,
+ * executed attempts are searched all the same; then the round fails with that error.
  */
 export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const outbox = yield* Outbox

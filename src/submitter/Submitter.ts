@@ -73,8 +73,8 @@ const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
 })
 
 /**
- * One round over all open intents. What one intent runs into does not stop the others. Returns whether the gateway
- * answered all that was asked of it.
+ * One round over all open intents. The failure of one intent does not stop the others. Returns true if the gateway
+ * answered all requests.
  */
 export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const { mode } = yield* CycleConfig

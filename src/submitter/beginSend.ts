@@ -20,9 +20,8 @@ export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * The height that the network has come to, from a head asked for since the work was solved; where none was, one of the
- * last moment will do. Blocks come about once a second: what the answer took to arrive is added. Undefined on another
- * chain.
+ * The network's present height, from a head requested since the work was solved; without new work, a recent one is
+ * enough. Blocks come about once a second: the time that the answer took is added. Undefined on another chain.
  */
 export const heightNow = Effect.fnUntraced(function* ({ solved }: { readonly solved: boolean }) {
   const tip = yield* Tip

@@ -43,7 +43,7 @@ export interface Reached {
 }
 
 /**
- * The height that the chain has come to beyond doubt: no higher than told, and than it comes to from the anchor on in
+ * The height that the chain has surely reached: no higher than reported, and than its pace allows from the anchor on in
  * the time since the signature. A false head of some seconds ends nothing; a clock that was put back counts as no time.
  */
 export const sureHeight = (attempt: Attempt, { told, now, blockMillis }: Reached): SureHeight => {
@@ -135,8 +135,8 @@ export const isGivenUp = (attempt: Attempt, tip: SureHeight, earlier: ReadonlyAr
 const hopeless: ReadonlySet<number> = new Set([51, 60, 80])
 
 /**
- * After the proof that attempt k never executed: whether the intent may have another one. `refusal` is the code of the
- * last definite refusal, if there was one. With a person called nothing begins anew by itself.
+ * State after the proof that attempt k never executed: "reserved" if the intent may have another one. `refusal` is the
+ * code of the last definite refusal, if there was one. A payment handed to people never restarts by itself.
  */
 export const afterExpiry = (k: number, refusal: number | undefined, intent: IntentState): "reserved" | "abandoned" =>
   k >= attemptsMax || intent === "manual" || (refusal !== undefined && hopeless.has(refusal)) ? "abandoned" : "reserved"

@@ -115,10 +115,10 @@ const isCleared = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * Before another attempt the rule is asked again, and before the first of a payment that has waited, unless people
- * approved it: what nobody needs any more is over. What was decided before the ledger was compared with the journal is
- * asked about whoever approved it: it was decided without what another life of this store has paid. So is what has seen
- * a mismatch: it may have been decided by false rows.
+ * Judges the need again before a second attempt, and before the first one of a payment that has waited, unless people
+ * approved it: an unneeded payment ends. One decided before the ledger was compared with the journal is judged even if
+ * approved: its decision did not know payments of another copy of this store. So is one since whose decision a mismatch
+ * was seen: its rows may have been false.
  */
 const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (intent.rule === submittedRule) return true

@@ -153,8 +153,8 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 })
 
 /**
- * Drops a decision that its rule takes anew. Where another part of it was signed since it was asked, this one is owed
- * and stays; where this one is dropped, no other is signed any more: see `isDroppedInPart`.
+ * Drops a decision that its rule makes again. If another part was signed meanwhile, this one is owed and stays; once
+ * this one is dropped, no other is signed any more: see `isDroppedInPart`.
  */
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox

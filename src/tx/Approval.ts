@@ -268,8 +268,8 @@ interface ApprovalRead {
 }
 
 /**
- * Reads what operators are asked to sign. Undefined where it is no such text to the byte: no line of it stands outside
- * of its facts, and none of them is written in another way than they are.
+ * Reads a text for operators to sign. Undefined if it is not such a text to the byte: every line must belong to its
+ * facts, and each fact must be written in the one form.
  */
 export const readApproval = (text: string): ApprovalRead | undefined => {
   const kind = approvalKinds.find((one) => text.startsWith(factLines(one, [])))

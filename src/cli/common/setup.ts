@@ -110,9 +110,9 @@ const warn = (lines: ReadonlyArray<string>, dataDir: string) =>
   )
 
 /**
- * The data directory alone, for commands that speak to a daemon. A running daemon does not depend on its file: where
- * the file or the environment is not in order that is told as a warning, and the directory is what can still be read of
- * them. What stops payments goes on even where the named file is not there.
+ * The data directory alone, for commands that call a daemon. A running daemon does not depend on its file: a faulty
+ * file or environment yields a warning, and the directory is read from what is still readable of them. Commands that
+ * stop payments work even if the named file is missing.
  */
 export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop" = "ask") {
   if (Option.isSome(chosen.data)) return resolve(chosen.data.value)

@@ -53,7 +53,7 @@ const permitOf = (body: Body, decimals: number): string => {
   return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
 }
 
-/** How a send ended, in words that tell what was wrong. */
+/** Outcome of a send, in words that name the fault. */
 const outcomeOf = ({ outcome }: Body): Body[string] => (outcome === "framing" ? "in the wrong wire form" : outcome)
 
 const ofAttempt = (body: Body): string => {

@@ -215,8 +215,8 @@ const storeText = (message: string, dataDir: string): string =>
       : message
 
 /**
- * A gateway on another chain is a mistake of the file, told at once; where the store has read this chain before, it is
- * the gateway that changed, which halts. One that does not answer is a state.
+ * A gateway on another chain is a mistake of the file and an error at once. If the store has read this chain before,
+ * the gateway has changed, which halts. A gateway that does not answer is a state.
  */
 const checkChain = Effect.fnUntraced(function* (
   treasury: Treasury,

@@ -22,9 +22,9 @@ const retryMillis = 1_000
 const tellMillis = 3_600_000
 
 /**
- * Runs the daemon, and again whenever its store takes no writes: all that stands on the store ends as in a crash, so
- * nothing is decided, signed, sent or believed meanwhile. It begins anew, by the configuration that was in force, once
- * the store was opened, checked where it is in doubt, and written.
+ * Runs the daemon, and again whenever its store accepts no writes: everything above the store ends as in a crash, so
+ * nothing is decided, signed, sent or believed meanwhile. It restarts with the configuration that was in force, once
+ * the store was opened, checked if it is in doubt, and written.
  */
 export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   given: DaemonOptions,

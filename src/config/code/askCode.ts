@@ -22,9 +22,9 @@ interface Held extends Answered {
 }
 
 /**
- * An operator's function as rules ask it, with nothing taken from it that is not sound. What throws, waits, does not
- * end or has another form is broken, and pays nothing. It is asked again where it is told something else; one that did
- * not end stays broken for a minute of the looks' time without being asked.
+ * An operator's function as rules call it; each answer is validated. A function that throws, waits, does not end or has
+ * another form is broken, and pays nothing. It is called again when its input changes; one that did not end stays
+ * broken for a minute of the evaluations' time without a call.
  */
 export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code => {
   let held: Held | undefined

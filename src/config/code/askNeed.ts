@@ -18,7 +18,7 @@ export const thrownBy = (error: unknown): Thrown => {
   }
 }
 
-/** A name that is not told is a mistake: as undefined it would soon be taken for nothing, and be filled. */
+/** Throws on an unknown name: undefined would soon be taken for zero, and be filled up. */
 const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readonly<Record<string, A>> =>
   new Proxy(Object.freeze({ ...values }), {
     get: (told, name) => {

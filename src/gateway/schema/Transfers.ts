@@ -107,8 +107,8 @@ const WireWithdrawal = Schema.Struct({
 })
 
 /**
- * A withdrawal as a transfer out of the network. Its time is that of its making, which stays when it is claimed, and
- * its receiver an address in the checksummed form; "" where none is told.
+ * A withdrawal as a transfer out of the network. Its time is that of its creation, which stays when it is claimed; its
+ * receiver is an address in the checksummed form, "" if none is given.
  */
 export const WithdrawalRow = WireWithdrawal.pipe(
   Schema.decodeTo(ObservedTransfer, {

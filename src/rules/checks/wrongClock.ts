@@ -44,8 +44,8 @@ export const noteBlock = (known: ReadonlyArray<TimedBlock>, block: TimedBlock): 
 }
 
 /**
- * Block time minus our clock, while the gateway's blocks go on about as fast as our clock does. Undefined where they
- * stand still, catch up with a past, or were not told of long enough: then their time says nothing about clocks.
+ * Block time minus our clock, while the gateway's blocks advance about as fast as our clock. Undefined if they stand
+ * still, catch up, or were not reported for long enough: then their time proves nothing about clocks.
  */
 export const aheadMillisOf = (blocks: ReadonlyArray<TimedBlock>, now: number): number | undefined => {
   const [first, last] = [blocks[0], blocks.at(-1)]

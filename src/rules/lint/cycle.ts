@@ -14,8 +14,8 @@ const looksMax = 100_000
 const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
 
 /**
- * Rules whose payments trigger each other forever with nobody else on the accounts. Bands tell which payment can bring
- * which other account out of its band; the rules on a circle of such are then played against each other.
+ * Rules whose payments trigger each other forever with nobody else on the accounts. Bands show which payment can bring
+ * which other account out of its band; rules on a circle of such payments are then simulated together.
  */
 export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
   const spots = spotsOf(set).filter(({ rule }) => !unforeseen.has(rule.kind) && !rule.trial)

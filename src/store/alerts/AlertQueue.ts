@@ -8,10 +8,9 @@ const SeqRow = Schema.Struct({ seq: Schema.Int })
 /** Alerts forgotten at once: more would stop everything else for too long. */
 const prunedAtOnce = 5_000
 
-/**
- * Forgets alerts that every receiver took before a time (Unix milliseconds). What a receiver did not take stays, and
- * so does what stands until a person acts: it is raised again at each look, and only its row says that it was told.
- */
+/** Deletes alerts that every receiver got before a time (Unix milliseconds). Alerts that a receiver did not get stay,
+ * as do those that last until a person acts: they are raised again at each evaluation, and only the row shows that they
+ * were sent. */
 const pruneAlerts = (sql: SqlClient.SqlClient) =>
   Effect.fn("AlertQueue.prune")(
     function* (before: number) {
@@ -153,8 +152,8 @@ const withResolved = (sql: SqlClient.SqlClient) =>
   })
 
 /**
- * Alerts are durable before anybody is told, and stay until each receiver has taken them. What was written later than
- * now was written while a clock was wrong, and is due.
+ * Alerts are durable before they are sent, and stay until each receiver has them. One written later than now was
+ * written by a wrong clock, and is due.
  */
 export class AlertQueue extends Context.Service<
   AlertQueue,
@@ -162,8 +161,8 @@ export class AlertQueue extends Context.Service<
     /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
     readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
     /**
-     * Says that what an alert told is over, once and to who got it. `of` is its `dedup`, or the beginning of several
-     * up to a "/"; false where nobody heard of it.
+     * Sends the all-clear of an alert, once and to its receivers. `of` is its `dedup`, or the beginning of several up
+     * to a "/"; false if nobody got the alert.
      */
     readonly allClear: (
       of: string,

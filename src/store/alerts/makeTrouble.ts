@@ -29,8 +29,8 @@ export interface Noted {
 interface Trouble {
   readonly now: Effect.Effect<Noted | undefined, StoreError>
   /**
-   * Keeps since when. It counts as told once it lasts for `tellAfterMillis`. Returns what is noted where that
-   * changed; undefined where it is as it was.
+   * Records the trouble and its start. It counts as reported once it lasts for `tellAfterMillis`. Returns the record if
+   * it changed; undefined otherwise.
    */
   readonly note: (detail: string) => Effect.Effect<Noted | undefined, StoreError>
   /** Returns what was noted. */

@@ -37,8 +37,8 @@ export class Backfills extends Context.Service<
   Backfills,
   {
     /**
-     * Asks for the rows since a time, up to where what is known begins. Undefined where they are known or asked for
-     * already, and before the first reading of balances.
+     * Requests the rows since a time, up to the start of those known. Undefined if they are known or requested already,
+     * and before the first reading of balances.
      */
     readonly since: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
     /** Start of the rows that are known or requested; undefined before the first reading of balances. */

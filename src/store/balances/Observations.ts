@@ -68,8 +68,8 @@ export class Observations extends Context.Service<
     /** Balance by the newest row or opening balance before a block time, if one is known. */
     readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
     /**
-     * Forgets what is stored since a block time of one party's accounts of one asset, which begin anew at `openings`;
-     * the watermark stays. Returns how many rows were forgotten.
+     * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
+     * watermark stays. Returns how many rows were deleted.
      */
     readonly reopen: (of: {
       readonly party: string

@@ -67,8 +67,8 @@ export const entryHash = (entry: Omit<typeof EntryRow.Type, "hash">): string => 
 }
 
 /**
- * SHA-256 over hashes of entries, in order. Who has the chain's hashes alone cannot tell what stands between two of
- * them: an entry that is to be proven by a later one is named by it in this way.
+ * SHA-256 over hashes of entries, in order. The chain's hashes alone do not show which entries are between two of them:
+ * an entry that a later one must prove is named by it this way.
  */
 export const hashOfHashes = (hashes: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(hashes)).digest("hex")
@@ -81,8 +81,8 @@ export const bodyText = (body: JournalEntry["body"]): string =>
   JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
 
 /**
- * The hash-chained record of everything that was decided, signed, sent and seen. Entries are appended in the
- * transaction of the change that they tell of, so neither exists without the other.
+ * The hash-chained record of every decision, signature, send and observation. Entries are appended in the transaction
+ * of the change that they describe, so neither exists without the other.
  */
 export class Journal extends Context.Service<
   Journal,

@@ -153,8 +153,8 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
 })
 
 /**
- * A payment that the journal or the signer tells of and no row stands for: neither an intent nor, where a store was
- * recovered, a transfer of the ledger whose spend is journalled. Undefined where there is none.
+ * A payment of the journal or the signer that has no row: neither an intent nor, in a recovered store, a transfer of
+ * the ledger whose spend is journalled. Undefined if there is none.
  */
 export const lostSubject = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -53,8 +53,8 @@ const unpaired = (what: string, rows: ReadonlyArray<Body>, entries: ReadonlyArra
 }
 
 /**
- * Holds the rows of a payment against what the journal tells of it, both ways. Returns the first thing that does not
- * fit, in words; undefined where all do.
+ * Compares the rows of a payment with its journal entries, both ways. Returns the first difference as text; undefined
+ * if there is none.
  */
 const uncovered = (kept: Kept): string | undefined => {
   const all = kept.entries.map(told)

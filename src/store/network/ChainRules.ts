@@ -42,7 +42,7 @@ const key = "chainRules"
 
 /**
  * The network's parameters for transactions: its proof of work and the window of blocks. rules/workParameters.ts judges
- * them; open attempts keep the largest window that was told while they are open.
+ * them; open attempts keep the largest window reported while they are open.
  */
 export class ChainRules extends Context.Service<
   ChainRules,

@@ -87,10 +87,7 @@ export class Outbox extends Context.Service<
     readonly droppedSince: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
     /** Newest first. */
     readonly recent: (count: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
-    /**
-     * Confirmed intents whose bytes may still execute and of which no movement was seen: both ends of each stay
-     * reserved.
-     */
+    /** Confirmed intents whose bytes may still execute, with no movement seen: both ends of each stay reserved. */
     readonly unmoved: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */
     readonly settledSince: (millis: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>

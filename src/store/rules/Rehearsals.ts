@@ -29,8 +29,8 @@ export class Rehearsals extends Context.Service<
   Rehearsals,
   {
     /**
-     * Those of the named rules. A rule that is named for the first time begins now; one that is not named any more is
-     * forgotten, and begins anew when it rehearses again.
+     * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
+     * removed, and begins again when it simulates again.
      */
     readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
     /** Result of `of` without effect: begins no simulation and forgets none. */

@@ -24,8 +24,8 @@ const waitMillisMax = 1_000
 const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
 /**
- * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns
- * whether the gateway answered all that was asked of it.
+ * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns true
+ * if the gateway answered all requests.
  */
 export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   const { treasury, mode } = yield* CycleConfig
@@ -97,8 +97,8 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
 })
 
 /**
- * A key that is new here and of which not everything is listed: another store may have used it. Waits once, and all
- * keys of today with it.
+ * True for a key that is new here and not completely listed: another store may have used it. Waits once, and all
+ * present keys with it.
  */
 const mustWait = Effect.fnUntraced(function* (party: string) {
   const settings = yield* Settings

@@ -109,9 +109,9 @@ export const judgeStrangers = Effect.fnUntraced(function* (
 })
 
 /**
- * An attempt that the ledger shows as done: never after it was settled as something else. Done in another block than
- * before it executed twice, or the gateway errs about times: the ledger's movements are counted, which tell. Returns
- * whether they have to be.
+ * Judges an attempt that the ledger shows as done: it must not be settled as something else. If it is done in two
+ * blocks it executed twice, or the gateway errs about times: a count of the ledger's movements decides. Returns true if
+ * that count is needed.
  */
 const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
   const findings = yield* Findings

@@ -26,8 +26,8 @@ import { Wanted } from "../Wanted.ts"
 import { isNamed } from "../waiting.ts"
 
 /**
- * Setting of a store that was put back, from its recovery until what it held open is handed over: "pending" and the
- * keys of which the gateways list nothing; "" ends it.
+ * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys
+ * without a listing; "" ends it.
  */
 export const handOverKey = "handOver"
 
@@ -90,9 +90,9 @@ const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, 
   from === fromKey && to === toKey && asset === assetId && amount === ours
 
 /**
- * Ends the payments that another life of this store has made: those named from outside, and those that people were
- * handed. What a quorum does not show as done waits for people. Of a decision that a rule takes anew nothing is
- * settled: see `signIntent`.
+ * Ends the payments that another copy of this store has made: those named from outside, and those handed to people. If
+ * a quorum does not show one as done it waits for people. Decisions that a rule makes again are not settled: see
+ * `signIntent`.
  */
 export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
   const { open } = yield* Outbox

@@ -45,9 +45,9 @@ const save = Effect.fnUntraced(function* (party: string, { until, held, used }: 
 })
 
 /**
- * Accounts for all that leaves the key's general accounts, given the latest balances of all: loads what is known, has
- * it explained, and writes once. The gateway is asked only where payments leave something unexplained. What is
- * unexplained then halts, and once told of is known.
+ * Explains all debits of the key's general accounts, given the latest balances of all: loads the known facts, has them
+ * explained, and writes once. The gateway is queried only if payments leave something unexplained. What stays
+ * unexplained halts, and is known after its alert.
  */
 export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: string, all: ReadonlyArray<AccountBalance>) {
   const watermark = (yield* (yield* Observations).watermark)?.timestamp
@@ -86,8 +86,8 @@ interface Doubt {
 }
 
 /**
- * The ledger's movements, up to their mark; of a gateway that tells none, the rows that it shows now. What trading
- * costs such a gateway does not tell: then nothing moved.
+ * The ledger's movements, up to their mark; of a gateway that reports none, the rows that it shows now. Such a gateway
+ * does not report costs of trading: then nothing moved.
  */
 const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
   const told = yield* (yield* LedgerHistory)

@@ -34,10 +34,10 @@ export const newestRow = Effect.fnUntraced(function* (party: string) {
 const notThere = "the ledger neither lists it nor moved money for it"
 
 /**
- * Judges a payment that is recorded as executed and of which no movement was seen, once its window is over: whole
- * listings of a quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts.
- * What is listed, or what nothing lists, is let go; where no listing is ever whole it halts by a bound of time. Returns
- * whether the watch of it may end.
+ * Judges a payment recorded as executed without a known movement, once its window is over: by complete listings of a
+ * quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts. It passes if
+ * it is listed, or if there is no listing; if no listing is ever complete it halts after a bound of time. Returns true
+ * if its watch may end.
  */
 const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt) {
   const outbox = yield* Outbox
@@ -154,7 +154,7 @@ interface Due {
   readonly heights: Heights
 }
 
-/** Returns whether the ledger told of all that the balances show. */
+/** Returns true if the ledger reported all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
   const findings = yield* Findings
   const looks = yield* Looks
