@@ -76,7 +76,7 @@ export class Findings extends Context.Service<
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
     /** Strangers that are not known yet, oldest first. */
     readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>
-    /** Listed transfers of the key with this tag, none an attempt of this store, acknowledged or not; oldest first. */
+    /** Listed transfers with this tag, no attempts of this store, acknowledged or not; oldest first. */
     readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<Stranger>, StoreError>
     /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
     readonly alike: (of: {
