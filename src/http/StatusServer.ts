@@ -1,6 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { stripTypeScriptTypes } from "node:module"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -12,39 +11,9 @@ import { boundedServer } from "../listen/boundedServer.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
+import { type PageFile, readPageFiles } from "./pageFiles.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { StatusView } from "./StatusView.ts"
-
-/** One file of the page, ready to send. */
-interface PageFile {
-  readonly type: string
-  readonly body: string
-}
-
-/** The browser knows no package names: they become paths of this server. */
-const toPaths = (source: string): string =>
-  source
-    .replace(/from\s*"preact"/g, 'from "/page/preact.js"')
-    .replace(/from\s*"htm\/preact"/g, 'from "/page/html.js"')
-    .replace(/from\s*"htm"/g, 'from "/page/htm.js"')
-    .replace(/from\s*"[./]+\/domain\/text.ts"/g, 'from "/page/text.js"')
-
-const own = (name: string): string => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8")
-const packaged = (specifier: string): string => readFileSync(new URL(import.meta.resolve(specifier)), "utf8")
-
-/** Every file that the page consists of, by its path; read once, at start. */
-const pageFiles = (): ReadonlyMap<string, PageFile> => {
-  const script = (body: string): PageFile => ({ type: "text/javascript; charset=utf-8", body })
-  return new Map([
-    ["/", { type: "text/html; charset=utf-8", body: own("index.html") }],
-    ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
-    ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
-    ["/page/text.js", script(stripTypeScriptTypes(own("../../domain/text.ts")))],
-    ["/page/preact.js", script(packaged("preact"))],
-    ["/page/htm.js", script(packaged("htm"))],
-    ["/page/html.js", script(toPaths(packaged("htm/preact")))],
-  ])
-}
 
 /** Only content of this server may run, load or be requested; nobody may frame the page. */
 const contentSecurityPolicy =
@@ -134,14 +103,13 @@ const routes = (options: StatusServerOptions) =>
       const guard = guardOf(options)
       const view = yield* StatusView
       const context = yield* Effect.context<ContextOf<typeof answer>>()
-      const files = pageFiles()
       yield* router.add(
         "*",
         "/*",
         Effect.fnUntraced(function* (request) {
           const refused = yield* guard(request)
           if (refused !== undefined) return refused
-          const file = files.get(pathOf(request))
+          const file = pageFile(pathOf(request))
           if (file !== undefined) return pageResponse(file)
           return yield* answer(view, request).pipe(Effect.provideContext(context))
         }),
@@ -189,7 +157,16 @@ const metricsResponse = ({ headers }: HttpServerRequest.HttpServerRequest, text:
       })
     : HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 
-const pageResponse = ({ type, body }: { readonly type: string; readonly body: string }) =>
+let pageFiles: ReadonlyMap<string, PageFile> | undefined
+
+/** Read at the first request: to strip its types costs 60 ms and 25 MB, which a daemon without readers never needs. */
+const pageFile = (path: string): PageFile | undefined => {
+  if (path !== "/" && !path.startsWith("/page/")) return undefined
+  pageFiles ??= readPageFiles()
+  return pageFiles.get(path)
+}
+
+const pageResponse = ({ type, body }: PageFile) =>
   HttpServerResponse.text(body, {
     contentType: type,
     headers: {

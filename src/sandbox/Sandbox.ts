@@ -17,9 +17,7 @@ import { applyState, type NetworkState, withState } from "./NetworkState.ts"
 import { profiles } from "./Profiles.ts"
 import { SandboxError } from "./SandboxError.ts"
 import type { Scenario } from "./Scenario.ts"
-
-/** In the ledger's directory while a network runs there: its address, for commands that are given none. */
-export const urlFile = "url"
+import { urlFile } from "./urlFile.ts"
 
 export interface SandboxOptions {
   readonly scenario: Scenario

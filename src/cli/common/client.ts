@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs"
-import { type RequestOptions, request } from "node:http"
+import type { RequestOptions } from "node:http"
 import { join } from "node:path"
 import { Effect, Layer, Logger, Option, Predicate, Schema } from "effect"
 import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
@@ -9,6 +9,9 @@ import { storeLayer } from "../../layers.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
 import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.ts"
+
+/** Not imported: listen/boundedServer.ts says why. */
+const { request } = process.getBuiltinModule("node:http")
 
 /** No answer: nobody listens there, nobody answers in time, or the connection failed. */
 class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {

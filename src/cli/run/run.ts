@@ -1,4 +1,4 @@
-import { join, relative } from "node:path"
+import { relative } from "node:path"
 import { Cause, Clock, Effect, Exit, Fiber, Layer, Option, Queue } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
@@ -15,8 +15,7 @@ import { reloadConfig } from "../../http/reload.ts"
 import { StatusServer } from "../../http/StatusServer.ts"
 import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
-import { Sandbox } from "../../sandbox/Sandbox.ts"
-import { decodeScenario } from "../../sandbox/Scenario.ts"
+import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { say } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
@@ -32,7 +31,7 @@ import {
   typedFiles,
 } from "../common/setup.ts"
 import { mayPay } from "../common/worstCase.ts"
-import { needSandbox, sandboxDir } from "../sandbox.ts"
+import { needSandbox } from "../sandbox.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./once.ts"
@@ -112,7 +111,7 @@ export const run = Command.make(
     yield* refuseSharedFolder(written.treasury.watermarkFile)
     const found = { ...written, dataDir }
     const work = chosen.sandbox
-      ? withSandbox(found, chosen.once)
+      ? besideSandbox(found, chosen.once)
       : daemon(optionsOf(found), found, chosen.once, undefined)
     const lines = [...warnings.map(formatProblem), ...mended]
     const warned = Effect.forEach(lines, (line) => Effect.logWarning(line))
@@ -122,25 +121,12 @@ export const run = Command.make(
 
 const optionsOf = ({ treasury, mode, dataDir }: Setup) => ({ treasury, mode, dataDir })
 
-/** The embedded network listens first, so that the daemon finds it wherever its port turned out to be. */
-const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
-  const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
-  const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, sandboxDir), portBusy: "free", clock: "real" })
-  yield* Effect.gen(function* () {
-    const sandbox = yield* Sandbox
-    const { port } = scenario.listen
-    if (port !== 0 && sandbox.port !== port) {
-      const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
-      yield* Effect.logWarning(`${elsewhere}; what asks the file's gateways beside the daemon does not find it`)
-    }
-    yield* Effect.raceFirst(
-      daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
-      sandbox.join,
-    )
-  }).pipe(
-    Effect.provide(layer),
-    Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))),
-  )
+/** The modules of the play-money network are loaded here: a daemon before a real one needs none of them. */
+const besideSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
+  const { withSandbox } = yield* Effect.promise(() => import("./withSandbox.ts"))
+  yield* withSandbox(found, (sandbox) =>
+    daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
+  ).pipe(Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))))
 })
 
 const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>

@@ -1,0 +1,24 @@
+import { join } from "node:path"
+import { Effect } from "effect"
+import { Sandbox } from "../../sandbox/Sandbox.ts"
+import { decodeScenario } from "../../sandbox/Scenario.ts"
+import type { Setup } from "../common/setup.ts"
+import { sandboxDir } from "../sandbox.ts"
+
+/** Runs `use` beside the embedded network, which listens first: `use` finds it wherever its port turned out to be. */
+export const withSandbox = Effect.fnUntraced(function* <A, E, R>(
+  { treasury, dataDir }: Setup,
+  use: (sandbox: Sandbox["Service"]) => Effect.Effect<A, E, R>,
+) {
+  const scenario = yield* decodeScenario(treasury.document, treasury.network.chainId)
+  const layer = Sandbox.layer({ scenario, dir: join(dataDir, sandboxDir), portBusy: "free", clock: "real" })
+  yield* Effect.gen(function* () {
+    const sandbox = yield* Sandbox
+    const { port } = scenario.listen
+    if (port !== 0 && sandbox.port !== port) {
+      const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
+      yield* Effect.logWarning(`${elsewhere}; what asks the file's gateways beside the daemon does not find it`)
+    }
+    yield* Effect.raceFirst(use(sandbox), sandbox.join)
+  }).pipe(Effect.provide(layer))
+})
