@@ -30,63 +30,56 @@ const sends = Effect.gen(function* () {
 
 describe("the daemon at its start", () => {
   it.effect("keeps the name of its installation, and notes each start", () =>
-    flow((options) =>
-      Effect.gen(function* () {
-        const settings = yield* Settings
-        const journal = yield* Journal
-        const name = yield* settings.get("installation")
-        assert.match(name ?? "", /^[0-9a-f]{8}$/)
-        const before = (yield* journal.head).seq
-        yield* prepare(options)
-        assert.strictEqual(yield* settings.get("installation"), name)
-        assert.strictEqual((yield* journal.head).seq, before + 1)
-      }),
-    ),
+    flow(function* (options) {
+      const settings = yield* Settings
+      const journal = yield* Journal
+      const name = yield* settings.get("installation")
+      assert.match(name ?? "", /^[0-9a-f]{8}$/)
+      const before = (yield* journal.head).seq
+      yield* prepare(options)
+      assert.strictEqual(yield* settings.get("installation"), name)
+      assert.strictEqual((yield* journal.head).seq, before + 1)
+    }),
   )
 
   it.effect("halts while a HALT file exists, and ends that halt alone", () =>
-    flow((options) =>
-      Effect.gen(function* () {
-        const file = join(options.dataDir, "HALT")
-        writeFileSync(file, "ana: audit\n")
-        yield* prepare(options)
-        yield* prepare(options)
-        assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
-        yield* (yield* Brake).halt("chain_changed", "elsewhere")
-        rmSync(file)
-        yield* prepare(options)
-        assert.deepStrictEqual(yield* halts, ["chain_changed: elsewhere"])
-      }),
-    ),
+    flow(function* (options) {
+      const file = join(options.dataDir, "HALT")
+      writeFileSync(file, "ana: audit\n")
+      yield* prepare(options)
+      yield* prepare(options)
+      assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
+      yield* (yield* Brake).halt("chain_changed", "elsewhere")
+      rmSync(file)
+      yield* prepare(options)
+      assert.deepStrictEqual(yield* halts, ["chain_changed: elsewhere"])
+    }),
   )
 
   it.effect("pages people once for a HALT file, however often it is seen", () =>
-    flow((options) =>
-      Effect.gen(function* () {
-        writeFileSync(join(options.dataDir, "HALT"), "ana: audit\n")
-        for (let i = 0; i < 3; i++) yield* prepare(options)
-        const due = (yield* (yield* AlertQueue).due(10)).filter(({ kind }) => kind === "halt")
-        assert.deepStrictEqual(
-          due.map(({ severity, subject }) => [severity, subject]),
-          [["page", "halt_file"]],
-        )
-        assert.include(due[0]?.detail ?? "", "ana: audit")
-        assert.include(due[0]?.detail ?? "", "cofferer resume")
-      }),
-    ),
+    flow(function* (options) {
+      writeFileSync(join(options.dataDir, "HALT"), "ana: audit\n")
+      for (let i = 0; i < 3; i++) yield* prepare(options)
+      const due = (yield* (yield* AlertQueue).due(10)).filter(({ kind }) => kind === "halt")
+      assert.deepStrictEqual(
+        due.map(({ severity, subject }) => [severity, subject]),
+        [["page", "halt_file"]],
+      )
+      assert.include(due[0]?.detail ?? "", "ana: audit")
+      assert.include(due[0]?.detail ?? "", "cofferer resume")
+    }),
   )
 
   it.effect("keeps a halt that operators must end when its HALT file goes", () =>
     flow(
-      (options) =>
-        Effect.gen(function* () {
-          const file = join(options.dataDir, "HALT")
-          writeFileSync(file, "ana: audit\n")
-          yield* prepare(options)
-          rmSync(file)
-          yield* prepare(options)
-          assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
-        }),
+      function* (options) {
+        const file = join(options.dataDir, "HALT")
+        writeFileSync(file, "ana: audit\n")
+        yield* prepare(options)
+        rmSync(file)
+        yield* prepare(options)
+        assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
+      },
       { more: deskFields() },
     ),
   )
@@ -94,44 +87,40 @@ describe("the daemon at its start", () => {
 
 describe("the daemon at its end", () => {
   it.effect("begins no send any more", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* drain(1_000)
-        yield* submitOnce()
-        assert.deepStrictEqual(yield* states, ["proposed"])
-        assert.deepStrictEqual(yield* sends, [])
-        assert.deepStrictEqual(yield* paid(sandbox), [])
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* drain(1_000)
+      yield* submitOnce()
+      assert.deepStrictEqual(yield* states, ["proposed"])
+      assert.deepStrictEqual(yield* sends, [])
+      assert.deepStrictEqual(yield* paid(sandbox), [])
+    }),
   )
 
   it.effect("waits for an answer that is awaited, but not for ever", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* (yield* Settings).rememberFraming(chainId, "bare")
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        const fault = { operation: "submit", kind: "accept_drop_answer", count: 1 }
-        yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
-        const sending = yield* Effect.forkChild(submitOnce())
-        const mempool = Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "mempool.0"))
-        yield* waitUntil(
-          "a transaction in the mempool",
-          Effect.map(mempool, (first) => first !== undefined),
-        )
-        const draining = yield* Draining
-        assert.strictEqual(yield* draining.sending, 1)
-        const patient = yield* Effect.forkChild(drain(3_600_000))
-        const hasty = yield* Effect.forkChild(drain(500))
-        yield* TestClock.adjust("500 millis")
-        yield* Fiber.join(hasty)
-        assert.strictEqual(yield* draining.sending, 1, "it gave up waiting, the answer is still awaited")
-        yield* TestClock.adjust(options.treasury.network.requestDeadlineMillis)
-        yield* Fiber.join(sending)
-        yield* TestClock.adjust("1 second")
-        yield* Fiber.join(patient)
-        assert.deepStrictEqual(yield* sends, ["ambiguous"])
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* (yield* Settings).rememberFraming(chainId, "bare")
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      const fault = { operation: "submit", kind: "accept_drop_answer", count: 1 }
+      yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+      const sending = yield* Effect.forkChild(submitOnce())
+      const mempool = Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "mempool.0"))
+      yield* waitUntil(
+        "a transaction in the mempool",
+        Effect.map(mempool, (first) => first !== undefined),
+      )
+      const draining = yield* Draining
+      assert.strictEqual(yield* draining.sending, 1)
+      const patient = yield* Effect.forkChild(drain(3_600_000))
+      const hasty = yield* Effect.forkChild(drain(500))
+      yield* TestClock.adjust("500 millis")
+      yield* Fiber.join(hasty)
+      assert.strictEqual(yield* draining.sending, 1, "it gave up waiting, the answer is still awaited")
+      yield* TestClock.adjust(options.treasury.network.requestDeadlineMillis)
+      yield* Fiber.join(sending)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(patient)
+      assert.deepStrictEqual(yield* sends, ["ambiguous"])
+    }),
   )
 })

@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { loadTreasury } from "../src/config/Treasury.ts"
+import { it } from "./support/it.ts"
 import {
   classesExtend,
   columnsMax,
@@ -457,20 +458,16 @@ describe("the example configurations", () => {
     )
   const examples = files.filter((path) => /^config\/[^/]*\.yaml$/.test(path) && path !== "config/compose.yaml")
 
-  it.effect("load", () =>
-    Effect.gen(function* () {
-      const found = yield* Effect.forEach(examples, (path) => complaints(join(root, path)))
-      assert.deepStrictEqual(found.flat(), [])
-    }),
-  )
+  it.effect("load", function* () {
+    const found = yield* Effect.forEach(examples, (path) => complaints(join(root, path)))
+    assert.deepStrictEqual(found.flat(), [])
+  })
 
-  it.effect("would be refused with an unknown key", () =>
-    Effect.gen(function* () {
-      const folder = mkdtempSync(join(tmpdir(), "cofferer-tidy-"))
-      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
-      const file = join(folder, "broken.yaml")
-      writeFileSync(file, "mood: live\n")
-      assert.lengthOf(yield* complaints(file), 1)
-    }),
-  )
+  it.effect("would be refused with an unknown key", function* () {
+    const folder = mkdtempSync(join(tmpdir(), "cofferer-tidy-"))
+    yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+    const file = join(folder, "broken.yaml")
+    writeFileSync(file, "mood: live\n")
+    assert.lengthOf(yield* complaints(file), 1)
+  })
 })

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { readTests } from "../../src/backtest/readTests.ts"
 import { runPlan } from "../../src/backtest/runPlan.ts"
+import { it } from "../support/it.ts"
 import { treasuryWith } from "../support/RulesInCode.ts"
 
 const reference = new URL("../../config/RULES.md", import.meta.url)
@@ -40,17 +41,15 @@ describe("the reference of rules", () => {
     )
   })
 
-  it.effect.each(others.map((block, i) => [i + 1, block] as const))("does what example %i says", ([, block]) =>
-    Effect.gen(function* () {
-      const plans = yield* played(block)
-      const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
-      assert.isAbove(results.length, 0)
-      const faults = results.flatMap((result) =>
-        result.faults.map(
-          ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
-        ),
-      )
-      assert.deepStrictEqual(faults, [])
-    }),
-  )
+  it.effect.each(others.map((block, i) => [i + 1, block] as const))("does what example %i says", function* ([, block]) {
+    const plans = yield* played(block)
+    const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
+    assert.isAbove(results.length, 0)
+    const faults = results.flatMap((result) =>
+      result.faults.map(
+        ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
+      ),
+    )
+    assert.deepStrictEqual(faults, [])
+  })
 })

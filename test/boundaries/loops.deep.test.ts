@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Cause, Effect, Exit, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -17,33 +17,33 @@ import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, type Flow, flow, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { decoders } from "./decoders.ts"
 import { headers, type Lie, makeLiar, type Place, startLiar, withBoundary } from "./lies.ts"
 
 /** One minute, one block, and one round of each loop: what a gateway does is no error of a round. */
-const everyLoop = ([options, sandbox]: Parameters<Flow>, waits = "1 second") =>
-  Effect.gen(function* () {
-    const { network, parties, assets } = options.treasury
-    const tried = <A, E, R>(loop: Effect.Effect<A, E | GatewayError, R>) =>
-      Effect.catchIf(
-        loop,
-        (error): error is GatewayError => (error as { _tag?: string })._tag === "GatewayError",
-        () => Effect.void,
-      )
-    yield* TestClock.adjust(waits as "1 second")
-    yield* sandbox.stepBlock
-    yield* pollRules(payersOf(parties.values()))
-    yield* readParameters
-    yield* tried(pollAssets([...assets.values()]))
-    for (let i = 0; i < 3; i++) yield* tried(pollBalances(pollerOptionsOf(options.treasury)))
-    yield* tried(backfillOnce(pollerOptionsOf(options.treasury)))
-    yield* tried(reconcileBalances({ ...network, parties, assets }))
-    yield* tried(reconcileOnce())
-    yield* (yield* Epochs).quota(alice)
-    yield* decideOnce()
-    yield* tried(submitOnce())
-    yield* tried(confirmOnce())
-  })
+const everyLoop = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Flow>, waits = "1 second") {
+  const { network, parties, assets } = options.treasury
+  const tried = <A, E, R>(loop: Effect.Effect<A, E | GatewayError, R>) =>
+    Effect.catchIf(
+      loop,
+      (error): error is GatewayError => (error as { _tag?: string })._tag === "GatewayError",
+      () => Effect.void,
+    )
+  yield* TestClock.adjust(waits as "1 second")
+  yield* sandbox.stepBlock
+  yield* pollRules(payersOf(parties.values()))
+  yield* readParameters
+  yield* tried(pollAssets([...assets.values()]))
+  for (let i = 0; i < 3; i++) yield* tried(pollBalances(pollerOptionsOf(options.treasury)))
+  yield* tried(backfillOnce(pollerOptionsOf(options.treasury)))
+  yield* tried(reconcileBalances({ ...network, parties, assets }))
+  yield* tried(reconcileOnce())
+  yield* (yield* Epochs).quota(alice)
+  yield* decideOnce()
+  yield* tried(submitOnce())
+  yield* tried(confirmOnce())
+})
 
 const storeHalts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -57,11 +57,10 @@ const minute = "61 seconds"
 const places = Effect.gen(function* () {
   const liar = makeLiar()
   yield* flow(
-    (...flowed) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 8; i++) yield* everyLoop(flowed, i === 6 ? minute : undefined)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-      }),
+    function* (...flowed) {
+      for (let i = 0; i < 8; i++) yield* everyLoop(flowed, i === 6 ? minute : undefined)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+    },
     { front: startLiar(liar) },
   )
   return [...liar.places.values()].filter(isRead)
@@ -84,17 +83,16 @@ const isRead = ({ route, keys, sample }: Place): boolean => {
 const suffer = (lies: ReadonlyArray<Lie>, begins: "at once" | "sent") => {
   const liar = makeLiar()
   const life = flow(
-    (...flowed) =>
-      Effect.gen(function* () {
-        if (begins === "sent") for (let i = 0; i < 5; i++) yield* everyLoop(flowed)
-        for (const lie of lies) {
-          liar.lie = lie
-          yield* everyLoop(flowed, minute)
-        }
-        liar.lie = undefined
-        for (let i = 0; i < 2; i++) yield* everyLoop(flowed)
-        assert.deepStrictEqual(yield* storeHalts, [])
-      }),
+    function* (...flowed) {
+      if (begins === "sent") for (let i = 0; i < 5; i++) yield* everyLoop(flowed)
+      for (const lie of lies) {
+        liar.lie = lie
+        yield* everyLoop(flowed, minute)
+      }
+      liar.lie = undefined
+      for (let i = 0; i < 2; i++) yield* everyLoop(flowed)
+      assert.deepStrictEqual(yield* storeHalts, [])
+    },
     { front: startLiar(liar) },
   )
   return Effect.map(Effect.exit(life), (exit) => {
@@ -111,31 +109,27 @@ const isStored = ({ route, keys }: Place): boolean =>
 /** The ends of what a double, our own bounds and a column hold, and what is below all of them. */
 const edges = [-1n, 2n ** 53n, 9n * 10n ** 18n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n]
 describe("integers of a gateway's answers", () => {
-  it.effect("none at its boundary is an error of the store", () =>
-    Effect.gen(function* () {
-      const all = yield* places
-      assert.isAtLeast(all.length, 20)
-      const problems: Array<string> = []
-      for (const place of all) {
-        problems.push(
-          ...(yield* suffer(
-            edges.map((value) => ({ ...place, value })),
-            "sent",
-          )),
-        )
-      }
-      assert.deepStrictEqual(problems, [])
-      console.log(`${all.length * edges.length} boundaries in ${all.length} places`)
-    }),
-  )
+  it.effect("none at its boundary is an error of the store", function* () {
+    const all = yield* places
+    assert.isAtLeast(all.length, 20)
+    const problems: Array<string> = []
+    for (const place of all) {
+      problems.push(
+        ...(yield* suffer(
+          edges.map((value) => ({ ...place, value })),
+          "sent",
+        )),
+      )
+    }
+    assert.deepStrictEqual(problems, [])
+    console.log(`${all.length * edges.length} boundaries in ${all.length} places`)
+  })
 
-  it.effect("nor is its last one accepted where a payment is not signed yet", () =>
-    Effect.gen(function* () {
-      const problems: Array<string> = []
-      for (const place of (yield* places).filter(isStored)) {
-        problems.push(...(yield* suffer([{ ...place, value: chainBounds.heightMax }], "at once")))
-      }
-      assert.deepStrictEqual(problems, [])
-    }),
-  )
+  it.effect("nor is its last one accepted where a payment is not signed yet", function* () {
+    const problems: Array<string> = []
+    for (const place of (yield* places).filter(isStored)) {
+      problems.push(...(yield* suffer([{ ...place, value: chainBounds.heightMax }], "at once")))
+    }
+    assert.deepStrictEqual(problems, [])
+  })
 })

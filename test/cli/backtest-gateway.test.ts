@@ -46,47 +46,45 @@ const blockTime = (sandbox: Sandbox["Service"]) =>
 
 describe("backtest of what the gateway holds", () => {
   it.live("runs without a store and says where it lacks knowledge", () =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.gen(function* () {
-        const dir = mkdtempSync(join(tmpdir(), "cofferer-past-"))
-        const file = join(dir, "treasury.yaml")
-        const data = join(dir, "data")
-        writeFileSync(file, past(client.url))
-        const run = (...more: ReadonlyArray<string>) =>
-          Effect.promise(() => callCofferer(["backtest", "-c", file, "-d", data, "--history", "gateway", ...more]))
-        yield* Effect.gen(function* () {
-          yield* blocks(sandbox, 3)
-          const between = yield* blockTime(sandbox)
-          yield* blocks(sandbox, 3)
-          yield* spend(client, sandbox, 20n)
-          const all = yield* run("-o", "json")
-          assert.strictEqual(all.code, 0, all.stderr)
-          const { past, payments, alerts } = JSON.parse(all.stdout)
-          assert.deepInclude(past, { rows: 3, taken: 0, gaps: [], unknown: [] })
-          assert.deepStrictEqual(
-            payments.map(({ rule, from, to, state }: Record<string, string>) => [rule, from, to, state].join(" ")),
-            ["keep-bob alice bob confirmed"],
-          )
-          assert.deepStrictEqual(
-            alerts.map(({ kind }: Record<string, string>) => kind),
-            ["firing", "cleared"],
-          )
-          assert.match(all.stderr, /^read 3 balance changes, 100 %, up to /m)
-          const late = yield* run("--from", between)
-          assert.strictEqual(late.code, 0, late.stderr)
-          assert.match(late.stdout, /^2 balances of the past/m, "alice's stood still and is known, bob's row is one")
-          assert.match(late.stdout, /^bob\/USDT is not known before .*: no data$/m)
-          assert.match(late.stdout, /^1 payment: /m)
-          for (const day of ["2019-01-01", "2024-01-01"]) {
-            const before = yield* run("--to", day)
-            assert.deepStrictEqual([before.code, before.stdout], [4, ""])
-            assert.match(before.stderr, /holds no balance change of that time/)
-          }
-          const early = yield* run("--from", "2026-01-01", "-o", "json")
-          assert.lengthOf(JSON.parse(early.stdout).past.gaps, 1, "before its first row it tells nothing")
-          assert.isFalse(existsSync(data))
-        }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))))
-      }),
-    ),
+    withSandbox({}, function* (client, sandbox) {
+      const dir = mkdtempSync(join(tmpdir(), "cofferer-past-"))
+      const file = join(dir, "treasury.yaml")
+      const data = join(dir, "data")
+      writeFileSync(file, past(client.url))
+      const run = (...more: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer(["backtest", "-c", file, "-d", data, "--history", "gateway", ...more]))
+      yield* Effect.gen(function* () {
+        yield* blocks(sandbox, 3)
+        const between = yield* blockTime(sandbox)
+        yield* blocks(sandbox, 3)
+        yield* spend(client, sandbox, 20n)
+        const all = yield* run("-o", "json")
+        assert.strictEqual(all.code, 0, all.stderr)
+        const { past, payments, alerts } = JSON.parse(all.stdout)
+        assert.deepInclude(past, { rows: 3, taken: 0, gaps: [], unknown: [] })
+        assert.deepStrictEqual(
+          payments.map(({ rule, from, to, state }: Record<string, string>) => [rule, from, to, state].join(" ")),
+          ["keep-bob alice bob confirmed"],
+        )
+        assert.deepStrictEqual(
+          alerts.map(({ kind }: Record<string, string>) => kind),
+          ["firing", "cleared"],
+        )
+        assert.match(all.stderr, /^read 3 balance changes, 100 %, up to /m)
+        const late = yield* run("--from", between)
+        assert.strictEqual(late.code, 0, late.stderr)
+        assert.match(late.stdout, /^2 balances of the past/m, "alice's stood still and is known, bob's row is one")
+        assert.match(late.stdout, /^bob\/USDT is not known before .*: no data$/m)
+        assert.match(late.stdout, /^1 payment: /m)
+        for (const day of ["2019-01-01", "2024-01-01"]) {
+          const before = yield* run("--to", day)
+          assert.deepStrictEqual([before.code, before.stdout], [4, ""])
+          assert.match(before.stderr, /holds no balance change of that time/)
+        }
+        const early = yield* run("--from", "2026-01-01", "-o", "json")
+        assert.lengthOf(JSON.parse(early.stdout).past.gaps, 1, "before its first row it tells nothing")
+        assert.isFalse(existsSync(data))
+      }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))))
+    }),
   )
 })

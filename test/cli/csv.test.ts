@@ -54,17 +54,16 @@ describe("a date of an export", () => {
 })
 
 /** All rows, page after page. */
-const all = (asked: Omit<ExportAsked, "after">) =>
-  Effect.gen(function* () {
-    const rows: Array<ExportRow> = []
-    let pages = 0
-    for (let after: string | null = ""; after !== null; pages++) {
-      const page: Effect.Success<ReturnType<typeof exportPage>> = yield* exportPage({ ...asked, after })
-      rows.push(...page.rows)
-      after = page.next
-    }
-    return { rows, pages }
-  })
+const all = Effect.fnUntraced(function* (asked: Omit<ExportAsked, "after">) {
+  const rows: Array<ExportRow> = []
+  let pages = 0
+  for (let after: string | null = ""; after !== null; pages++) {
+    const page: Effect.Success<ReturnType<typeof exportPage>> = yield* exportPage({ ...asked, after })
+    rows.push(...page.rows)
+    after = page.next
+  }
+  return { rows, pages }
+})
 
 const ever = { from: 0, to: Number.MAX_SAFE_INTEGER }
 

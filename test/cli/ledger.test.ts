@@ -21,46 +21,44 @@ const treasury = (url: string) =>
 
 describe("the ledger's verbs on the command line", () => {
   it.live("adopt a key's history and recover a store without a daemon", () =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.gen(function* () {
-        const dir = mkdtempSync(join(tmpdir(), "cofferer-ledger-"))
-        writeFileSync(join(dir, "treasury.yaml"), treasury(sandbox.url))
-        const command = payment(client, "eve", 10n * one, { asset: usdt })
-        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
-        yield* sandbox.stepBlock
-        const run = (...args: ReadonlyArray<string>) =>
-          Effect.promise(() =>
-            callCofferer([...args, "--config", join(dir, "treasury.yaml"), "--data", join(dir, "data")]),
-          )
-        const bare = yield* run("adopt")
-        assert.strictEqual(bare.code, 2, "a reason is mandatory")
-        assert.isFalse(existsSync(join(dir, "data", databaseFile)))
-        const foreign = yield* run("reconcile", "--output", "json")
-        assert.strictEqual(foreign.code, 8, foreign.stderr)
-        const row = { kind: "foreign_payment", subject: "alice", ours: "unknown" }
-        assert.containSubset(JSON.parse(foreign.stdout), { differences: [row], accounts: 1, transfers: 1 })
-        const told = yield* run("reconcile")
-        assert.match(told.stdout, /foreign payment +alice +[0-9a-f]{16} +unknown +10000000 of [0-9a-f]{8} to/)
-        assert.include(told.stderr, "1 difference")
-        const first = yield* run("adopt", "--reason", "the old wallet", "--output", "json")
-        assert.strictEqual(first.code, 0, first.stderr)
-        assert.containSubset(JSON.parse(first.stdout), { adopted: [{ amount: "10000000", status: "done" }] })
-        const calm = yield* run("reconcile")
-        assert.strictEqual(calm.code, 0, calm.stderr)
-        assert.include(calm.stdout, "1 accounts compared, 1 transfers compared")
-        const again = yield* run("adopt", "--reason", "the old wallet")
-        assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
-        const recovered = yield* run("recover", "--reason", "moved to a new disk")
-        assert.strictEqual(recovered.code, 0, recovered.stderr)
-        assert.include(recovered.stdout, "the ledger shows no payment of this installation")
-        yield* request(client, "/sandbox/faults", {
-          body: JSON.stringify({ operation: "transfers", kind: "http_status", status: 503 }),
-        })
-        const silent = yield* run("adopt", "--reason", "again")
-        assert.strictEqual(silent.code, 1, "without the ledger nothing is adopted")
-        assert.include(silent.stderr, "503")
-        rmSync(dir, { recursive: true, force: true })
-      }),
-    ),
+    withSandbox({}, function* (client, sandbox) {
+      const dir = mkdtempSync(join(tmpdir(), "cofferer-ledger-"))
+      writeFileSync(join(dir, "treasury.yaml"), treasury(sandbox.url))
+      const command = payment(client, "eve", 10n * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+      yield* sandbox.stepBlock
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() =>
+          callCofferer([...args, "--config", join(dir, "treasury.yaml"), "--data", join(dir, "data")]),
+        )
+      const bare = yield* run("adopt")
+      assert.strictEqual(bare.code, 2, "a reason is mandatory")
+      assert.isFalse(existsSync(join(dir, "data", databaseFile)))
+      const foreign = yield* run("reconcile", "--output", "json")
+      assert.strictEqual(foreign.code, 8, foreign.stderr)
+      const row = { kind: "foreign_payment", subject: "alice", ours: "unknown" }
+      assert.containSubset(JSON.parse(foreign.stdout), { differences: [row], accounts: 1, transfers: 1 })
+      const told = yield* run("reconcile")
+      assert.match(told.stdout, /foreign payment +alice +[0-9a-f]{16} +unknown +10000000 of [0-9a-f]{8} to/)
+      assert.include(told.stderr, "1 difference")
+      const first = yield* run("adopt", "--reason", "the old wallet", "--output", "json")
+      assert.strictEqual(first.code, 0, first.stderr)
+      assert.containSubset(JSON.parse(first.stdout), { adopted: [{ amount: "10000000", status: "done" }] })
+      const calm = yield* run("reconcile")
+      assert.strictEqual(calm.code, 0, calm.stderr)
+      assert.include(calm.stdout, "1 accounts compared, 1 transfers compared")
+      const again = yield* run("adopt", "--reason", "the old wallet")
+      assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
+      const recovered = yield* run("recover", "--reason", "moved to a new disk")
+      assert.strictEqual(recovered.code, 0, recovered.stderr)
+      assert.include(recovered.stdout, "the ledger shows no payment of this installation")
+      yield* request(client, "/sandbox/faults", {
+        body: JSON.stringify({ operation: "transfers", kind: "http_status", status: 503 }),
+      })
+      const silent = yield* run("adopt", "--reason", "again")
+      assert.strictEqual(silent.code, 1, "without the ledger nothing is adopted")
+      assert.include(silent.stderr, "503")
+      rmSync(dir, { recursive: true, force: true })
+    }),
   )
 })

@@ -22,40 +22,38 @@ const treasury = (url: string) =>
 
 describe("balances rebase on the command line", () => {
   it.live("begins anew by the gateway's balances, also an account that it does not have, without a daemon", () =>
-    withSandbox({}, (_, sandbox) =>
-      Effect.gen(function* () {
-        const dir = mkdtempSync(join(tmpdir(), "cofferer-rebase-"))
-        const file = join(dir, "treasury.yaml")
-        writeFileSync(file, treasury(sandbox.url))
-        const run = (...args: ReadonlyArray<string>) =>
-          Effect.promise(() => callCofferer([...args, "--config", file, "--data", join(dir, "data")]))
-        const rebase = (asset: string, ...more: ReadonlyArray<string>) =>
-          run("balances", "rebase", "alice", asset, "--reason", "it lied", ...more)
-        const early = yield* rebase("USDT")
-        assert.include(early.stderr, "no balance was read yet")
-        assert.strictEqual((yield* run("run", "--once")).code, 0)
-        const db = new DatabaseSync(join(dir, "data", databaseFile))
-        const odd = usdt.toUpperCase()
-        db.prepare(
-          "INSERT INTO account_names (party, asset, market, type) VALUES (?, ?, '', 'ACCOUNT_TYPE_GENERAL')",
-        ).run(alice, odd)
-        const id = "(SELECT max(id) FROM account_names)"
-        db.exec(`INSERT INTO balances (account, balance, timestamp) VALUES (${id}, '7', 1)`)
-        db.close()
-        const gone = yield* rebase(odd)
-        assert.strictEqual(gone.code, 0, gone.stderr)
-        assert.include(gone.stdout, `alice/${odd} begins anew; 0 rows are read again`)
-        assert.include(gone.stdout, "ACCOUNT_TYPE_GENERAL: 7 before, 0 now, in base units")
-        const known = yield* rebase("USDT", "--output", "json")
-        assert.containSubset(JSON.parse(known.stdout), {
-          rebased: "alice/USDT",
-          accounts: [{ reported: "1000000000" }],
-        })
-        const unknown = yield* rebase("GOLD")
-        assert.strictEqual(unknown.code, 4, unknown.stderr)
-        assert.include(unknown.stderr, 'alice has no account of "GOLD"')
-        rmSync(dir, { recursive: true, force: true })
-      }),
-    ),
+    withSandbox({}, function* (_, sandbox) {
+      const dir = mkdtempSync(join(tmpdir(), "cofferer-rebase-"))
+      const file = join(dir, "treasury.yaml")
+      writeFileSync(file, treasury(sandbox.url))
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer([...args, "--config", file, "--data", join(dir, "data")]))
+      const rebase = (asset: string, ...more: ReadonlyArray<string>) =>
+        run("balances", "rebase", "alice", asset, "--reason", "it lied", ...more)
+      const early = yield* rebase("USDT")
+      assert.include(early.stderr, "no balance was read yet")
+      assert.strictEqual((yield* run("run", "--once")).code, 0)
+      const db = new DatabaseSync(join(dir, "data", databaseFile))
+      const odd = usdt.toUpperCase()
+      db.prepare(
+        "INSERT INTO account_names (party, asset, market, type) VALUES (?, ?, '', 'ACCOUNT_TYPE_GENERAL')",
+      ).run(alice, odd)
+      const id = "(SELECT max(id) FROM account_names)"
+      db.exec(`INSERT INTO balances (account, balance, timestamp) VALUES (${id}, '7', 1)`)
+      db.close()
+      const gone = yield* rebase(odd)
+      assert.strictEqual(gone.code, 0, gone.stderr)
+      assert.include(gone.stdout, `alice/${odd} begins anew; 0 rows are read again`)
+      assert.include(gone.stdout, "ACCOUNT_TYPE_GENERAL: 7 before, 0 now, in base units")
+      const known = yield* rebase("USDT", "--output", "json")
+      assert.containSubset(JSON.parse(known.stdout), {
+        rebased: "alice/USDT",
+        accounts: [{ reported: "1000000000" }],
+      })
+      const unknown = yield* rebase("GOLD")
+      assert.strictEqual(unknown.code, 4, unknown.stderr)
+      assert.include(unknown.stderr, 'alice has no account of "GOLD"')
+      rmSync(dir, { recursive: true, force: true })
+    }),
   )
 })

@@ -1,8 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { formatProblem } from "../../src/config/yaml/ConfigError.ts"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
+import { it } from "../support/it.ts"
 
 /** Every kind of rule and every place of an amount, one a line; TOK has two decimals. */
 const good = `version: 1
@@ -89,37 +90,29 @@ const load = (text: string) => Effect.flatMap(parseYaml("t.yaml", text), treasur
 const amounts = [...good.matchAll(/"([0-9_]{1,6})"/g)].map(([, amount]) => amount!)
 
 describe("an amount", () => {
-  it.effect("may have the places of its asset, wherever it stands", () =>
-    Effect.gen(function* () {
-      assert.lengthOf(amounts, 15)
-      assert.lengthOf((yield* load(amounts.reduce((text, a) => text.replace(`"${a}"`, `"${a}.25"`), good))).rules, 6)
-    }),
-  )
+  it.effect("may have the places of its asset, wherever it stands", function* () {
+    assert.lengthOf(amounts, 15)
+    assert.lengthOf((yield* load(amounts.reduce((text, a) => text.replace(`"${a}"`, `"${a}.25"`), good))).rules, 6)
+  })
 
-  it.effect.each(amounts)("is refused for a decimal comma, and for nothing that would follow: %s", (amount) =>
-    Effect.gen(function* () {
-      const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4,50"')))
-      assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
-      assert.include(problems[0]?.message, "a comma is no decimal mark")
-    }),
-  )
+  it.effect.each(amounts)("is refused for a decimal comma, and for nothing that would follow: %s", function* (amount) {
+    const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4,50"')))
+    assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
+    assert.include(problems[0]?.message, "a comma is no decimal mark")
+  })
 
-  it.effect.each(amounts)("is refused where its point may group thousands: %s", (amount) =>
-    Effect.gen(function* () {
-      const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4.000"')))
-      assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
-      assert.include(formatProblem(problems[0]!), '"4.000" may mean 4.000 or 4,000; write "4" or "4_000"')
-    }),
-  )
+  it.effect.each(amounts)("is refused where its point may group thousands: %s", function* (amount) {
+    const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4.000"')))
+    assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
+    assert.include(formatProblem(problems[0]!), '"4.000" may mean 4.000 or 4,000; write "4" or "4_000"')
+  })
 
-  it.effect.each(amounts)("is refused where it is finer than its asset: %s", (amount) =>
-    Effect.gen(function* () {
-      const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, `"${amount}.125"`)))
-      const said = problems.map(formatProblem).join("\n")
-      assert.include(problems[0]?.message, `"${amount}.125" is finer than the asset: it has 2 decimals`, said)
-      assert.strictEqual(problems[0]?.line, good.slice(0, good.indexOf(`"${amount}"`)).split("\n").length, said)
-    }),
-  )
+  it.effect.each(amounts)("is refused where it is finer than its asset: %s", function* (amount) {
+    const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, `"${amount}.125"`)))
+    const said = problems.map(formatProblem).join("\n")
+    assert.include(problems[0]?.message, `"${amount}.125" is finer than the asset: it has 2 decimals`, said)
+    assert.strictEqual(problems[0]?.line, good.slice(0, good.indexOf(`"${amount}"`)).split("\n").length, said)
+  })
 })
 
 describe("a party without a signer", () => {
@@ -127,11 +120,9 @@ describe("a party without a signer", () => {
     ["in a rebalance", "        warm: 1\n      tolerance", "        cold: 1\n      tolerance", 0],
     ["as the source of a split", "    split:\n      from: reserve", "    split:\n      from: cold", 1],
     ["as the payer of a payout", "    payout:\n      from: reserve", "    payout:\n      from: cold", 1],
-  ] as const)("is refused %s", ([, from, to, after]) =>
-    Effect.gen(function* () {
-      const { problems } = yield* Effect.flip(load(good.replace(from, to)))
-      assert.match(problems.map(formatProblem).join("\n"), /"cold" has no signer, so it cannot pay/)
-      assert.strictEqual(problems[0]?.line, good.slice(0, good.indexOf(from)).split("\n").length + after)
-    }),
-  )
+  ] as const)("is refused %s", function* ([, from, to, after]) {
+    const { problems } = yield* Effect.flip(load(good.replace(from, to)))
+    assert.match(problems.map(formatProblem).join("\n"), /"cold" has no signer, so it cannot pay/)
+    assert.strictEqual(problems[0]?.line, good.slice(0, good.indexOf(from)).split("\n").length + after)
+  })
 })

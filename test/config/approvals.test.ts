@@ -1,8 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import { approvalFor } from "../../src/rules/policy/Policy.ts"
+import { it } from "../support/it.ts"
 import { operatorKey } from "../support/Operators.ts"
 import { aliceKey, assetId, bobKey } from "../support/treasury.ts"
 
@@ -27,44 +28,40 @@ const problemOf = (groups: string, line?: string) =>
   Effect.map(Effect.flip(load(groups, line)), (error) => error.message)
 
 describe("approvals of a treasury file", () => {
-  it.effect("belong to the line that names them, from an amount on", () =>
-    Effect.gen(function* () {
-      const { policy, approvals } = yield* load(desk(), ', approval: desk, approvalAbove: "50"')
-      const [line] = policy.lines
-      assert.deepStrictEqual(approvals.get("desk"), approvalFor(line, 5_001n))
-      assert.deepStrictEqual(
-        [...(approvals.get("desk")?.of ?? [])],
-        [
-          ["ana", ana],
-          ["ben", ben],
-        ],
-      )
-      assert.strictEqual(approvals.get("desk")?.withinMillis, 14_400_000)
-      assert.isUndefined(approvalFor(line, 5_000n))
-      assert.isUndefined(approvalFor(undefined, 1n))
-      const every = yield* load(desk())
-      assert.strictEqual(approvalFor(every.policy.lines[0], 1n)?.name, "desk")
-      assert.isUndefined(approvalFor((yield* load(desk(), "")).policy.lines[0], 10_000n))
-    }),
-  )
+  it.effect("belong to the line that names them, from an amount on", function* () {
+    const { policy, approvals } = yield* load(desk(), ', approval: desk, approvalAbove: "50"')
+    const [line] = policy.lines
+    assert.deepStrictEqual(approvals.get("desk"), approvalFor(line, 5_001n))
+    assert.deepStrictEqual(
+      [...(approvals.get("desk")?.of ?? [])],
+      [
+        ["ana", ana],
+        ["ben", ben],
+      ],
+    )
+    assert.strictEqual(approvals.get("desk")?.withinMillis, 14_400_000)
+    assert.isUndefined(approvalFor(line, 5_000n))
+    assert.isUndefined(approvalFor(undefined, 1n))
+    const every = yield* load(desk())
+    assert.strictEqual(approvalFor(every.policy.lines[0], 1n)?.name, "desk")
+    assert.isUndefined(approvalFor((yield* load(desk(), "")).policy.lines[0], 10_000n))
+  })
 
-  it.effect("are part of the policy's hash, whatever the order in which they stand", () =>
-    Effect.gen(function* () {
-      const digestOf = (groups: string, line?: string) => Effect.map(load(groups, line), (t) => t.policy.digest)
-      const base = yield* digestOf(desk())
-      assert.strictEqual(yield* digestOf(desk(`ben: ${ben}, ana: ${ana}`)), base)
-      assert.strictEqual((yield* load(desk())).policy.hash, base.slice(0, 8))
-      const others = [
-        yield* digestOf(desk(), ""),
-        yield* digestOf(desk(undefined, "1")),
-        yield* digestOf(desk(undefined, "2", "5h")),
-        yield* digestOf(desk(`ann: ${ana}, ben: ${ben}`)),
-        yield* digestOf(desk(`ana: ${ana}, ben: ${ben}, eve: ${operatorKey("eve").publicKey}`)),
-        yield* digestOf(desk(), ', approval: desk, approvalAbove: "50"'),
-      ]
-      assert.strictEqual(new Set([base, ...others]).size, others.length + 1)
-    }),
-  )
+  it.effect("are part of the policy's hash, whatever the order in which they stand", function* () {
+    const digestOf = (groups: string, line?: string) => Effect.map(load(groups, line), (t) => t.policy.digest)
+    const base = yield* digestOf(desk())
+    assert.strictEqual(yield* digestOf(desk(`ben: ${ben}, ana: ${ana}`)), base)
+    assert.strictEqual((yield* load(desk())).policy.hash, base.slice(0, 8))
+    const others = [
+      yield* digestOf(desk(), ""),
+      yield* digestOf(desk(undefined, "1")),
+      yield* digestOf(desk(undefined, "2", "5h")),
+      yield* digestOf(desk(`ann: ${ana}, ben: ${ben}`)),
+      yield* digestOf(desk(`ana: ${ana}, ben: ${ben}, eve: ${operatorKey("eve").publicKey}`)),
+      yield* digestOf(desk(), ', approval: desk, approvalAbove: "50"'),
+    ]
+    assert.strictEqual(new Set([base, ...others]).size, others.length + 1)
+  })
 
   const wrong: ReadonlyArray<readonly [what: string, groups: string, says: RegExp, line?: string]> = [
     [

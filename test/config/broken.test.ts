@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
+import { it } from "../support/it.ts"
 import { broken, goodText } from "./Broken.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
@@ -19,16 +20,15 @@ const load = (text: string) => {
 const form = /^(.+):([0-9]+):([0-9]+) {2}(.+); (.+)$/
 
 describe("a broken treasury file", () => {
-  it.effect("would be loaded without its mistake", () =>
-    Effect.gen(function* () {
-      assert.strictEqual((yield* load(goodText)).rules.length, 4)
-      assert.isAtLeast(broken.length, 60)
-      assert.lengthOf(new Set(broken.map(({ title }) => title)), broken.length)
-    }),
-  )
+  it.effect("would be loaded without its mistake", function* () {
+    assert.strictEqual((yield* load(goodText)).rules.length, 4)
+    assert.isAtLeast(broken.length, 60)
+    assert.lengthOf(new Set(broken.map(({ title }) => title)), broken.length)
+  })
 
-  it.effect.each(broken)("is refused for $title, with its line and a remedy", ({ from, to, says, after = 0 }) =>
-    Effect.gen(function* () {
+  it.effect.each(broken)(
+    "is refused for $title, with its line and a remedy",
+    function* ({ from, to, says, after = 0 }) {
       assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
       const error = yield* Effect.flip(load(goodText.replace(from, to)))
       assert.strictEqual(error._tag, "ConfigError")
@@ -37,43 +37,37 @@ describe("a broken treasury file", () => {
       const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
       const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
       assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
-    }),
+    },
   )
 
-  it.effect("with an unknown time zone gets that error alone", () =>
-    Effect.gen(function* () {
-      const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
-      const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))
-      assert.match(error.message, /^\S.* {2}"Mars\/Base" is no time zone; [^\n]+$/)
-    }),
-  )
+  it.effect("with an unknown time zone gets that error alone", function* () {
+    const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
+    const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))
+    assert.match(error.message, /^\S.* {2}"Mars\/Base" is no time zone; [^\n]+$/)
+  })
 
-  it.effect("with mistakes of form everywhere is told all of them, in the order of the file", () =>
-    Effect.gen(function* () {
-      const all = broken.filter(({ title }) =>
-        [
-          "a mode that is none",
-          "a misspelled key of the poll",
-          "decimals in words",
-          "a duration without its unit",
-          "a severity that is none",
-        ].includes(title),
-      )
-      const error = yield* Effect.flip(load(all.reduce((text, { from, to }) => text.replace(from, to), goodText)))
-      for (const { says } of all) assert.match(error.message, says)
-      const lines = error.problems.map(({ line }) => line)
-      assert.deepStrictEqual(
-        lines,
-        lines.toSorted((a, b) => a - b),
-      )
-      assert.lengthOf(error.problems, all.length, error.message)
-    }),
-  )
+  it.effect("with mistakes of form everywhere is told all of them, in the order of the file", function* () {
+    const all = broken.filter(({ title }) =>
+      [
+        "a mode that is none",
+        "a misspelled key of the poll",
+        "decimals in words",
+        "a duration without its unit",
+        "a severity that is none",
+      ].includes(title),
+    )
+    const error = yield* Effect.flip(load(all.reduce((text, { from, to }) => text.replace(from, to), goodText)))
+    for (const { says } of all) assert.match(error.message, says)
+    const lines = error.problems.map(({ line }) => line)
+    assert.deepStrictEqual(
+      lines,
+      lines.toSorted((a, b) => a - b),
+    )
+    assert.lengthOf(error.problems, all.length, error.message)
+  })
 
-  it.effect("is told once for a mistake from which others follow", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(load(goodText.replace("decimals: 6", "decimals: six")))
-      assert.lengthOf(error.problems, 1, error.message)
-    }),
-  )
+  it.effect("is told once for a mistake from which others follow", function* () {
+    const error = yield* Effect.flip(load(goodText.replace("decimals: 6", "decimals: six")))
+    assert.lengthOf(error.problems, 1, error.message)
+  })
 })

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { readTests } from "../../src/backtest/readTests.ts"
 import { runPlan } from "../../src/backtest/runPlan.ts"
@@ -9,6 +9,7 @@ import { partHashes } from "../../src/config/needsRestart.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { originsOf } from "../../src/config/yaml/Placed.ts"
 import { root } from "../support/Cofferer.ts"
+import { it } from "../support/it.ts"
 import { asTypeScript, codeTreasury } from "../support/RulesInCode.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-code-"))
@@ -73,137 +74,125 @@ const yamlBlocks = [...readFileSync(join(root, "config/RULES.md"), "utf8").match
   .filter((text) => /^rules:\n/m.test(text) && /^tests:/m.test(text))
 
 describe("a file of rules in TypeScript", () => {
-  it.effect("replaces a list or an entry", () =>
-    Effect.gen(function* () {
-      const { rules } = yield* load(made())
-      assert.deepStrictEqual(
-        rules.map(({ name, kind }) => [name, kind]),
-        [
-          ["fund-maker", "topUp"],
-          ["own", "code"],
-        ],
-      )
-      const mixed = codeTreasury(`
+  it.effect("replaces a list or an entry", function* () {
+    const { rules } = yield* load(made())
+    assert.deepStrictEqual(
+      rules.map(({ name, kind }) => [name, kind]),
+      [
+        ["fund-maker", "topUp"],
+        ["own", "code"],
+      ],
+    )
+    const mixed = codeTreasury(`
   - { name: fee, split: { from: maker-1, asset: USDT, above: "60_000", target: "40_000", to: { ops: 1 } } }
   - rules.ts`)
-      const both = yield* load(folder({ "treasury.yaml": mixed, "rules.ts": good, "levels.ts": levels }))
-      assert.deepStrictEqual(
-        both.rules.map(({ name }) => name),
-        ["fee", "fund-maker", "own"],
-      )
-    }),
-  )
+    const both = yield* load(folder({ "treasury.yaml": mixed, "rules.ts": good, "levels.ts": levels }))
+    assert.deepStrictEqual(
+      both.rules.map(({ name }) => name),
+      ["fee", "fund-maker", "own"],
+    )
+  })
 
-  it.effect("means what the same rules mean in YAML, value by value", () =>
-    Effect.gen(function* () {
-      assert.isAtLeast(yamlBlocks.length, 9)
-      for (const block of yamlBlocks) {
-        const rules = /^rules:\n(?: .*\n)*/m.exec(block)![0]
-        const tests = block.slice(block.search(/^tests:/m))
-        const at = folder({
-          "yaml.yaml": codeTreasury(rules.slice("rules:".length), block),
-          "code.yaml": codeTreasury("rules.ts", block),
-          "rules.ts": asTypeScript(rules),
-          "tests.yaml": tests,
-        })
-        const load = (name: string) => loadTreasury(join(at, name))
-        const [one, other] = [yield* load("yaml.yaml"), yield* load("code.yaml")]
-        assert.deepStrictEqual(other.rules, one.rules)
-        assert.strictEqual(partHashes(other.document.value).rules, partHashes(one.document.value).rules)
-        const played = (name: string) =>
-          Effect.flatMap(readTests(join(at, "tests.yaml"), [join(at, name)]), (plans) =>
-            Effect.forEach(plans, (plan) =>
-              Effect.map(
-                Effect.promise(() => runPlan(plan)),
-                ({ faults, paid, told }) => ({ faults, paid, told }),
-              ),
-            ),
-          )
-        assert.deepStrictEqual(yield* played("code.yaml"), yield* played("yaml.yaml"))
-      }
-    }),
-  )
-
-  it.effect("has the place of its rule for each value, and a text for each function", () =>
-    Effect.gen(function* () {
-      const at = made()
-      const { document } = yield* load(at)
-      const origins = new Map(originsOf(document.tree).map((origin) => [origin.path, origin]))
-      const placeOf = (path: string) => {
-        const { file, line, column } = origins.get(path)!.at
-        return `${file.replace(`${at}/`, "")}:${line}:${column}`
-      }
-      assert.strictEqual(placeOf("rules.0.name"), "rules.ts:11:5")
-      assert.strictEqual(placeOf("rules.0.topUp.levels.0.below"), "rules.ts:11:5")
-      assert.strictEqual(placeOf("rules.1.code.need"), "rules.ts:16:5")
-      assert.strictEqual(placeOf("name"), "treasury.yaml:3:7")
-      assert.match(origins.get("rules.1.code.need")!.value, /^rules\.ts#own [0-9a-f]{64}$/)
-    }),
-  )
-
-  it.effect("is read again when it or what it imports was changed, and only then", () =>
-    Effect.gen(function* () {
-      const at = made()
-      const file = (name: string, text: string) => writeFileSync(join(at, name), text)
-      const before = yield* load(at)
-      const again = yield* load(at)
-      const hash = (treasury: typeof before) => partHashes(treasury.document.value).all
-      assert.strictEqual(hash(again), hash(before))
-      file("levels.ts", "export const low: bigint = 5_000n\n")
-      const after = yield* load(at)
-      assert.notStrictEqual(hash(after), hash(before))
-      const answer = (treasury: typeof before) => {
-        const rule = treasury.rules[1]
-        if (rule?.kind !== "code") return assert.fail("no code")
-        const { code } = rule
-        return Effect.promise(async () => {
-          const told = { balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 }
-          const { answer: said } = await code.ask(told, 0)
-          return said._tag === "Pays" ? said.payments : said.detail
-        })
-      }
-      assert.deepStrictEqual(
-        [yield* answer(before), yield* answer(after)],
-        [[{ to: 0, amount: 200_000n }], [{ to: 0, amount: 50_000n }]],
-      )
-      file("rules.ts", `${good}// a word\n`)
-      assert.notStrictEqual(hash(yield* load(at)), hash(after), "code may be anything")
-    }),
-  )
-
-  it.effect("is replaced as a whole by an overlay, which leaves it unread", () =>
-    Effect.gen(function* () {
-      const at = made()
-      writeFileSync(join(at, "rules.ts"), "this is no TypeScript")
-      writeFileSync(join(at, "over.yaml"), "rules: other/rules.ts\n")
-      mkdirSync(join(at, "other"))
-      writeFileSync(
-        join(at, "other/rules.ts"),
-        'export const rules = [{ name: "news", notify: { asset: "any", becomes: ["enabled"] } }]',
-      )
-      const { rules } = yield* load(at, "over.yaml")
-      assert.deepStrictEqual(
-        rules.map(({ name }) => name),
-        ["news"],
-      )
-    }),
-  )
-
-  it.effect("joins the parts of a folder", () =>
-    Effect.gen(function* () {
+  it.effect("means what the same rules mean in YAML, value by value", function* () {
+    assert.isAtLeast(yamlBlocks.length, 9)
+    for (const block of yamlBlocks) {
+      const rules = /^rules:\n(?: .*\n)*/m.exec(block)![0]
+      const tests = block.slice(block.search(/^tests:/m))
       const at = folder({
-        "a.yaml": codeTreasury("rules.ts"),
-        "b.yaml": "rules:\n  - { name: news, notify: { asset: any, becomes: [enabled] } }\n",
-        "rules.ts": good,
-        "levels.ts": levels,
+        "yaml.yaml": codeTreasury(rules.slice("rules:".length), block),
+        "code.yaml": codeTreasury("rules.ts", block),
+        "rules.ts": asTypeScript(rules),
+        "tests.yaml": tests,
       })
-      const { rules } = yield* loadTreasury(at)
-      assert.deepStrictEqual(
-        rules.map(({ name }) => name),
-        ["fund-maker", "own", "news"],
-      )
-    }),
-  )
+      const load = (name: string) => loadTreasury(join(at, name))
+      const [one, other] = [yield* load("yaml.yaml"), yield* load("code.yaml")]
+      assert.deepStrictEqual(other.rules, one.rules)
+      assert.strictEqual(partHashes(other.document.value).rules, partHashes(one.document.value).rules)
+      const played = (name: string) =>
+        Effect.flatMap(readTests(join(at, "tests.yaml"), [join(at, name)]), (plans) =>
+          Effect.forEach(plans, (plan) =>
+            Effect.map(
+              Effect.promise(() => runPlan(plan)),
+              ({ faults, paid, told }) => ({ faults, paid, told }),
+            ),
+          ),
+        )
+      assert.deepStrictEqual(yield* played("code.yaml"), yield* played("yaml.yaml"))
+    }
+  })
+
+  it.effect("has the place of its rule for each value, and a text for each function", function* () {
+    const at = made()
+    const { document } = yield* load(at)
+    const origins = new Map(originsOf(document.tree).map((origin) => [origin.path, origin]))
+    const placeOf = (path: string) => {
+      const { file, line, column } = origins.get(path)!.at
+      return `${file.replace(`${at}/`, "")}:${line}:${column}`
+    }
+    assert.strictEqual(placeOf("rules.0.name"), "rules.ts:11:5")
+    assert.strictEqual(placeOf("rules.0.topUp.levels.0.below"), "rules.ts:11:5")
+    assert.strictEqual(placeOf("rules.1.code.need"), "rules.ts:16:5")
+    assert.strictEqual(placeOf("name"), "treasury.yaml:3:7")
+    assert.match(origins.get("rules.1.code.need")!.value, /^rules\.ts#own [0-9a-f]{64}$/)
+  })
+
+  it.effect("is read again when it or what it imports was changed, and only then", function* () {
+    const at = made()
+    const file = (name: string, text: string) => writeFileSync(join(at, name), text)
+    const before = yield* load(at)
+    const again = yield* load(at)
+    const hash = (treasury: typeof before) => partHashes(treasury.document.value).all
+    assert.strictEqual(hash(again), hash(before))
+    file("levels.ts", "export const low: bigint = 5_000n\n")
+    const after = yield* load(at)
+    assert.notStrictEqual(hash(after), hash(before))
+    const answer = (treasury: typeof before) => {
+      const rule = treasury.rules[1]
+      if (rule?.kind !== "code") return assert.fail("no code")
+      const { code } = rule
+      return Effect.promise(async () => {
+        const told = { balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 }
+        const { answer: said } = await code.ask(told, 0)
+        return said._tag === "Pays" ? said.payments : said.detail
+      })
+    }
+    assert.deepStrictEqual(
+      [yield* answer(before), yield* answer(after)],
+      [[{ to: 0, amount: 200_000n }], [{ to: 0, amount: 50_000n }]],
+    )
+    file("rules.ts", `${good}// a word\n`)
+    assert.notStrictEqual(hash(yield* load(at)), hash(after), "code may be anything")
+  })
+
+  it.effect("is replaced as a whole by an overlay, which leaves it unread", function* () {
+    const at = made()
+    writeFileSync(join(at, "rules.ts"), "this is no TypeScript")
+    writeFileSync(join(at, "over.yaml"), "rules: other/rules.ts\n")
+    mkdirSync(join(at, "other"))
+    writeFileSync(
+      join(at, "other/rules.ts"),
+      'export const rules = [{ name: "news", notify: { asset: "any", becomes: ["enabled"] } }]',
+    )
+    const { rules } = yield* load(at, "over.yaml")
+    assert.deepStrictEqual(
+      rules.map(({ name }) => name),
+      ["news"],
+    )
+  })
+
+  it.effect("joins the parts of a folder", function* () {
+    const at = folder({
+      "a.yaml": codeTreasury("rules.ts"),
+      "b.yaml": "rules:\n  - { name: news, notify: { asset: any, becomes: [enabled] } }\n",
+      "rules.ts": good,
+      "levels.ts": levels,
+    })
+    const { rules } = yield* loadTreasury(at)
+    assert.deepStrictEqual(
+      rules.map(({ name }) => name),
+      ["fund-maker", "own", "news"],
+    )
+  })
 })
 
 /** What is wrong, the edits that make it so, and the lines that say it. */
@@ -283,44 +272,36 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
 ]
 
 describe("a broken file of rules", () => {
-  it.effect.each(broken)("names place and remedy of %s", ([, edits, says]) =>
-    Effect.gen(function* () {
-      const lines = yield* problemsOf(made(edits))
-      assert.lengthOf(lines, says.length, lines.join("\n"))
-      for (const [i, form] of says.entries()) assert.match(lines[i] ?? "", form)
-    }),
-  )
+  it.effect.each(broken)("names place and remedy of %s", function* ([, edits, says]) {
+    const lines = yield* problemsOf(made(edits))
+    assert.lengthOf(lines, says.length, lines.join("\n"))
+    for (const [i, form] of says.entries()) assert.match(lines[i] ?? "", form)
+  })
 
-  it.effect("is refused at its name if it loops, is missing or is no TypeScript", () =>
-    Effect.gen(function* () {
-      const lines = yield* problemsOf(made({ "const lack": "for (;;) {}\nconst lack" }))
-      assert.match(lines[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: it does not end within 5 s; take out/)
-      const python = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("rules.py") }))
-      assert.match(python[0] ?? "", /^treasury\.yaml:20:8 {2}"rules\.py" is no rule, and no file of rules/)
-      const none = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("./rules.ts") }))
-      assert.match(none[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: no such file; name a file of rules/)
-    }),
-  )
+  it.effect("is refused at its name if it loops, is missing or is no TypeScript", function* () {
+    const lines = yield* problemsOf(made({ "const lack": "for (;;) {}\nconst lack" }))
+    assert.match(lines[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: it does not end within 5 s; take out/)
+    const python = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("rules.py") }))
+    assert.match(python[0] ?? "", /^treasury\.yaml:20:8 {2}"rules\.py" is no rule, and no file of rules/)
+    const none = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("./rules.ts") }))
+    assert.match(none[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: no such file; name a file of rules/)
+  })
 
-  it.effect("is refused where no policy line allows what its code may pay", () =>
-    Effect.gen(function* () {
-      const at = made({ 'from: "reserve",\n': 'from: "maker-1",\n', 'to: "maker-2"': 'to: ["maker-2", "cold"]' })
-      const file = join(at, "treasury.yaml")
-      writeFileSync(file, readFileSync(file, "utf8").replace("mode: shadow", "mode: live"))
-      const lines = yield* problemsOf(at)
-      assert.lengthOf(lines, 1, lines.join("\n"))
-      assert.match(lines[0] ?? "", /^rules\.ts:\d+:\d+ {2}own .*cold/)
-    }),
-  )
+  it.effect("is refused where no policy line allows what its code may pay", function* () {
+    const at = made({ 'from: "reserve",\n': 'from: "maker-1",\n', 'to: "maker-2"': 'to: ["maker-2", "cold"]' })
+    const file = join(at, "treasury.yaml")
+    writeFileSync(file, readFileSync(file, "utf8").replace("mode: shadow", "mode: live"))
+    const lines = yield* problemsOf(at)
+    assert.lengthOf(lines, 1, lines.join("\n"))
+    assert.match(lines[0] ?? "", /^rules\.ts:\d+:\d+ {2}own .*cold/)
+  })
 
-  it.effect("cannot be had by writing the kind in YAML", () =>
-    Effect.gen(function* () {
-      const rule = `
+  it.effect("cannot be had by writing the kind in YAML", function* () {
+    const rule = `
   - name: own
     code: { accounts: [{ party: ops, asset: USDT }], from: reserve, to: ops, asset: USDT, need: "rules.ts#own" }`
-      const lines = yield* problemsOf(folder({ "treasury.yaml": codeTreasury(rule) }))
-      assert.lengthOf(lines, 1)
-      assert.match(lines[0] ?? "", /^treasury\.yaml:22:\d+ {2}need is no function; write the rule in a file of rules/)
-    }),
-  )
+    const lines = yield* problemsOf(folder({ "treasury.yaml": codeTreasury(rule) }))
+    assert.lengthOf(lines, 1)
+    assert.match(lines[0] ?? "", /^treasury\.yaml:22:\d+ {2}need is no function; write the rule in a file of rules/)
+  })
 })

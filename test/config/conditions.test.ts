@@ -1,7 +1,8 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
 import { type AlertRule, conditionText } from "../../src/rules/Condition.ts"
+import { it } from "../support/it.ts"
 import { watchOnly } from "../support/treasury.ts"
 
 /** A rule of the file that tells people; `text` stands beside its name. */
@@ -57,26 +58,20 @@ const refused = [
 ] as const
 
 describe("a condition that people are told of", () => {
-  it.effect.each([...taken])("is read: %s", ([text, words]) =>
-    Effect.gen(function* () {
-      const rule = yield* ruleOf(`notify: { when: ${text}, severity: page }`)
-      assert.strictEqual(conditionText(rule.when), words)
-      assert.strictEqual(rule.severity, "page")
-    }),
-  )
+  it.effect.each([...taken])("is read: %s", function* ([text, words]) {
+    const rule = yield* ruleOf(`notify: { when: ${text}, severity: page }`)
+    assert.strictEqual(conditionText(rule.when), words)
+    assert.strictEqual(rule.severity, "page")
+  })
 
-  it.effect("has another level to be over at, and times of its own", () =>
-    Effect.gen(function* () {
-      const rule = yield* ruleOf(`notify: { when: { ${low} } }\nfor: 1m\ncooldown: 2h\nclear: 12`)
-      assert.containSubset(rule, { severity: "ticket", forMillis: 60_000, cooldownMillis: 7_200_000 })
-      assert.strictEqual(rule.clear === undefined ? "" : conditionText(rule.clear), "not (bob/TOK is below 12)")
-    }),
-  )
+  it.effect("has another level to be over at, and times of its own", function* () {
+    const rule = yield* ruleOf(`notify: { when: { ${low} } }\nfor: 1m\ncooldown: 2h\nclear: 12`)
+    assert.containSubset(rule, { severity: "ticket", forMillis: 60_000, cooldownMillis: 7_200_000 })
+    assert.strictEqual(rule.clear === undefined ? "" : conditionText(rule.clear), "not (bob/TOK is below 12)")
+  })
 
-  it.effect.each([...refused])("is refused: %s", ([text, words]) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(ruleOf(text.replace(/ \}, (for|clear|during|settle):/, " }\n$1:")))
-      assert.include(error.message, words)
-    }),
-  )
+  it.effect.each([...refused])("is refused: %s", function* ([text, words]) {
+    const error = yield* Effect.flip(ruleOf(text.replace(/ \}, (for|clear|during|settle):/, " }\n$1:")))
+    assert.include(error.message, words)
+  })
 })

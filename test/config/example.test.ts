@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe } from "@effect/vitest"
 import { parse } from "yaml"
 import { schemaOfFiles } from "../../src/cli/check.ts"
 import type { JsonSchema } from "../../src/config/schema/jsonSchemaOf.ts"
 import { lintTreasury, loadTreasury } from "../../src/config/Treasury.ts"
 import { root } from "../support/Cofferer.ts"
+import { it } from "../support/it.ts"
 
 const file = join(root, "config/treasury.example.yaml")
 const text = readFileSync(file, "utf8")
@@ -87,10 +87,8 @@ describe("the example of a treasury file", () => {
     )
   })
 
-  it.effect("is a sound treasury, and warned of nothing", () =>
-    Effect.gen(function* () {
-      const treasury = yield* loadTreasury(file)
-      assert.deepStrictEqual(lintTreasury(treasury), [])
-    }),
-  )
+  it.effect("is a sound treasury, and warned of nothing", function* () {
+    const treasury = yield* loadTreasury(file)
+    assert.deepStrictEqual(lintTreasury(treasury), [])
+  })
 })

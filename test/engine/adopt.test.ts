@@ -12,7 +12,8 @@ import { daemonLayer } from "../../src/layers.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
-import { alice, bob } from "../support/Flow.ts"
+import { alice, bob, type FlowServices } from "../support/Flow.ts"
+import { type Body, effectOf, type Work } from "../support/it.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
 import { type Fields, treasuryText } from "../support/treasury.ts"
 
@@ -77,10 +78,10 @@ const remembered = ({ rule, subject }: Pick<RuleMemory, "rule" | "subject">) =>
 const remember = (memory: RuleMemory) => Effect.flatMap(RuleStates, ({ save }) => save(memory, undefined))
 
 /** A treasury's files and store: `start` runs with the rules as a new process, `reload` within it. */
-const installed = <E>(use: (machine: ReturnType<typeof machineIn>) => Effect.Effect<void, E>) =>
+const installed = (use: Body<[machine: ReturnType<typeof machineIn>], never>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-adopt-"))),
-    (dir) => Effect.andThen(TestClock.setTime(Date.parse("2026-03-10T10:00:00Z")), use(machineIn(dir))),
+    (dir) => Effect.andThen(TestClock.setTime(Date.parse("2026-03-10T10:00:00Z")), effectOf(use(machineIn(dir)))),
     (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
   )
 
@@ -88,20 +89,19 @@ const machineIn = (dir: string) => {
   const file = join(dir, "treasury.yaml")
   const write = (rules: Rules) => Effect.sync(() => writeFileSync(file, text(rules)))
   return {
-    start: <A, E>(rules: Rules, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+    start: <A>(rules: Rules, use: Work<FlowServices, A>) =>
       Effect.gen(function* () {
         yield* write(rules)
         const treasury = yield* loadTreasury(file)
         const options = { treasury, mode: treasury.mode, dataDir: dir }
         const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
-        return yield* prepare(options).pipe(Effect.andThen(use), Effect.provide(layer))
+        return yield* prepare(options).pipe(Effect.andThen(effectOf(use)), Effect.provide(layer))
       }),
-    reload: (rules: Rules) =>
-      Effect.gen(function* () {
-        yield* write(rules)
-        const reloaded = yield* reloadConfig({ author: "tester", reason: "a test", allowWeaker: false })
-        assert.strictEqual(reloaded._tag, "Reloaded")
-      }),
+    reload: Effect.fnUntraced(function* (rules: Rules) {
+      yield* write(rules)
+      const reloaded = yield* reloadConfig({ author: "tester", reason: "a test", allowWeaker: false })
+      assert.strictEqual(reloaded._tag, "Reloaded")
+    }),
   }
 }
 
@@ -116,57 +116,47 @@ const today = seconds("2026-03-10T09:00:00Z")
 describe("a payout whose plan is another one than before", () => {
   it.effect("owes nothing that the new plan says of the time before a reload", () =>
     installed(({ start, reload }) =>
-      start(
-        fee(monthly),
-        Effect.gen(function* () {
-          yield* remember(paidInMarch)
-          yield* reload(fee(daily))
-          assert.strictEqual(yield* episodeOf(fees), today)
-          yield* reload(fee(monthly))
-          assert.strictEqual(yield* episodeOf(fees), today, "what is done stays done")
-        }),
-      ),
+      start(fee(monthly), function* () {
+        yield* remember(paidInMarch)
+        yield* reload(fee(daily))
+        assert.strictEqual(yield* episodeOf(fees), today)
+        yield* reload(fee(monthly))
+        assert.strictEqual(yield* episodeOf(fees), today, "what is done stays done")
+      }),
     ),
   )
 
   it.effect("owes nothing of the time in which it was not there", () =>
     installed(({ start, reload }) =>
-      start(
-        fee(daily),
-        Effect.gen(function* () {
-          yield* remember(paidInMarch)
-          yield* reload([])
-          assert.strictEqual(yield* episodeOf(fees), paidInMarch.episode)
-          yield* reload(fee(daily))
-          assert.strictEqual(yield* episodeOf(fees), today)
-        }),
-      ),
+      start(fee(daily), function* () {
+        yield* remember(paidInMarch)
+        yield* reload([])
+        assert.strictEqual(yield* episodeOf(fees), paidInMarch.episode)
+        yield* reload(fee(daily))
+        assert.strictEqual(yield* episodeOf(fees), today)
+      }),
     ),
   )
 
   it.effect("owes nothing of before a start with it, whether it changed or came back", () =>
-    installed(({ start }) =>
-      Effect.gen(function* () {
-        yield* start(fee(monthly), remember(paidInMarch))
-        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), today)
-        yield* start([], Effect.void)
-        yield* TestClock.adjust("30 days")
-        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), seconds("2026-04-09T09:00:00Z"))
-      }),
-    ),
+    installed(function* ({ start }) {
+      yield* start(fee(monthly), remember(paidInMarch))
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), today)
+      yield* start([], Effect.void)
+      yield* TestClock.adjust("30 days")
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), seconds("2026-04-09T09:00:00Z"))
+    }),
   )
 
   it.effect("owes what an outage kept from being paid under the same plan", () =>
-    installed(({ start, reload }) =>
-      Effect.gen(function* () {
-        yield* start(fee(daily), remember(paidInMarch))
-        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
-        const dearer = fee(daily, { amount: "50" })
-        assert.strictEqual(yield* start(dearer, episodeOf(fees)), paidInMarch.episode)
-        yield* start(dearer, reload(fee(daily)))
-        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
-      }),
-    ),
+    installed(function* ({ start, reload }) {
+      yield* start(fee(daily), remember(paidInMarch))
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
+      const dearer = fee(daily, { amount: "50" })
+      assert.strictEqual(yield* start(dearer, episodeOf(fees)), paidInMarch.episode)
+      yield* start(dearer, reload(fee(daily)))
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
+    }),
   )
 })
 
@@ -194,44 +184,34 @@ describe("a rule that is gone", () => {
   const rememberBoth = Effect.andThen(remember(timed(bobs)), remember(timed(eves)))
 
   it.effect("keeps no timer, only its count, and leaves the others theirs", () =>
-    installed(({ start, reload }) =>
-      Effect.gen(function* () {
-        yield* start(
-          tops,
-          Effect.gen(function* () {
-            yield* rememberBoth
-            yield* reload([])
-            assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
-            assert.deepStrictEqual(yield* timerOf(eves), [7, timed(eves).firingSince, 1])
-          }),
-        )
-        yield* start(tops, remember(timed(bobs)))
-        assert.deepStrictEqual(yield* start([], timerOf(bobs)), [7, undefined, 0])
-      }),
-    ),
+    installed(function* ({ start, reload }) {
+      yield* start(tops, function* () {
+        yield* rememberBoth
+        yield* reload([])
+        assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
+        assert.deepStrictEqual(yield* timerOf(eves), [7, timed(eves).firingSince, 1])
+      })
+      yield* start(tops, remember(timed(bobs)))
+      assert.deepStrictEqual(yield* start([], timerOf(bobs)), [7, undefined, 0])
+    }),
   )
 
   it.effect("begins anew when it comes back, though an earlier process left it its timer", () =>
     installed(({ start, reload }) =>
-      start(
-        [],
-        Effect.gen(function* () {
-          yield* rememberBoth
-          yield* reload(tops)
-          assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
-        }),
-      ),
+      start([], function* () {
+        yield* rememberBoth
+        yield* reload(tops)
+        assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
+      }),
     ),
   )
 
   it.effect("keeps its timer over a restart where it is not gone", () =>
-    installed(({ start }) =>
-      Effect.gen(function* () {
-        yield* start(tops, rememberBoth)
-        assert.deepStrictEqual(yield* start(tops, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
-        assert.deepStrictEqual(yield* start([...tops, ...fee(daily)], timerOf(bobs)), [7, timed(bobs).firingSince, 1])
-      }),
-    ),
+    installed(function* ({ start }) {
+      yield* start(tops, rememberBoth)
+      assert.deepStrictEqual(yield* start(tops, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
+      assert.deepStrictEqual(yield* start([...tops, ...fee(daily)], timerOf(bobs)), [7, timed(bobs).firingSince, 1])
+    }),
   )
 
   const held = memoryOf({ ...paidInMarch, firingSince: 1, reason: "short", detail: "alice has 3.00", state: "holding" })
@@ -244,30 +224,25 @@ describe("a rule that is gone", () => {
     const said = /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* what is owed .*"cofferer submit"/
     it.effect(`tells people where it was due and held, and now ${how}`, () =>
       installed(({ start, reload }) =>
-        start(
-          fee(monthly),
-          Effect.gen(function* () {
-            yield* remember(held)
-            yield* reload(fee(monthly, { amount: "50" }))
-            assert.deepStrictEqual(yield* told, [], "it is owed as before")
-            yield* reload(rules)
-            const [ticket, ...others] = yield* told
-            assert.match(ticket ?? "", said)
-            assert.deepStrictEqual(others, [])
-            yield* reload(fee(monthly))
-            assert.lengthOf(yield* told, 1, "once")
-          }),
-        ),
+        start(fee(monthly), function* () {
+          yield* remember(held)
+          yield* reload(fee(monthly, { amount: "50" }))
+          assert.deepStrictEqual(yield* told, [], "it is owed as before")
+          yield* reload(rules)
+          const [ticket, ...others] = yield* told
+          assert.match(ticket ?? "", said)
+          assert.deepStrictEqual(others, [])
+          yield* reload(fee(monthly))
+          assert.lengthOf(yield* told, 1, "once")
+        }),
       ),
     )
     it.effect(`tells them at a start with it too, where it now ${how}`, () =>
-      installed(({ start }) =>
-        Effect.gen(function* () {
-          yield* start(fee(monthly), remember(held))
-          assert.deepStrictEqual(yield* start(fee(monthly), told), [])
-          assert.match((yield* start(rules, told)).join(), said)
-        }),
-      ),
+      installed(function* ({ start }) {
+        yield* start(fee(monthly), remember(held))
+        assert.deepStrictEqual(yield* start(fee(monthly), told), [])
+        assert.match((yield* start(rules, told)).join(), said)
+      }),
     )
   }
 })

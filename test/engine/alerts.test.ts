@@ -92,13 +92,12 @@ const told = Effect.map(
 describe("conditions over a real store", () => {
   it.effect("give one alert and one recovery for a balance that swings all day", () => {
     const store = testStore()
-    const swing = (from: number, to: number) =>
-      Effect.gen(function* () {
-        for (let minute = from; minute < to; minute += 2) {
-          const balance = minute % 14 < 8 ? 95n : 105n
-          yield* look(start + minute * 60_000, balance)
-        }
-      })
+    const swing = Effect.fnUntraced(function* (from: number, to: number) {
+      for (let minute = from; minute < to; minute += 2) {
+        const balance = minute % 14 < 8 ? 95n : 105n
+        yield* look(start + minute * 60_000, balance)
+      }
+    })
     const layer = () => store.layer()
     return Effect.gen(function* () {
       yield* swing(0, 720).pipe(Effect.provide(layer(), { local: true }))
@@ -158,25 +157,24 @@ const all = {
 describe("alerts of the engine", () => {
   it.effect("fire during halts, pauses and missing data, and inhibit rules", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const proposed = new Set(["submit", "confirm"])
-          yield* (yield* Brake).pause({ scope: "all", reason: "r", author: "a", until: undefined })
-          yield* trip("operator", "test")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-          const names = Effect.map(told, (texts) =>
-            texts.filter((text) => text.includes("rule/")).map((t) => t.split(" ").slice(0, 2).join(" ")),
-          )
-          assert.deepStrictEqual(yield* names, ["page rule/bob-low/1"])
-          yield* (yield* Brake).resume({ scope: "all", reason: "r", author: "a" })
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-          const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "keep-bob")
-          assert.deepStrictEqual([memory?.reason, memory?.detail], ["inhibited", "while bob-low fires"])
-          yield* TestClock.adjust("10 minutes")
-          yield* decideOnce()
-          assert.deepStrictEqual(yield* names, ["page rule/bob-low/1", "ticket rule/blind/1"])
-          assert.notInclude((yield* names).join(), "over", "what is not known clears nothing")
-        }),
+      function* (options, sandbox) {
+        const proposed = new Set(["submit", "confirm"])
+        yield* (yield* Brake).pause({ scope: "all", reason: "r", author: "a", until: undefined })
+        yield* trip("operator", "test")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        const names = Effect.map(told, (texts) =>
+          texts.filter((text) => text.includes("rule/")).map((t) => t.split(" ").slice(0, 2).join(" ")),
+        )
+        assert.deepStrictEqual(yield* names, ["page rule/bob-low/1"])
+        yield* (yield* Brake).resume({ scope: "all", reason: "r", author: "a" })
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "keep-bob")
+        assert.deepStrictEqual([memory?.reason, memory?.detail], ["inhibited", "while bob-low fires"])
+        yield* TestClock.adjust("10 minutes")
+        yield* decideOnce()
+        assert.deepStrictEqual(yield* names, ["page rule/bob-low/1", "ticket rule/blind/1"])
+        assert.notInclude((yield* names).join(), "over", "what is not known clears nothing")
+      },
       {
         more: all,
         keepBob: { inhibitedBy: "bob-low" },

@@ -66,38 +66,37 @@ describe("an asset that becomes enabled", () => {
   it.effect("raises one alert, even if its receiver was down at first", () =>
     withReceiver((url, calls, answer) =>
       flow(
-        (_, sandbox) =>
-          Effect.gen(function* () {
-            const queue = yield* AlertQueue
-            const look = Effect.andThen(pollAssets(), notifyAssets())
-            for (let i = 0; i < 6; i++) {
-              yield* TestClock.adjust("1 second")
-              yield* sandbox.stepBlock
-              yield* look
-              yield* look
-            }
-            const due = yield* queue.due(10)
-            assert.deepStrictEqual(
-              due.map((a) => [a.severity, a.subject, a.fields["rule"]]),
-              [["info", "sDAI", "news"]],
-            )
-            assert.include(due[0]?.detail ?? "", "pending listing -> enabled (18 decimals, quantum 7)")
-            yield* deliverOnce("flow")
-            assert.strictEqual(calls.length, 1)
-            yield* deliverOnce("flow")
-            assert.strictEqual(calls.length, 1, "not again before its time")
-            answer(204)
-            yield* TestClock.adjust("2 seconds")
-            yield* deliverOnce("flow")
-            assert.strictEqual(calls.length, 2)
-            assert.deepStrictEqual(calls[1], calls[0], "the same alert, the same key")
-            assert.containSubset(calls[1]?.body, { kind: "asset", subject: "sDAI", fields: { to: "enabled" } })
+        function* (_, sandbox) {
+          const queue = yield* AlertQueue
+          const look = Effect.andThen(pollAssets(), notifyAssets())
+          for (let i = 0; i < 6; i++) {
+            yield* TestClock.adjust("1 second")
+            yield* sandbox.stepBlock
             yield* look
-            yield* TestClock.adjust("1 hour")
-            yield* deliverOnce("flow")
-            assert.strictEqual(calls.length, 2)
-            assert.deepStrictEqual(yield* queue.pending, [])
-          }),
+            yield* look
+          }
+          const due = yield* queue.due(10)
+          assert.deepStrictEqual(
+            due.map((a) => [a.severity, a.subject, a.fields["rule"]]),
+            [["info", "sDAI", "news"]],
+          )
+          assert.include(due[0]?.detail ?? "", "pending listing -> enabled (18 decimals, quantum 7)")
+          yield* deliverOnce("flow")
+          assert.strictEqual(calls.length, 1)
+          yield* deliverOnce("flow")
+          assert.strictEqual(calls.length, 1, "not again before its time")
+          answer(204)
+          yield* TestClock.adjust("2 seconds")
+          yield* deliverOnce("flow")
+          assert.strictEqual(calls.length, 2)
+          assert.deepStrictEqual(calls[1], calls[0], "the same alert, the same key")
+          assert.containSubset(calls[1]?.body, { kind: "asset", subject: "sDAI", fields: { to: "enabled" } })
+          yield* look
+          yield* TestClock.adjust("1 hour")
+          yield* deliverOnce("flow")
+          assert.strictEqual(calls.length, 2)
+          assert.deepStrictEqual(yield* queue.pending, [])
+        },
         { assets: [savings], rules: [news], more: alerts(url), mode: "observe" },
       ),
     ),
@@ -106,24 +105,23 @@ describe("an asset that becomes enabled", () => {
   it.effect("raises no alert without a rule, unless its status changes unexpectedly", () =>
     withReceiver((url) =>
       flow(
-        () =>
-          Effect.gen(function* () {
-            const listings = yield* Listings
-            const queue = yield* AlertQueue
-            const listed = yield* listings.assets
-            const source = { kind: "builtin" as const, maxFaucetAmountMint: "1000000000" }
-            yield* listings.replace(listed.map((a) => ({ ...a, status: "STATUS_PROPOSED", source })))
-            yield* notifyAssets()
-            const due = (yield* queue.due(10)).filter((alert) => alert.dedup.startsWith("asset/unexpected/"))
-            assert.isAbove(due.length, 0)
-            const raised = (yield* queue.due(10)).length
-            for (const alert of due) {
-              assert.strictEqual(alert.severity, "ticket")
-              assert.include(alert.detail, "unexpected change of status: enabled -> proposed")
-            }
-            yield* notifyAssets()
-            assert.strictEqual((yield* queue.due(10)).length, raised)
-          }),
+        function* () {
+          const listings = yield* Listings
+          const queue = yield* AlertQueue
+          const listed = yield* listings.assets
+          const source = { kind: "builtin" as const, maxFaucetAmountMint: "1000000000" }
+          yield* listings.replace(listed.map((a) => ({ ...a, status: "STATUS_PROPOSED", source })))
+          yield* notifyAssets()
+          const due = (yield* queue.due(10)).filter((alert) => alert.dedup.startsWith("asset/unexpected/"))
+          assert.isAbove(due.length, 0)
+          const raised = (yield* queue.due(10)).length
+          for (const alert of due) {
+            assert.strictEqual(alert.severity, "ticket")
+            assert.include(alert.detail, "unexpected change of status: enabled -> proposed")
+          }
+          yield* notifyAssets()
+          assert.strictEqual((yield* queue.due(10)).length, raised)
+        },
         { more: alerts(url), mode: "observe" },
       ),
     ),

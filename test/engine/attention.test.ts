@@ -31,48 +31,42 @@ const looks = Effect.gen(function* () {
 
 describe("a round of decisions", () => {
   it.effect("looks at no account that is at rest, and at each whose balance changed", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* calm(options, sandbox)
-        assert.strictEqual(yield* looks, 0)
-        const command = payment(client, "eve", 150n * one, { asset: usdt })
-        yield* submit(client, signed(client, { from: "bob", command, ...(yield* head(client)) }))
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox, quiet)
-        assert.strictEqual(yield* looks, 1)
-        assert.strictEqual(yield* looks, 1, "not at rest any more")
-        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* calm(options, sandbox)
+      assert.strictEqual(yield* looks, 0)
+      const command = payment(client, "eve", 150n * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "bob", command, ...(yield* head(client)) }))
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, quiet)
+      assert.strictEqual(yield* looks, 1)
+      assert.strictEqual(yield* looks, 1, "not at rest any more")
+      for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+    }),
   )
 
   it.effect("looks at everything when something stops all rules, and when it ends", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* calm(options, sandbox)
-        const brake = yield* Brake
-        yield* brake.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
-        assert.strictEqual(yield* looks, 1)
-        assert.strictEqual(yield* reason, "paused")
-        yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
-        assert.strictEqual(yield* looks, 1)
-        assert.strictEqual(yield* reason, "in_band")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* calm(options, sandbox)
+      const brake = yield* Brake
+      yield* brake.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+      assert.strictEqual(yield* looks, 1)
+      assert.strictEqual(yield* reason, "paused")
+      yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
+      assert.strictEqual(yield* looks, 1)
+      assert.strictEqual(yield* reason, "in_band")
+    }),
   )
 
   it.effect("forgets what a failed transaction wanted to remember", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox, quiet)
-        const sql = yield* SqlClient.SqlClient
-        yield* sql`CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN SELECT RAISE(ABORT, 'full'); END`
-        assert.strictEqual((yield* Effect.exit(decideOnce()))._tag, "Failure")
-        assert.deepStrictEqual(yield* (yield* RuleStates).all, [])
-        yield* sql`DROP TRIGGER full`
-        yield* decideOnce()
-        assert.strictEqual(yield* reason, "pending")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, quiet)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN SELECT RAISE(ABORT, 'full'); END`
+      assert.strictEqual((yield* Effect.exit(decideOnce()))._tag, "Failure")
+      assert.deepStrictEqual(yield* (yield* RuleStates).all, [])
+      yield* sql`DROP TRIGGER full`
+      yield* decideOnce()
+      assert.strictEqual(yield* reason, "pending")
+    }),
   )
 })

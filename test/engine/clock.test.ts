@@ -1,13 +1,8 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -17,6 +12,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { watchDebits } from "../../src/submitter/audit/watchDebits.ts"
 import { alice, flow } from "../support/Flow.ts"
 import { halts, rounds } from "../support/Intents.ts"
+import { life, reborn } from "../support/Lives.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
@@ -32,20 +28,6 @@ const salaries = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(100)),
   (all) => all.filter(({ rule }) => rule === "salary").map(({ episode }) => new Date(episode * 1_000).toISOString()),
 )
-
-/** One life of a daemon on the directory; it ends abruptly. */
-const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
-  prepare(options).pipe(
-    Effect.andThen(pollAssets()),
-    Effect.andThen(use),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
-  )
-
-const inHome = (outer: DaemonOptions, use: (options: DaemonOptions) => Effect.Effect<void, unknown>) => {
-  const dataDir = mkdtempSync(join(tmpdir(), "cofferer-clock-"))
-  cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-  return use({ ...outer, dataDir }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true }))))
-}
 
 /** Looks of rules and of the hourly pruning while the clock says something else than the blocks. */
 const wrongTime = Effect.fnUntraced(function* (options: DaemonOptions, at: number) {
@@ -68,53 +50,47 @@ describe("a clock that is wrong for a while", () => {
   ] as const) {
     it.effect(`${how}: no payday is skipped, and no history forgotten`, () =>
       flow(
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* rounds(options, sandbox, 3)
-            const before = yield* (yield* Observations).accounts
-            for (const step of steps) yield* wrongTime(options, start + step)
-            assert.deepStrictEqual(yield* salaries, [])
-            assert.deepStrictEqual(yield* (yield* Observations).accounts, before)
-            yield* paysToday(options, sandbox)
-          }),
+        function* (options, sandbox) {
+          yield* rounds(options, sandbox, 3)
+          const before = yield* (yield* Observations).accounts
+          for (const step of steps) yield* wrongTime(options, start + step)
+          assert.deepStrictEqual(yield* salaries, [])
+          assert.deepStrictEqual(yield* (yield* Observations).accounts, before)
+          yield* paysToday(options, sandbox)
+        },
         { rules: [payday] },
       ),
     )
   }
 
   it.effect("does not stop the next process from paying if wrong at a start", () =>
-    flow(
-      (outer, sandbox) =>
-        inHome(outer, (options) =>
-          Effect.gen(function* () {
-            yield* life(options, rounds(options, sandbox, 3))
-            yield* TestClock.setTime(start + 3 * day)
-            yield* life(options, wrongTime(options, start + 3 * day))
-            yield* TestClock.setTime(start + 20_000)
-            yield* life(options, paysToday(options, sandbox))
-          }),
-        ),
+    reborn(
+      function* (options, sandbox) {
+        yield* life(options, rounds(options, sandbox, 3))
+        yield* TestClock.setTime(start + 3 * day)
+        yield* life(options, wrongTime(options, start + 3 * day))
+        yield* TestClock.setTime(start + 20_000)
+        yield* life(options, paysToday(options, sandbox))
+      },
       { rules: [payday] },
     ),
   )
 
   it.effect("keeps nothing from being read when it is right again", () =>
-    flow(({ treasury }) =>
-      Effect.gen(function* () {
-        const settings = yield* Settings
-        const readAt = Effect.forEach(["parametersReadAt", "headReadAt", "epochReadAt"], settings.get)
-        const read = Effect.andThen(pollRules(payersOf(treasury.parties.values())), pollParameters())
-        yield* TestClock.setTime(start + 3 * day)
-        yield* read
-        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 3 * day)))
-        yield* TestClock.setTime(start + 60_000)
-        yield* read
-        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)))
-        yield* TestClock.setTime(start + 90_000)
-        yield* read
-        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)), "once a minute")
-      }),
-    ),
+    flow(function* ({ treasury }) {
+      const settings = yield* Settings
+      const readAt = Effect.forEach(["parametersReadAt", "headReadAt", "epochReadAt"], settings.get)
+      const read = Effect.andThen(pollRules(payersOf(treasury.parties.values())), pollParameters())
+      yield* TestClock.setTime(start + 3 * day)
+      yield* read
+      assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 3 * day)))
+      yield* TestClock.setTime(start + 60_000)
+      yield* read
+      assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)))
+      yield* TestClock.setTime(start + 90_000)
+      yield* read
+      assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)), "once a minute")
+    }),
   )
 
   // Behind the error an own payment of the last minute may explain as much as it took itself, once.
@@ -124,25 +100,23 @@ describe("a clock that is wrong for a while", () => {
   ] as const
 
   it.effect.each(unwatched)("leaves no key unwatched that began to be watched %s", ([, amount, until]) =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        const settings = yield* Settings
-        const observations = yield* Observations
-        yield* rounds(options, sandbox, 3, new Set(["reconcile", "decide"]))
-        yield* TestClock.setTime(start + 3 * day)
-        yield* watchDebits(alice, yield* observations.accounts)
-        yield* TestClock.setTime(start + 30_000)
-        yield* rounds(options, sandbox, 12)
-        const stored: { readonly until: string } = JSON.parse((yield* settings.get(`debits/${alice}`)) ?? "{}")
-        const left = { ...stored, until: String(until ?? stored.until) }
-        yield* settings.set(`debits/${alice}`, JSON.stringify(left))
-        yield* rounds(options, sandbox, 2)
-        const command = payment(client, "eve", amount * one, { asset: usdt })
-        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
-        yield* rounds(options, sandbox, 2, new Set(["reconcile"]))
-        yield* watchDebits(alice, yield* observations.accounts)
-        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      const settings = yield* Settings
+      const observations = yield* Observations
+      yield* rounds(options, sandbox, 3, new Set(["reconcile", "decide"]))
+      yield* TestClock.setTime(start + 3 * day)
+      yield* watchDebits(alice, yield* observations.accounts)
+      yield* TestClock.setTime(start + 30_000)
+      yield* rounds(options, sandbox, 12)
+      const stored: { readonly until: string } = JSON.parse((yield* settings.get(`debits/${alice}`)) ?? "{}")
+      const left = { ...stored, until: String(until ?? stored.until) }
+      yield* settings.set(`debits/${alice}`, JSON.stringify(left))
+      yield* rounds(options, sandbox, 2)
+      const command = payment(client, "eve", amount * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+      yield* rounds(options, sandbox, 2, new Set(["reconcile"]))
+      yield* watchDebits(alice, yield* observations.accounts)
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+    }),
   )
 })

@@ -12,15 +12,14 @@ import { flow, reason, round, states } from "../support/Flow.ts"
 const looking = new Set(["submit", "confirm"])
 
 /** Ends the open payment of the rule as the signer's refusal, or a proof, would. */
-const end = (state: "denied" | "abandoned") =>
-  Effect.gen(function* () {
-    const outbox = yield* Outbox
-    const [open] = yield* outbox.open
-    assert.isDefined(open)
-    const reserved = yield* outbox.move(open!, "reserved", { detail: "set aside" })
-    if (state === "denied") return yield* outbox.move(reserved, state, { detail: "the policy has no line" })
-    return yield* outbox.move(reserved, "abandoned", { detail: "its window passed" })
-  })
+const end = Effect.fnUntraced(function* (state: "denied" | "abandoned") {
+  const outbox = yield* Outbox
+  const [open] = yield* outbox.open
+  assert.isDefined(open)
+  const reserved = yield* outbox.move(open!, "reserved", { detail: "set aside" })
+  if (state === "denied") return yield* outbox.move(reserved, state, { detail: "the policy has no line" })
+  return yield* outbox.move(reserved, "abandoned", { detail: "its window passed" })
+})
 
 const locks = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.pauses),
@@ -36,54 +35,53 @@ const tickets = Effect.map(
 describe("a rule whose payments come to nothing", () => {
   it.effect("locks itself after the third in a row, once, until a person unlocks it", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          const journal = yield* Journal
-          const fail = Effect.fnUntraced(function* (state: "denied" | "abandoned") {
-            for (let i = 0; i < 4 && (yield* (yield* Outbox).open).length === 0; i++) {
-              yield* TestClock.adjust("1 minute")
-              yield* round(options, sandbox, looking)
-            }
-            yield* end(state)
-          })
-          yield* fail("denied")
-          yield* fail("abandoned")
-          assert.deepStrictEqual(yield* locks, [], "two are none too many")
-          yield* fail("denied")
-          const { plan } = yield* planOf({ plan: options, inForce: undefined, asLastSeen: false })
-          assert.match(plan.subjects[0]?.sentence ?? "", /is silent: locked, its last 3 payments failed/)
-          assert.deepStrictEqual(yield* locks, [], "whoever asks what would be done changes nothing")
-          yield* TestClock.adjust("2 minutes")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
-          assert.strictEqual(yield* reason, "locked")
-          assert.deepStrictEqual(yield* locks, [
-            {
-              scope: "lock:keep-bob",
-              reason: "its last 3 payments failed; the last: the policy has no line",
-              author: "cofferer",
-            },
-          ])
-          assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"])
-          assert.deepStrictEqual(yield* states, ["denied", "abandoned", "denied"])
-          yield* TestClock.adjust("2 days")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
-          assert.strictEqual(yield* reason, "locked", "time alone ends it not")
-          const before = (yield* journal.head).seq
-          yield* allClears
-          assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"], "it is not over")
-          yield* brake.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
-          yield* allClears
-          yield* allClears
-          assert.deepStrictEqual(yield* tickets, ["ticket keep-bob", "info keep-bob"])
-          assert.strictEqual((yield* journal.head).seq, before + 1)
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
-          assert.strictEqual(yield* reason, "in_flight", "it acts again")
-          yield* end("denied")
-          yield* TestClock.adjust("2 minutes")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
-          assert.deepStrictEqual(yield* locks, [], "one failure after the unlock: the old ones do not count")
-        }),
+      function* (options, sandbox) {
+        const brake = yield* Brake
+        const journal = yield* Journal
+        const fail = Effect.fnUntraced(function* (state: "denied" | "abandoned") {
+          for (let i = 0; i < 4 && (yield* (yield* Outbox).open).length === 0; i++) {
+            yield* TestClock.adjust("1 minute")
+            yield* round(options, sandbox, looking)
+          }
+          yield* end(state)
+        })
+        yield* fail("denied")
+        yield* fail("abandoned")
+        assert.deepStrictEqual(yield* locks, [], "two are none too many")
+        yield* fail("denied")
+        const { plan } = yield* planOf({ plan: options, inForce: undefined, asLastSeen: false })
+        assert.match(plan.subjects[0]?.sentence ?? "", /is silent: locked, its last 3 payments failed/)
+        assert.deepStrictEqual(yield* locks, [], "whoever asks what would be done changes nothing")
+        yield* TestClock.adjust("2 minutes")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+        assert.strictEqual(yield* reason, "locked")
+        assert.deepStrictEqual(yield* locks, [
+          {
+            scope: "lock:keep-bob",
+            reason: "its last 3 payments failed; the last: the policy has no line",
+            author: "cofferer",
+          },
+        ])
+        assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"])
+        assert.deepStrictEqual(yield* states, ["denied", "abandoned", "denied"])
+        yield* TestClock.adjust("2 days")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+        assert.strictEqual(yield* reason, "locked", "time alone ends it not")
+        const before = (yield* journal.head).seq
+        yield* allClears
+        assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"], "it is not over")
+        yield* brake.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
+        yield* allClears
+        yield* allClears
+        assert.deepStrictEqual(yield* tickets, ["ticket keep-bob", "info keep-bob"])
+        assert.strictEqual((yield* journal.head).seq, before + 1)
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+        assert.strictEqual(yield* reason, "in_flight", "it acts again")
+        yield* end("denied")
+        yield* TestClock.adjust("2 minutes")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+        assert.deepStrictEqual(yield* locks, [], "one failure after the unlock: the old ones do not count")
+      },
       { more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } } },
     ),
   )

@@ -34,54 +34,52 @@ const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope, reason: "l
 describe("a planned payment that is held before it is decided", () => {
   it.effect("calls people once late and each day, then is paid once", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 3)
-          yield* pause
-          yield* TestClock.adjust("58 minutes")
-          yield* rounds(options, sandbox, 3)
-          yield* TestClock.adjust("2 minutes")
-          yield* rounds(options, sandbox, 3)
-          assert.deepStrictEqual(yield* told, [], "it is not late yet")
-          yield* TestClock.adjust("1 minute")
-          yield* rounds(options, sandbox, 3)
-          const [alert, ...others] = yield* told
-          assert.match(
-            alert ?? "",
-            /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused: paused \(rule:wage\): looks at it/,
-          )
-          assert.deepStrictEqual(others, [], "told once")
-          yield* TestClock.adjust("23 hours")
-          yield* rounds(options, sandbox, 3)
-          assert.lengthOf(yield* told, 1)
-          yield* TestClock.adjust("1 hour")
-          yield* rounds(options, sandbox, 3)
-          assert.lengthOf(yield* told, 2, "and the day after")
-          yield* resume
-          yield* rounds(options, sandbox, 12)
-          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
-          assert.match(
-            (yield* told).slice(2).join("; "),
-            /^info wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
-          )
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* pause
+        yield* TestClock.adjust("58 minutes")
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("2 minutes")
+        yield* rounds(options, sandbox, 3)
+        assert.deepStrictEqual(yield* told, [], "it is not late yet")
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3)
+        const [alert, ...others] = yield* told
+        assert.match(
+          alert ?? "",
+          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused: paused \(rule:wage\): looks at it/,
+        )
+        assert.deepStrictEqual(others, [], "told once")
+        yield* TestClock.adjust("23 hours")
+        yield* rounds(options, sandbox, 3)
+        assert.lengthOf(yield* told, 1)
+        yield* TestClock.adjust("1 hour")
+        yield* rounds(options, sandbox, 3)
+        assert.lengthOf(yield* told, 2, "and the day after")
+        yield* resume
+        yield* rounds(options, sandbox, 12)
+        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.match(
+          (yield* told).slice(2).join("; "),
+          /^info wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
+        )
+      },
       { rules: wage("1 8 15 * *") },
     ),
   )
 
   it.effect("calls people where its payer cannot give so much", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 3)
-          yield* TestClock.adjust("62 minutes")
-          yield* rounds(options, sandbox, 5)
-          assert.deepStrictEqual(yield* told, [], "what was missed in an outage has a minute to be paid")
-          yield* TestClock.adjust("1 minute")
-          yield* rounds(options, sandbox, 3)
-          assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
-          assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("62 minutes")
+        yield* rounds(options, sandbox, 5)
+        assert.deepStrictEqual(yield* told, [], "what was missed in an outage has a minute to be paid")
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3)
+        assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
+        assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
+      },
       { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
     ),
   )
@@ -90,23 +88,22 @@ describe("a planned payment that is held before it is decided", () => {
 describe("a planned payment that is signed after the next planned time", () => {
   it.effect("stands for that time too, in what is decided and in what is explained", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const explained = Effect.map(explanationOf(options, { name: "wage", at: undefined }), (answer) =>
-            "about" in answer && answer.about === "rule" ? answer.subjects.map(({ sentence }) => sentence).join() : "",
-          )
-          yield* rounds(options, sandbox, 3)
-          yield* TestClock.adjust("1 minute")
-          yield* rounds(options, sandbox, 3, new Set(["submit"]))
-          yield* TestClock.adjust("2 minutes")
-          yield* rounds(options, sandbox, 3, new Set(["decide"]))
-          for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
-            yield* rounds(options, sandbox, 1, new Set(["decide"]))
-          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
-          assert.match(yield* explained, /is silent: not due, a payment that was signed later stands for it$/)
-          yield* rounds(options, sandbox, 9)
-          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
-        }),
+      function* (options, sandbox) {
+        const explained = Effect.map(explanationOf(options, { name: "wage", at: undefined }), (answer) =>
+          "about" in answer && answer.about === "rule" ? answer.subjects.map(({ sentence }) => sentence).join() : "",
+        )
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3, new Set(["submit"]))
+        yield* TestClock.adjust("2 minutes")
+        yield* rounds(options, sandbox, 3, new Set(["decide"]))
+        for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
+          yield* rounds(options, sandbox, 1, new Set(["decide"]))
+        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.match(yield* explained, /is silent: not due, a payment that was signed later stands for it$/)
+        yield* rounds(options, sandbox, 9)
+        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+      },
       { rules: wage("1,3 8 15 * *") },
     ),
   )
@@ -115,36 +112,34 @@ describe("a planned payment that is signed after the next planned time", () => {
 describe("a planned payment of a new rule, before which no block was read", () => {
   it.effect("is not owed, and people hear of it once blocks are read", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
-          yield* rounds(options, sandbox, 2, blind)
-          yield* TestClock.adjust("10 minutes")
-          yield* rounds(options, sandbox, 2, blind)
-          assert.deepStrictEqual(yield* told, [])
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(yield* paidOf, [])
-          const [alert, ...others] = yield* told
-          assert.match(
-            alert ?? "",
-            /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
-          )
-          assert.match(alert ?? "", /"cofferer submit"/)
-          assert.deepStrictEqual(others, [])
-        }),
+      function* (options, sandbox) {
+        const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
+        yield* rounds(options, sandbox, 2, blind)
+        yield* TestClock.adjust("10 minutes")
+        yield* rounds(options, sandbox, 2, blind)
+        assert.deepStrictEqual(yield* told, [])
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(yield* paidOf, [])
+        const [alert, ...others] = yield* told
+        assert.match(
+          alert ?? "",
+          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
+        )
+        assert.match(alert ?? "", /"cofferer submit"/)
+        assert.deepStrictEqual(others, [])
+      },
       { rules: wage("1 8 15 * *") },
     ),
   )
 
   it.effect("says nothing where nothing was planned meanwhile", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 2, new Set(["poll", "compare", "reconcile", "submit", "confirm"]))
-          yield* TestClock.adjust("10 minutes")
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(yield* told, [])
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 2, new Set(["poll", "compare", "reconcile", "submit", "confirm"]))
+        yield* TestClock.adjust("10 minutes")
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(yield* told, [])
+      },
       { rules: wage("1 9 15 * *") },
     ),
   )

@@ -35,37 +35,36 @@ const payment = (idempotencyKey: string) => ({
 describe("the network's transfers of an epoch", () => {
   it.effect("are shared by priority, keep some for people, and reset each epoch", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const submit = (name: string) => submitPayment(options.treasury, "live", payment(name))
-          assert.containSubset(yield* quota, { limit: 5, used: 0 })
-          yield* submit("first")
-          yield* steps(options, sandbox, 9)
-          assert.deepStrictEqual((yield* confirmed).toSorted(), ["keep-bob", "keep-eve", "submit"])
-          assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "quota" })
-          const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "skim")
-          assert.include(memory?.detail ?? "", "alice used 3 of 5 transfers of this epoch, 2 are kept for people")
-          assert.containSubset(yield* quota, { limit: 5, used: 3 })
-          const metrics = yield* exposeMetrics(options.treasury)
-          assert.include(metrics, 'cofferer_epoch_transfers_used{treasury="flow",party="alice"} 3')
-          assert.include(metrics, 'cofferer_epoch_transfers_limit{treasury="flow",party="alice"} 5')
-          yield* submit("second")
-          yield* submit("third")
-          yield* TestClock.adjust(1)
-          yield* submit("fourth")
-          yield* steps(options, sandbox, 6)
-          const open = yield* (yield* Outbox).open
-          assert.deepStrictEqual(
-            open.map(({ subject, state, detail }) => [subject, state, detail]),
-            [["fourth", "reserved", "waits: alice used 5 of 5 transfers of this epoch"]],
-            "what was kept is used, and one more waits unsigned",
-          )
-          yield* TestClock.adjust("1 hour")
-          yield* steps(options, sandbox, 10)
-          assert.deepStrictEqual(yield* (yield* Outbox).open, [])
-          assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "in_band" })
-          assert.containSubset(yield* quota, { limit: 5, used: 2 })
-        }),
+      function* (options, sandbox) {
+        const submit = (name: string) => submitPayment(options.treasury, "live", payment(name))
+        assert.containSubset(yield* quota, { limit: 5, used: 0 })
+        yield* submit("first")
+        yield* steps(options, sandbox, 9)
+        assert.deepStrictEqual((yield* confirmed).toSorted(), ["keep-bob", "keep-eve", "submit"])
+        assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "quota" })
+        const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "skim")
+        assert.include(memory?.detail ?? "", "alice used 3 of 5 transfers of this epoch, 2 are kept for people")
+        assert.containSubset(yield* quota, { limit: 5, used: 3 })
+        const metrics = yield* exposeMetrics(options.treasury)
+        assert.include(metrics, 'cofferer_epoch_transfers_used{treasury="flow",party="alice"} 3')
+        assert.include(metrics, 'cofferer_epoch_transfers_limit{treasury="flow",party="alice"} 5')
+        yield* submit("second")
+        yield* submit("third")
+        yield* TestClock.adjust(1)
+        yield* submit("fourth")
+        yield* steps(options, sandbox, 6)
+        const open = yield* (yield* Outbox).open
+        assert.deepStrictEqual(
+          open.map(({ subject, state, detail }) => [subject, state, detail]),
+          [["fourth", "reserved", "waits: alice used 5 of 5 transfers of this epoch"]],
+          "what was kept is used, and one more waits unsigned",
+        )
+        yield* TestClock.adjust("1 hour")
+        yield* steps(options, sandbox, 10)
+        assert.deepStrictEqual(yield* (yield* Outbox).open, [])
+        assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "in_band" })
+        assert.containSubset(yield* quota, { limit: 5, used: 2 })
+      },
       {
         scenario: { transfersPerEpoch: 5, epochLength: "1h" },
         alice: { transfersKept: 2 },

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -9,6 +9,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { bob, flow, paid, round, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -25,39 +26,35 @@ const details = Effect.map(
 describe("a treasury that rehearses", () => {
   it.effect("counts its rehearsed payment in the balance until there is a new need", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* states, ["rehearsed"])
-          assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 is not below 100" })
-          assert.lengthOf(yield* paid(sandbox), 0)
-          const [rehearsal] = yield* (yield* Rehearsals).of(["keep-bob"])
-          assert.strictEqual(rehearsal?.payments, 1)
-          assert.isAbove(Number(rehearsal?.moved.get(`${bob}|${usdt}`) ?? 0n), 0)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["rehearsed"])
+        assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 is not below 100" })
+        assert.lengthOf(yield* paid(sandbox), 0)
+        const [rehearsal] = yield* (yield* Rehearsals).of(["keep-bob"])
+        assert.strictEqual(rehearsal?.payments, 1)
+        assert.isAbove(Number(rehearsal?.moved.get(`${bob}|${usdt}`) ?? 0n), 0)
+      },
       { mode: "shadow" },
     ),
   )
 
-  it.effect("decides the same, byte by byte, in every mode until its first payment", () =>
-    Effect.gen(function* () {
-      const said: Array<string> = []
-      for (const mode of ["live", "shadow", "observe"]) {
-        yield* flow(
-          (options, sandbox) =>
-            Effect.gen(function* () {
-              const intents = Effect.flatMap(Outbox, ({ recent }) => recent(1))
-              const isDecided = Effect.map(intents, (all) => all.length > 0)
-              yield* waitUntil("an intent", isDecided, round(options, sandbox))
-              said.push(JSON.stringify(yield* decisions))
-            }),
-          { mode },
-        )
-      }
-      assert.include(said[0], '"act"')
-      assert.deepStrictEqual(said, [said[0], said[0], said[0]])
-    }),
-  )
+  it.effect("decides the same, byte by byte, in every mode until its first payment", function* () {
+    const said: Array<string> = []
+    for (const mode of ["live", "shadow", "observe"]) {
+      yield* flow(
+        function* (options, sandbox) {
+          const intents = Effect.flatMap(Outbox, ({ recent }) => recent(1))
+          const isDecided = Effect.map(intents, (all) => all.length > 0)
+          yield* waitUntil("an intent", isDecided, round(options, sandbox))
+          said.push(JSON.stringify(yield* decisions))
+        },
+        { mode },
+      )
+    }
+    assert.include(said[0], '"act"')
+    assert.deepStrictEqual(said, [said[0], said[0], said[0]])
+  })
 })
 
 describe("a rule on trial", () => {
@@ -76,47 +73,45 @@ describe("a rule on trial", () => {
 
   it.effect("decides beside those that pay, takes nothing from them, and asks nobody", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
-          yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
-          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
-          const intents = yield* (yield* Outbox).recent(9)
-          assert.sameDeepMembers(
-            intents.map(({ rule, state }) => `${rule} ${state}`),
-            ["submit confirmed", "keep-bob confirmed", "try-eve rehearsed"],
-          )
-          assert.strictEqual(yield* sandbox.ledger.balance("eve", "USDT"), 40n * one)
-          assert.include((yield* details)["try-eve"], "in_band: 190.00")
-          assert.include((yield* details)["ask-alice"], "acting: ")
-          const alerts = (yield* (yield* AlertQueue).due(99)).filter(({ kind }) => kind === "request")
-          assert.lengthOf(alerts, 0)
-        }),
+      function* (options, sandbox) {
+        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
+        yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+        const intents = yield* (yield* Outbox).recent(9)
+        assert.sameDeepMembers(
+          intents.map(({ rule, state }) => `${rule} ${state}`),
+          ["submit confirmed", "keep-bob confirmed", "try-eve rehearsed"],
+        )
+        assert.strictEqual(yield* sandbox.ledger.balance("eve", "USDT"), 40n * one)
+        assert.include((yield* details)["try-eve"], "in_band: 190.00")
+        assert.include((yield* details)["ask-alice"], "acting: ")
+        const alerts = (yield* (yield* AlertQueue).due(99)).filter(({ kind }) => kind === "request")
+        assert.lengthOf(alerts, 0)
+      },
       { rules: trial },
     ),
   )
 
   it.effect("is reported once a week, with what it would have moved", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const told = Effect.map(
-            Effect.flatMap(AlertQueue, (queue) => queue.due(99)),
-            (due) => due.filter(({ kind }) => kind === "trial").map(({ subject, detail }) => `${subject} ${detail}`),
-          )
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
-          yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
-          yield* reportTrials()
-          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
-          yield* reportTrials()
-          assert.deepStrictEqual(yield* told, [])
-          yield* TestClock.adjust("7 days")
-          for (let i = 0; i < 2; i++) yield* reportTrials()
-          assert.deepStrictEqual(yield* told, [
-            "try-eve would have made 1 payment since 2027-01-15: alice -150.15 USDT, eve +150.00 USDT",
-            "ask-alice would have paid nothing since 2027-01-15",
-          ])
-        }),
+      function* (options, sandbox) {
+        const told = Effect.map(
+          Effect.flatMap(AlertQueue, (queue) => queue.due(99)),
+          (due) => due.filter(({ kind }) => kind === "trial").map(({ subject, detail }) => `${subject} ${detail}`),
+        )
+        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
+        yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
+        yield* reportTrials()
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+        yield* reportTrials()
+        assert.deepStrictEqual(yield* told, [])
+        yield* TestClock.adjust("7 days")
+        for (let i = 0; i < 2; i++) yield* reportTrials()
+        assert.deepStrictEqual(yield* told, [
+          "try-eve would have made 1 payment since 2027-01-15: alice -150.15 USDT, eve +150.00 USDT",
+          "ask-alice would have paid nothing since 2027-01-15",
+        ])
+      },
       { rules: trial },
     ),
   )

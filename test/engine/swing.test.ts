@@ -70,13 +70,12 @@ const look = Effect.fnUntraced(function* (at: number, account: Account) {
 })
 
 /** Below for eight minutes, above for six: never as long as the rule waits, each time as far as an alert needs. */
-const swing = (account: Account, from: number, to: number) =>
-  Effect.gen(function* () {
-    for (let at = from; at < to; at += 2) {
-      account.outside = (at % 14 < 8 ? 95_000n : 105_000n) - account.paid
-      yield* look(now + at * minute, account)
-    }
-  })
+const swing = Effect.fnUntraced(function* (account: Account, from: number, to: number) {
+  for (let at = from; at < to; at += 2) {
+    account.outside = (at % 14 < 8 ? 95_000n : 105_000n) - account.paid
+    yield* look(now + at * minute, account)
+  }
+})
 
 const paid = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(100)),

@@ -33,38 +33,37 @@ describe("an account whose balance nothing tells", () => {
         return one.server.url
       })
     return flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-          assert.strictEqual(yield* reason, "no_data")
-          assert.deepStrictEqual(yield* told, [])
-          yield* TestClock.adjust("5 minutes")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-          const [ticket, ...more] = yield* told
-          assert.match(
-            ticket ?? "",
-            /^ticket pays nothing for bob\/USDT since .*: no balance of bob\/USDT was ever seen; /,
-          )
-          assert.deepStrictEqual(more, [])
-          yield* TestClock.adjust("1 hour")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* told, [])
-          assert.deepStrictEqual(yield* paid(sandbox), [])
-          // Both accounts are seen with their first rows.
-          isHidden = false
-          yield* submit(
-            client,
-            signed(client, {
-              from: "alice",
-              command: payment(client, "bob", one, { asset: usdt }),
-              ...(yield* head(client)),
-            }),
-          )
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-          const [over, ...again] = yield* told
-          assert.match(over ?? "", /^info bob\/USDT: its balances are known; it held since /)
-          assert.deepStrictEqual(again, [])
-        }),
+      function* (options, sandbox, client) {
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        assert.strictEqual(yield* reason, "no_data")
+        assert.deepStrictEqual(yield* told, [])
+        yield* TestClock.adjust("5 minutes")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        const [ticket, ...more] = yield* told
+        assert.match(
+          ticket ?? "",
+          /^ticket pays nothing for bob\/USDT since .*: no balance of bob\/USDT was ever seen; /,
+        )
+        assert.deepStrictEqual(more, [])
+        yield* TestClock.adjust("1 hour")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* told, [])
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        // Both accounts are seen with their first rows.
+        isHidden = false
+        yield* submit(
+          client,
+          signed(client, {
+            from: "alice",
+            command: payment(client, "bob", one, { asset: usdt }),
+            ...(yield* head(client)),
+          }),
+        )
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        const [over, ...again] = yield* told
+        assert.match(over ?? "", /^info bob\/USDT: its balances are known; it held since /)
+        assert.deepStrictEqual(again, [])
+      },
       { front },
     )
   })
@@ -96,15 +95,14 @@ describe("a payer whose balance nothing tells", () => {
   it.effect("calls people if one look in four minutes finds old data", () =>
     lives(
       [
-        (...args) =>
-          Effect.gen(function* () {
-            for (let n = 0; n < 4; n++) {
-              yield* minutes(4, args)
-              yield* TestClock.adjust("40 seconds")
-              yield* decideOnce()
-            }
-            yield* isOnce
-          }),
+        function* (...args) {
+          for (let n = 0; n < 4; n++) {
+            yield* minutes(4, args)
+            yield* TestClock.adjust("40 seconds")
+            yield* decideOnce()
+          }
+          yield* isOnce
+        },
       ],
       setup,
     ),

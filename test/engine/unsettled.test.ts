@@ -12,33 +12,28 @@ const reasons = Effect.map(
 
 describe("work that the network asks for and that is not legal", () => {
   it.effect("holds payments until the next legal answer", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
-        const undone = new Set(["submit", "confirm", "reconcile"])
-        const hear = Effect.flatMap(ChainRules, ({ see }) =>
-          see({ ...head, pow: { ...head.pow, hashFunction: "md5" } }),
-        )
-        for (let i = 0; i < 5; i++) yield* Effect.andThen(hear, round(options, sandbox, undone))
-        assert.deepStrictEqual(yield* states, [])
-        yield* hear
-        yield* round(options, sandbox, new Set([...undone, "poll"]))
-        for (let i = 0; i < 20 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.lengthOf(yield* paid(sandbox), 1)
-        assert.notInclude(yield* reasons, "chain_unsettled")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+      const undone = new Set(["submit", "confirm", "reconcile"])
+      const hear = Effect.flatMap(ChainRules, ({ see }) => see({ ...head, pow: { ...head.pow, hashFunction: "md5" } }))
+      for (let i = 0; i < 5; i++) yield* Effect.andThen(hear, round(options, sandbox, undone))
+      assert.deepStrictEqual(yield* states, [])
+      yield* hear
+      yield* round(options, sandbox, new Set([...undone, "poll"]))
+      for (let i = 0; i < 20 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      assert.notInclude(yield* reasons, "chain_unsettled")
+    }),
   )
 
   it.effect("is signed by at once where it is legal, with the larger window of both", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 30 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 30 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { scenario: { powChanges: [{ block: 3, pastBlocks: 7, difficulty: 4 }] } },
     ),
   )

@@ -1,8 +1,9 @@
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { it, layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
 
 const hash = "a929b4b527626ba94cdadb66dbee9ef94db81bd3647636ab781411c274083199"
@@ -24,29 +25,25 @@ const head = {
 }
 
 layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
-  it.effect("reads the head, and reports its height even without block headers", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway((r) => r.writeHead(200).end(JSON.stringify(answer)))
-      assert.deepEqual(yield* ChainContext.make(yield* openTransport(server.url)).head, head)
-      assert.strictEqual(server.arrived[0]?.url.pathname, "/blockchain/height")
-      const metrics = yield* Metrics
-      const { values } = yield* Effect.promise(() => metrics.gatewayHeight.get())
-      assert.deepStrictEqual(values, [{ value: 1662, labels: { gateway: "g" } }])
-    }),
-  )
+  it.effect("reads the head, and reports its height even without block headers", function* () {
+    const server = yield* startGateway((r) => r.writeHead(200).end(JSON.stringify(answer)))
+    assert.deepEqual(yield* ChainContext.make(yield* openTransport(server.url)).head, head)
+    assert.strictEqual(server.arrived[0]?.url.pathname, "/blockchain/height")
+    const metrics = yield* Metrics
+    const { values } = yield* Effect.promise(() => metrics.gatewayHeight.get())
+    assert.deepStrictEqual(values, [{ value: 1662, labels: { gateway: "g" } }])
+  })
 
-  it.effect("takes numbers as text, and what is left out as zero", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(
-        json({ ...answer, height: 1662, spamPowDifficulty: "15", spamPowNumberOfTxPerBlock: "2" }),
-      )
-      const context = ChainContext.make(yield* openTransport(server.url))
-      assert.deepEqual(yield* context.head, head)
-      server.handler = json({ height: "1", hash, chainId: "x" })
-      const pow = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
-      assert.deepEqual(yield* context.head, { chainId: "x", height: 1n, hash, pow })
-    }),
-  )
+  it.effect("takes numbers as text, and what is left out as zero", function* () {
+    const server = yield* startGateway(
+      json({ ...answer, height: 1662, spamPowDifficulty: "15", spamPowNumberOfTxPerBlock: "2" }),
+    )
+    const context = ChainContext.make(yield* openTransport(server.url))
+    assert.deepEqual(yield* context.head, head)
+    server.handler = json({ height: "1", hash, chainId: "x" })
+    const pow = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
+    assert.deepEqual(yield* context.head, { chainId: "x", height: 1n, hash, pow })
+  })
 
   it.effect.each([
     ["no height", { ...answer, height: undefined }],
@@ -58,13 +55,11 @@ layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
     ["a difficulty above uint32", { ...answer, spamPowDifficulty: 2 ** 32 }],
     ["a difficulty with a fraction", { ...answer, spamPowDifficulty: 15.5 }],
     ["an increase that is text", { ...answer, spamPowIncreasingDifficulty: "true" }],
-  ])("calls a head with %s unreadable", ([_name, body]) =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json(body))
-      const error = yield* Effect.flip(ChainContext.make(yield* openTransport(server.url)).head)
-      assert.strictEqual(error.reason._tag, "Unreadable")
-    }),
-  )
+  ])("calls a head with %s unreadable", function* ([_name, body]) {
+    const server = yield* startGateway(json(body))
+    const error = yield* Effect.flip(ChainContext.make(yield* openTransport(server.url)).head)
+    assert.strictEqual(error.reason._tag, "Unreadable")
+  })
 })
 
 describe("fixed ChainContext", () => {

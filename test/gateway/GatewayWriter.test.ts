@@ -1,7 +1,8 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
 import { frame } from "../../src/tx/Transaction.ts"
+import { layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
 
 const tx = {
@@ -24,23 +25,21 @@ const body = (inputData: string, type: string) => ({
 })
 
 layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
-  it.effect("posts the transaction as it was framed, never with an address", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json(answer))
-      const writer = GatewayWriter.make(yield* openTransport(server.url))
-      yield* writer.submit(tx)
-      yield* writer.submit({ ...tx, inputData: frame("prefixed", "ab", tx.inputData) })
-      assert.deepStrictEqual(
-        server.arrived.map(({ method, url }) => [method, url.pathname + url.search]),
-        [
-          ["POST", "/transaction"],
-          ["POST", "/transaction"],
-        ],
-      )
-      assert.deepStrictEqual(JSON.parse(server.arrived[0]!.body), body("CMX/+/A=", "TYPE_SYNC"))
-      assert.deepStrictEqual(JSON.parse(server.arrived[1]!.body), body("YWIACMX/+/A=", "TYPE_SYNC"))
-    }),
-  )
+  it.effect("posts the transaction as it was framed, never with an address", function* () {
+    const server = yield* startGateway(json(answer))
+    const writer = GatewayWriter.make(yield* openTransport(server.url))
+    yield* writer.submit(tx)
+    yield* writer.submit({ ...tx, inputData: frame("prefixed", "ab", tx.inputData) })
+    assert.deepStrictEqual(
+      server.arrived.map(({ method, url }) => [method, url.pathname + url.search]),
+      [
+        ["POST", "/transaction"],
+        ["POST", "/transaction"],
+      ],
+    )
+    assert.deepStrictEqual(JSON.parse(server.arrived[0]!.body), body("CMX/+/A=", "TYPE_SYNC"))
+    assert.deepStrictEqual(JSON.parse(server.arrived[1]!.body), body("YWIACMX/+/A=", "TYPE_SYNC"))
+  })
 
   it.effect.each([
     ["a success", answer, { ...answer, height: 0n }],
@@ -56,12 +55,10 @@ layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
       { ...answer, code: 60, txHash: "nonsense", data: "d", log: "l", extra: 1 },
       { ...answer, code: 60, txHash: "nonsense", data: "d", log: "l", height: 0n },
     ],
-  ])("passes on %s as it came", ([_name, given, expected]) =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json(given))
-      assert.deepEqual(yield* GatewayWriter.make(yield* openTransport(server.url)).submit(tx), expected)
-    }),
-  )
+  ])("passes on %s as it came", function* ([_name, given, expected]) {
+    const server = yield* startGateway(json(given))
+    assert.deepEqual(yield* GatewayWriter.make(yield* openTransport(server.url)).submit(tx), expected)
+  })
 
   it.effect.each([
     ["a success that is text", { ...answer, success: "true" }],
@@ -70,29 +67,25 @@ layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
     ["a code with a fraction", { ...answer, code: 1.5 }],
     ["a height above int64", { ...answer, height: "9223372036854775808" }],
     ["words that are a list", { ...answer, data: [] }],
-  ])("calls %s unreadable, so that the transaction may have arrived", ([_name, given]) =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json(given))
-      const error = yield* Effect.flip(GatewayWriter.make(yield* openTransport(server.url)).submit(tx))
-      assert.strictEqual(error.reason._tag, "Unreadable")
-      assert.isTrue(error.mayHaveArrived)
-      assert.strictEqual(server.arrived.length, 1)
-    }),
-  )
+  ])("calls %s unreadable, so that the transaction may have arrived", function* ([_name, given]) {
+    const server = yield* startGateway(json(given))
+    const error = yield* Effect.flip(GatewayWriter.make(yield* openTransport(server.url)).submit(tx))
+    assert.strictEqual(error.reason._tag, "Unreadable")
+    assert.isTrue(error.mayHaveArrived)
+    assert.strictEqual(server.arrived.length, 1)
+  })
 
-  it.effect("knows bytes that the node has already, also behind a prefix", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json({}))
-      const writer = GatewayWriter.make(yield* openTransport(server.url))
-      for (const words of ["tx already exists in cache", "appConn mempool: tx pre check: tx already exists in cache"]) {
-        for (const status of [{ details: [{ message: words }] }, { message: words }]) {
-          server.handler = json({ code: 13, message: "Internal error", ...status }, 500)
-          const error = yield* Effect.flip(writer.submit(tx))
-          assert.strictEqual(error.reason._tag, "AlreadyKnown")
-          assert.isTrue(error.mayHaveArrived)
-          assert.isFalse(error.isRetryable)
-        }
+  it.effect("knows bytes that the node has already, also behind a prefix", function* () {
+    const server = yield* startGateway(json({}))
+    const writer = GatewayWriter.make(yield* openTransport(server.url))
+    for (const words of ["tx already exists in cache", "appConn mempool: tx pre check: tx already exists in cache"]) {
+      for (const status of [{ details: [{ message: words }] }, { message: words }]) {
+        server.handler = json({ code: 13, message: "Internal error", ...status }, 500)
+        const error = yield* Effect.flip(writer.submit(tx))
+        assert.strictEqual(error.reason._tag, "AlreadyKnown")
+        assert.isTrue(error.mayHaveArrived)
+        assert.isFalse(error.isRetryable)
       }
-    }),
-  )
+    }
+  })
 })

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
@@ -7,8 +7,9 @@ import { makeLimiter } from "../../src/gateway/Limiter.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { RequestOutcome } from "../../src/telemetry/metricTable.ts"
 import { metricsLayer } from "../recordings/replay.ts"
+import { itWith } from "../support/it.ts"
 
-const three = Health.layer(["a", "b", "c"]).pipe(Layer.provideMerge(metricsLayer))
+const it = itWith(() => Health.layer(["a", "b", "c"]).pipe(Layer.provideMerge(metricsLayer)))
 
 const ended = (gateway: string, outcome: RequestOutcome, detail: string = outcome) =>
   Effect.flatMap(Health, (health) => health.note(gateway, { outcome, detail, mark: undefined }))
@@ -32,141 +33,121 @@ const gauge = Effect.gen(function* () {
 })
 
 describe("the health of gateways", () => {
-  it.effect("shows how far one lags behind the majority, and asks others first", () =>
-    Effect.gen(function* () {
-      yield* rows("a", 94n)
-      yield* rows("b", 100n)
-      yield* rows("c", 100_000n)
-      assert.deepStrictEqual(yield* states, ["lagging", "up", "up"], "one far ahead makes nobody late")
-      assert.strictEqual(yield* detailOf(0), "6 blocks behind")
-      assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
-      yield* rows("a", 95n)
-      assert.deepStrictEqual(yield* states, ["up", "up", "up"])
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("shows how far one lags behind the majority, and asks others first", function* () {
+    yield* rows("a", 94n)
+    yield* rows("b", 100n)
+    yield* rows("c", 100_000n)
+    assert.deepStrictEqual(yield* states, ["lagging", "up", "up"], "one far ahead makes nobody late")
+    assert.strictEqual(yield* detailOf(0), "6 blocks behind")
+    assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
+    yield* rows("a", 95n)
+    assert.deepStrictEqual(yield* states, ["up", "up", "up"])
+  })
 
-  it.effect("leaves out one whose head does not fit until it does", () =>
-    Effect.gen(function* () {
-      const health = yield* Health
-      yield* health.noteStray("a", "its block 7 cannot be the newest")
-      assert.strictEqual(yield* detailOf(0), "its block 7 cannot be the newest")
-      yield* TestClock.adjust("1 day")
-      assert.containSubset((yield* health.all)[0], { state: "quarantined", isStray: true })
-      yield* health.noteStray("a", undefined)
-      assert.containSubset((yield* health.all)[0], { state: "up", isStray: false })
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("leaves out one whose head does not fit until it does", function* () {
+    const health = yield* Health
+    yield* health.noteStray("a", "its block 7 cannot be the newest")
+    assert.strictEqual(yield* detailOf(0), "its block 7 cannot be the newest")
+    yield* TestClock.adjust("1 day")
+    assert.containSubset((yield* health.all)[0], { state: "quarantined", isStray: true })
+    yield* health.noteStray("a", undefined)
+    assert.containSubset((yield* health.all)[0], { state: "up", isStray: false })
+  })
 
-  it.effect("shows the newest reported block and counts lag from the older one", () =>
-    Effect.gen(function* () {
-      yield* chain("a", 1n)
-      yield* rows("a", 24n)
-      const [first] = yield* Effect.flatMap(Health, ({ all }) => all)
-      assert.deepInclude(first, { state: "up", height: 1n, named: 24n })
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("shows the newest reported block and counts lag from the older one", function* () {
+    yield* chain("a", 1n)
+    yield* rows("a", 24n)
+    const [first] = yield* Effect.flatMap(Health, ({ all }) => all)
+    assert.deepInclude(first, { state: "up", height: 1n, named: 24n })
+  })
 
-  it.effect("ends a quarantine half a minute after what was last found", () =>
-    Effect.gen(function* () {
-      const health = yield* Health
-      yield* health.quarantine("a", "it lied")
-      yield* TestClock.adjust("20 seconds")
-      yield* health.quarantine("a", "it lied")
-      yield* TestClock.adjust("29 seconds")
-      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["quarantined", "1"])
+  it.effect("ends a quarantine half a minute after what was last found", function* () {
+    const health = yield* Health
+    yield* health.quarantine("a", "it lied")
+    yield* TestClock.adjust("20 seconds")
+    yield* health.quarantine("a", "it lied")
+    yield* TestClock.adjust("29 seconds")
+    assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["quarantined", "1"])
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
+  })
+
+  it.effect("calls a history far behind its own chain late, and no contradiction", function* () {
+    for (let i = 0n; i < 100n; i++) {
+      for (const name of ["a", "b", "c"]) yield* chain(name, 1_000n + i)
+      yield* rows("a", 900n + i)
+      for (const name of ["b", "c"]) yield* rows(name, 999n + i)
       yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
-    }).pipe(Effect.provide(three)),
-  )
+    }
+    assert.deepStrictEqual(yield* states, ["lagging", "up", "up"])
+    assert.strictEqual(yield* detailOf(0), "99 blocks behind")
+    yield* TestClock.adjust("61 seconds")
+    for (const name of ["a", "b", "c"]) yield* chain(name, 1_160n)
+    assert.deepStrictEqual(yield* states, ["up", "up", "up"], "nobody asked for its rows for a minute")
+  })
 
-  it.effect("calls a history far behind its own chain late, and no contradiction", () =>
-    Effect.gen(function* () {
-      for (let i = 0n; i < 100n; i++) {
-        for (const name of ["a", "b", "c"]) yield* chain(name, 1_000n + i)
-        yield* rows("a", 900n + i)
-        for (const name of ["b", "c"]) yield* rows(name, 999n + i)
-        yield* TestClock.adjust("1 second")
-      }
-      assert.deepStrictEqual(yield* states, ["lagging", "up", "up"])
-      assert.strictEqual(yield* detailOf(0), "99 blocks behind")
-      yield* TestClock.adjust("61 seconds")
-      for (const name of ["a", "b", "c"]) yield* chain(name, 1_160n)
-      assert.deepStrictEqual(yield* states, ["up", "up", "up"], "nobody asked for its rows for a minute")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("is down after five failures and tried again after a minute", function* () {
+    for (let i = 0; i < 4; i++) yield* ended("a", "timeout", "no answer")
+    assert.deepStrictEqual((yield* states)[0], "up")
+    yield* ended("a", "timeout", "no answer")
+    assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "no answer"])
+    assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
+    yield* TestClock.adjust("60 seconds")
+    assert.deepStrictEqual(yield* ranked, ["a", "b", "c"])
+    yield* ended("a", "unreachable", "refused")
+    assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "refused"])
+    yield* ended("a", "ok")
+    assert.deepStrictEqual((yield* states)[0], "up")
+  })
 
-  it.effect("is down after five failures and tried again after a minute", () =>
-    Effect.gen(function* () {
-      for (let i = 0; i < 4; i++) yield* ended("a", "timeout", "no answer")
-      assert.deepStrictEqual((yield* states)[0], "up")
-      yield* ended("a", "timeout", "no answer")
-      assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "no answer"])
-      assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
-      yield* TestClock.adjust("60 seconds")
-      assert.deepStrictEqual(yield* ranked, ["a", "b", "c"])
-      yield* ended("a", "unreachable", "refused")
-      assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "refused"])
-      yield* ended("a", "ok")
-      assert.deepStrictEqual((yield* states)[0], "up")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("is banned as long as its limiter says; only quarantine is worse", function* () {
+    const limiters = yield* Effect.forEach(["a", "b"], (name) =>
+      Effect.tap(makeLimiter({ requestsPerSecond: 10, waitMillisMax: 1_000 }), ({ pace }) =>
+        Effect.flatMap(Health, (health) => health.follow(name, pace)),
+      ),
+    )
+    const shutOut = (i: number, retryAfterMillis?: number) =>
+      Effect.exit(limiters[i]!.pass({ read: "x" }, Effect.fail({ _tag: "Banned", retryAfterMillis } as GatewayReason)))
+    yield* shutOut(0, 120_000)
+    yield* ended("a", "ok")
+    yield* TestClock.adjust("119 seconds")
+    assert.deepStrictEqual((yield* states)[0], "banned")
+    assert.strictEqual(yield* detailOf(0), "banned until 1970-01-01 00:02:00 UTC")
+    yield* (yield* Health).quarantine("a", "it lied")
+    assert.deepStrictEqual((yield* states)[0], "quarantined", "it counts for nothing in a ban's last moment either")
+    yield* shutOut(1)
+    yield* TestClock.adjust("599 seconds")
+    assert.deepStrictEqual((yield* states)[1], "banned", "ten minutes where it does not say")
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual((yield* states)[1], "up")
+  })
 
-  it.effect("is banned as long as its limiter says; only quarantine is worse", () =>
-    Effect.gen(function* () {
-      const limiters = yield* Effect.forEach(["a", "b"], (name) =>
-        Effect.tap(makeLimiter({ requestsPerSecond: 10, waitMillisMax: 1_000 }), ({ pace }) =>
-          Effect.flatMap(Health, (health) => health.follow(name, pace)),
-        ),
-      )
-      const shutOut = (i: number, retryAfterMillis?: number) =>
-        Effect.exit(
-          limiters[i]!.pass({ read: "x" }, Effect.fail({ _tag: "Banned", retryAfterMillis } as GatewayReason)),
-        )
-      yield* shutOut(0, 120_000)
-      yield* ended("a", "ok")
-      yield* TestClock.adjust("119 seconds")
-      assert.deepStrictEqual((yield* states)[0], "banned")
-      assert.strictEqual(yield* detailOf(0), "banned until 1970-01-01 00:02:00 UTC")
-      yield* (yield* Health).quarantine("a", "it lied")
-      assert.deepStrictEqual((yield* states)[0], "quarantined", "it counts for nothing in a ban's last moment either")
-      yield* shutOut(1)
-      yield* TestClock.adjust("599 seconds")
-      assert.deepStrictEqual((yield* states)[1], "banned", "ten minutes where it does not say")
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual((yield* states)[1], "up")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("ends a quarantine on time though our clock was ahead", function* () {
+    const health = yield* Health
+    yield* TestClock.setTime(30 * 3_600_000)
+    yield* health.quarantine("a", "it lied")
+    yield* TestClock.setTime(0)
+    assert.deepStrictEqual((yield* states)[0], "quarantined")
+    yield* TestClock.adjust("29 seconds")
+    assert.deepStrictEqual((yield* states)[0], "quarantined")
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual((yield* states)[0], "up")
+  })
 
-  it.effect("ends a quarantine on time though our clock was ahead", () =>
-    Effect.gen(function* () {
-      const health = yield* Health
-      yield* TestClock.setTime(30 * 3_600_000)
-      yield* health.quarantine("a", "it lied")
-      yield* TestClock.setTime(0)
-      assert.deepStrictEqual((yield* states)[0], "quarantined")
-      yield* TestClock.adjust("29 seconds")
-      assert.deepStrictEqual((yield* states)[0], "quarantined")
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual((yield* states)[0], "up")
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("shows the request rate while refusals keep it below one a second", () =>
-    Effect.gen(function* () {
-      const limiter = yield* makeLimiter({ requestsPerSecond: 10, waitMillisMax: 60_000 })
-      yield* (yield* Health).follow("a", limiter.pace)
-      const view = Effect.map((yield* Health).all, ([a]) => [a?.state, a?.perSecond, a?.detail])
-      const tooMany = Effect.exit(limiter.pass({ read: "x" }, Effect.fail({ _tag: "RateLimited" } as GatewayReason)))
-      const refuse = Effect.andThen(TestClock.adjust("1 second"), tooMany)
-      yield* refuse
-      assert.deepStrictEqual(yield* view, ["up", undefined, ""], "half of ten is enough")
-      for (let i = 0; i < 3; i++) yield* refuse
-      const [state, perSecond, detail] = yield* view
-      assert.strictEqual(state, "up")
-      assert.closeTo(Number(perSecond), 0.63, 0.02)
-      assert.match(String(detail), /^asked slowly, 0\.6 requests a second: it refused others as too many$/)
-      yield* TestClock.adjust("30 seconds")
-      assert.deepStrictEqual(yield* view, ["up", undefined, ""], "it recovers")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("shows the request rate while refusals keep it below one a second", function* () {
+    const limiter = yield* makeLimiter({ requestsPerSecond: 10, waitMillisMax: 60_000 })
+    yield* (yield* Health).follow("a", limiter.pace)
+    const view = Effect.map((yield* Health).all, ([a]) => [a?.state, a?.perSecond, a?.detail])
+    const tooMany = Effect.exit(limiter.pass({ read: "x" }, Effect.fail({ _tag: "RateLimited" } as GatewayReason)))
+    const refuse = Effect.andThen(TestClock.adjust("1 second"), tooMany)
+    yield* refuse
+    assert.deepStrictEqual(yield* view, ["up", undefined, ""], "half of ten is enough")
+    for (let i = 0; i < 3; i++) yield* refuse
+    const [state, perSecond, detail] = yield* view
+    assert.strictEqual(state, "up")
+    assert.closeTo(Number(perSecond), 0.63, 0.02)
+    assert.match(String(detail), /^asked slowly, 0\.6 requests a second: it refused others as too many$/)
+    yield* TestClock.adjust("30 seconds")
+    assert.deepStrictEqual(yield* view, ["up", undefined, ""], "it recovers")
+  })
 })

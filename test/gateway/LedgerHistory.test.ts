@@ -1,6 +1,6 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert } from "@effect/vitest"
 import { LedgerHistory } from "../../src/gateway/LedgerHistory.ts"
+import { layer } from "../support/it.ts"
 import { json, live, mark, openTransport, startGateway } from "./GatewayServer.ts"
 
 const key = "b5fd9d3c4ad553cb3196303b6e6df7f484cf7f5331a572a45031239fd71ad8a0"
@@ -19,61 +19,55 @@ const pageOf = (nodes: ReadonlyArray<object>, hasNextPage: boolean) => ({
 })
 
 layer(live, { excludeTestServices: true })("LedgerHistory", (it) => {
-  it.effect("counts how often each transfer left the key's account, and nothing else that moved", () =>
-    Effect.gen(function* () {
-      const others = [{ transferType: 23 }, { transferType: "TRANSFER_TYPE_DEPOSIT" }, { fromAccountPartyId: "other" }]
-      const nodes = [{ transferId: "a" }, { transferId: "b" }, { transferId: "a", transferType: 22 }]
-      const all = [...nodes, ...others.map((more) => ({ transferId: "a", ...more }))]
-      const server = yield* startGateway(json(pageOf(all, false)))
-      const history = LedgerHistory.make(yield* openTransport(server.url))
-      const sends = yield* history.sends(key, start, start + 10n * second)
-      assert.deepStrictEqual(
-        [...sends.counts],
-        [
-          ["a", 2],
-          ["b", 1],
-        ],
-      )
-      assert.deepStrictEqual([sends.complete, sends.mark], [true, mark])
-      const query = server.arrived[0]!.url.searchParams
-      assert.strictEqual(query.get("filter.fromAccountFilter.partyIds"), key)
-      assert.strictEqual(query.get("dateRange.startTimestamp"), String(start))
-      assert.isNull(query.get("pagination.after"))
-    }),
-  )
+  it.effect("counts how often each transfer left the key's account, and nothing else that moved", function* () {
+    const others = [{ transferType: 23 }, { transferType: "TRANSFER_TYPE_DEPOSIT" }, { fromAccountPartyId: "other" }]
+    const nodes = [{ transferId: "a" }, { transferId: "b" }, { transferId: "a", transferType: 22 }]
+    const all = [...nodes, ...others.map((more) => ({ transferId: "a", ...more }))]
+    const server = yield* startGateway(json(pageOf(all, false)))
+    const history = LedgerHistory.make(yield* openTransport(server.url))
+    const sends = yield* history.sends(key, start, start + 10n * second)
+    assert.deepStrictEqual(
+      [...sends.counts],
+      [
+        ["a", 2],
+        ["b", 1],
+      ],
+    )
+    assert.deepStrictEqual([sends.complete, sends.mark], [true, mark])
+    const query = server.arrived[0]!.url.searchParams
+    assert.strictEqual(query.get("filter.fromAccountFilter.partyIds"), key)
+    assert.strictEqual(query.get("dateRange.startTimestamp"), String(start))
+    assert.isNull(query.get("pagination.after"))
+  })
 
-  it.effect("counts a repeated entry once and reports the answer as incomplete", () =>
-    Effect.gen(function* () {
-      const twice = { transferId: "a", timestamp: String(start) }
-      const server = yield* startGateway(json(pageOf([twice, { transferId: "b" }, twice], false)))
-      const sends = yield* LedgerHistory.make(yield* openTransport(server.url)).sends(key, start, start + second)
-      assert.deepStrictEqual(
-        [...sends.counts],
-        [
-          ["a", 1],
-          ["b", 1],
-        ],
-      )
-      assert.isFalse(sends.complete)
-    }),
-  )
+  it.effect("counts a repeated entry once and reports the answer as incomplete", function* () {
+    const twice = { transferId: "a", timestamp: String(start) }
+    const server = yield* startGateway(json(pageOf([twice, { transferId: "b" }, twice], false)))
+    const sends = yield* LedgerHistory.make(yield* openTransport(server.url)).sends(key, start, start + second)
+    assert.deepStrictEqual(
+      [...sends.counts],
+      [
+        ["a", 1],
+        ["b", 1],
+      ],
+    )
+    assert.isFalse(sends.complete)
+  })
 
-  it.effect("halves a range that overflows and says where it gave up", () =>
-    Effect.gen(function* () {
-      const fits = (url: URL) => {
-        const [from, to] = ["start", "end"].map((end) => BigInt(url.searchParams.get(`dateRange.${end}Timestamp`) ?? 0))
-        return to! - from! <= 86_400n * second
-      }
-      const server = yield* startGateway((response, arrived, socket) =>
-        json(pageOf([{ transferId: "a" }], !fits(arrived.url)))(response, arrived, socket),
-      )
-      const history = LedgerHistory.make(yield* openTransport(server.url))
-      const sends = yield* history.sends(key, start, start + 3n * 86_400n * second)
-      assert.isTrue(sends.complete)
-      assert.isAbove(sends.counts.get("a") ?? 0, 3)
-      const full = yield* startGateway(json(pageOf([], true)))
-      const never = LedgerHistory.make(yield* openTransport(full.url))
-      assert.isFalse((yield* never.sends(key, start, start + second)).complete)
-    }),
-  )
+  it.effect("halves a range that overflows and says where it gave up", function* () {
+    const fits = (url: URL) => {
+      const [from, to] = ["start", "end"].map((end) => BigInt(url.searchParams.get(`dateRange.${end}Timestamp`) ?? 0))
+      return to! - from! <= 86_400n * second
+    }
+    const server = yield* startGateway((response, arrived, socket) =>
+      json(pageOf([{ transferId: "a" }], !fits(arrived.url)))(response, arrived, socket),
+    )
+    const history = LedgerHistory.make(yield* openTransport(server.url))
+    const sends = yield* history.sends(key, start, start + 3n * 86_400n * second)
+    assert.isTrue(sends.complete)
+    assert.isAbove(sends.counts.get("a") ?? 0, 3)
+    const full = yield* startGateway(json(pageOf([], true)))
+    const never = LedgerHistory.make(yield* openTransport(full.url))
+    assert.isFalse((yield* never.sends(key, start, start + second)).complete)
+  })
 })

@@ -1,12 +1,13 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert } from "@effect/vitest"
+import { layer } from "../support/it.ts"
 import { live, startGateway } from "./GatewayServer.ts"
 import { corpus } from "./hostile/corpus.ts"
 import { judge } from "./hostile/judge.ts"
 
 layer(live, { excludeTestServices: true })("bad answers over a real connection", (it) => {
-  it.effect.each(Object.keys(corpus))("gives a typed error or the exact value, and never throws: %s", (family) =>
-    Effect.gen(function* () {
+  it.effect.each(Object.keys(corpus))(
+    "gives a typed error or the exact value, and never throws: %s",
+    function* (family) {
       const server = yield* startGateway(() => {})
       const problems: Array<string> = []
       const names = new Set<string>()
@@ -18,7 +19,7 @@ layer(live, { excludeTestServices: true })("bad answers over a real connection",
       }
       assert.deepStrictEqual(problems, [])
       console.log(`${family}: ${names.size} bad answers`)
-    }),
+    },
   )
 
   it("holds at least a thousand", () => {

@@ -7,6 +7,7 @@ import { onChain } from "../../src/gateway/onChain.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import { SendMoment } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { soon } from "../support/until.ts"
 
 const head = (chainId: string): ChainHead => ({
@@ -55,101 +56,93 @@ const held = Effect.gen(function* () {
   return { gateway, read, next, asked: Queue.size(asked), take }
 })
 
-const provided = <A, E>(test: Effect.Effect<A, E, Health>) =>
-  test.pipe(Effect.provide(Layer.provide(Health.layer(["g"]), metricsLayer)))
+const provided = (test: Work<Health>) =>
+  effectOf(test).pipe(Effect.provide(Layer.provide(Health.layer(["g"]), metricsLayer)))
 
 const settle = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow)
 
 describe("answers between two heads", () => {
   it.effect("need a head that was requested after them, even beside another", () =>
-    provided(
-      Effect.gen(function* () {
-        const { gateway, read, next, asked } = yield* held
-        const known = yield* Effect.forkChild(gateway.chain.head)
-        yield* (yield* next).answer("ours")
-        yield* Fiber.join(known)
-        const other = yield* Effect.forkChild(gateway.chain.head)
-        const early = yield* next
-        const answer = yield* Effect.forkChild(read)
-        const own = yield* next
-        yield* early.answer("ours")
-        yield* Fiber.join(other)
-        yield* settle
-        assert.isUndefined(answer.pollUnsafe(), "the head that left before the answer came says nothing of it")
-        yield* own.answer("theirs")
-        assert.strictEqual((yield* Fiber.join(answer))._tag, "Failure")
-        assert.strictEqual(yield* asked, 0)
-      }),
-    ),
+    provided(function* () {
+      const { gateway, read, next, asked } = yield* held
+      const known = yield* Effect.forkChild(gateway.chain.head)
+      yield* (yield* next).answer("ours")
+      yield* Fiber.join(known)
+      const other = yield* Effect.forkChild(gateway.chain.head)
+      const early = yield* next
+      const answer = yield* Effect.forkChild(read)
+      const own = yield* next
+      yield* early.answer("ours")
+      yield* Fiber.join(other)
+      yield* settle
+      assert.isUndefined(answer.pollUnsafe(), "the head that left before the answer came says nothing of it")
+      yield* own.answer("theirs")
+      assert.strictEqual((yield* Fiber.join(answer))._tag, "Failure")
+      assert.strictEqual(yield* asked, 0)
+    }),
   )
 
   it.effect("share one queued head, with two in flight at most", () =>
-    provided(
-      Effect.gen(function* () {
-        const { gateway, read, next, take, asked } = yield* held
-        const known = yield* Effect.forkChild(gateway.chain.head)
-        yield* (yield* next).answer("ours")
-        yield* Fiber.join(known)
-        const waiting = yield* Effect.forkChild(gateway.chain.head)
-        const queued = yield* take
-        const sharing = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
-        yield* settle
-        assert.strictEqual(yield* asked, 0, "it has not left yet, so it tells of all of them")
-        yield* queued.leave
-        const late = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
-        const second = yield* next
-        const last = yield* Effect.forEach([1, 2], () => Effect.forkChild(read))
-        yield* settle
-        assert.strictEqual(yield* asked, 0)
-        yield* queued.answer("ours")
-        yield* Fiber.join(waiting)
-        for (const one of sharing) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
-        const third = yield* next
-        yield* second.answer("ours")
-        for (const one of late) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
-        yield* third.answer("ours")
-        for (const one of last) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
-        assert.strictEqual(yield* asked, 0)
-      }),
-    ),
+    provided(function* () {
+      const { gateway, read, next, take, asked } = yield* held
+      const known = yield* Effect.forkChild(gateway.chain.head)
+      yield* (yield* next).answer("ours")
+      yield* Fiber.join(known)
+      const waiting = yield* Effect.forkChild(gateway.chain.head)
+      const queued = yield* take
+      const sharing = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
+      yield* settle
+      assert.strictEqual(yield* asked, 0, "it has not left yet, so it tells of all of them")
+      yield* queued.leave
+      const late = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
+      const second = yield* next
+      const last = yield* Effect.forEach([1, 2], () => Effect.forkChild(read))
+      yield* settle
+      assert.strictEqual(yield* asked, 0)
+      yield* queued.answer("ours")
+      yield* Fiber.join(waiting)
+      for (const one of sharing) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+      const third = yield* next
+      yield* second.answer("ours")
+      for (const one of late) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+      yield* third.answer("ours")
+      for (const one of last) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+      assert.strictEqual(yield* asked, 0)
+    }),
   )
 
   it.effect("take one head that had to wait for its turn for both", () =>
-    provided(
-      Effect.gen(function* () {
-        const { gateway, read, next, take, asked } = yield* held
-        const known = yield* Effect.forkChild(gateway.chain.head)
-        yield* (yield* next).answer("ours")
-        yield* Fiber.join(known)
-        yield* TestClock.adjust("5 seconds")
-        const answer = yield* Effect.forkChild(read)
-        const queued = yield* take
-        yield* settle
-        yield* queued.leave
-        yield* queued.answer("ours")
-        assert.strictEqual((yield* Fiber.join(answer))._tag, "Success")
-        assert.strictEqual(yield* asked, 0)
-      }),
-    ),
+    provided(function* () {
+      const { gateway, read, next, take, asked } = yield* held
+      const known = yield* Effect.forkChild(gateway.chain.head)
+      yield* (yield* next).answer("ours")
+      yield* Fiber.join(known)
+      yield* TestClock.adjust("5 seconds")
+      const answer = yield* Effect.forkChild(read)
+      const queued = yield* take
+      yield* settle
+      yield* queued.leave
+      yield* queued.answer("ours")
+      assert.strictEqual((yield* Fiber.join(answer))._tag, "Success")
+      assert.strictEqual(yield* asked, 0)
+    }),
   )
 
   it.effect("wait for nobody who was interrupted", () =>
-    provided(
-      Effect.gen(function* () {
-        const { gateway, read, next } = yield* held
-        const known = yield* Effect.forkChild(gateway.chain.head)
-        yield* (yield* next).answer("ours")
-        yield* Fiber.join(known)
-        const first = yield* Effect.forkChild(read)
-        yield* next
-        const second = yield* Effect.forkChild(gateway.chain.head)
-        yield* next
-        yield* Fiber.interrupt(first)
-        const third = yield* Effect.forkChild(read)
-        yield* (yield* next).answer("ours")
-        assert.strictEqual((yield* Fiber.join(third))._tag, "Success")
-        yield* Fiber.interrupt(second)
-      }),
-    ),
+    provided(function* () {
+      const { gateway, read, next } = yield* held
+      const known = yield* Effect.forkChild(gateway.chain.head)
+      yield* (yield* next).answer("ours")
+      yield* Fiber.join(known)
+      const first = yield* Effect.forkChild(read)
+      yield* next
+      const second = yield* Effect.forkChild(gateway.chain.head)
+      yield* next
+      yield* Fiber.interrupt(first)
+      const third = yield* Effect.forkChild(read)
+      yield* (yield* next).answer("ours")
+      assert.strictEqual((yield* Fiber.join(third))._tag, "Success")
+      yield* Fiber.interrupt(second)
+    }),
   )
 })

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -8,6 +8,7 @@ import { Health } from "../../src/gateway/Health.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
+import { itWith } from "../support/it.ts"
 
 const services = (names: ReadonlyArray<string>, quorum: number) =>
   layerGateways({
@@ -24,7 +25,7 @@ const services = (names: ReadonlyArray<string>, quorum: number) =>
     ]),
   )
 
-const three = services(["a", "b", "c"], 2)
+const it = itWith(() => services(["a", "b", "c"], 2))
 
 const failed = (gateway: string, reason: GatewayReason) => new GatewayError({ gateway, operation: "any", reason })
 const unreachable: GatewayReason = { _tag: "Unreachable", detail: "refused" }
@@ -52,101 +53,85 @@ const several = (answers: Answers) =>
 const first = (answers: Answers) => Effect.flatMap(Gateways, (gateways) => gateways.first(asking(answers)))
 
 describe("asking several gateways", () => {
-  it.effect("returns all answers in the order of the configuration", () =>
-    Effect.gen(function* () {
-      const answers = { a: say("1"), b: say("2"), c: say("3") }
-      assert.deepStrictEqual(yield* several(answers), ["a 1", "b 2", "c 3"])
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("returns all answers in the order of the configuration", function* () {
+    const answers = { a: say("1"), b: say("2"), c: say("3") }
+    assert.deepStrictEqual(yield* several(answers), ["a 1", "b 2", "c 3"])
+  })
 
-  it.effect("waits a moment for the third where two answered, and not for ever", () =>
-    Effect.gen(function* () {
-      const fiber = yield* Effect.forkChild(several({ a: say("1"), c: say("3") }), { startImmediately: true })
-      yield* TestClock.adjust(299)
-      assert.isUndefined(fiber.pollUnsafe())
+  it.effect("waits a moment for the third where two answered, and not for ever", function* () {
+    const fiber = yield* Effect.forkChild(several({ a: say("1"), c: say("3") }), { startImmediately: true })
+    yield* TestClock.adjust(299)
+    assert.isUndefined(fiber.pollUnsafe())
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual(yield* Fiber.join(fiber), ["a 1", "c 3"])
+  })
+
+  it.effect("fails at once where no quorum can come any more", function* () {
+    const error = yield* Effect.flip(several({ a: no(unsupported), b: no(unreachable) }))
+    assert.strictEqual(error.message, "b: any: Unreachable: refused", "what says most")
+  })
+
+  it.effect("believes that an operation is not there only where a quorum says so", function* () {
+    const two = yield* Effect.flip(several({ a: no(unsupported), b: no(unsupported), c: say("3") }))
+    assert.strictEqual(two.reason._tag, "Unsupported")
+    const all = several({ a: no(unsupported), b: say("2"), c: say("3") })
+    const lone = yield* Effect.flip(Effect.provide(all, services(["a", "b", "c"], 3)))
+    assert.strictEqual(lone.reason._tag, "Ambiguous")
+  })
+
+  it.effect("asks as many at once as there are questions, all of them answered late", function* () {
+    const gate = yield* Deferred.make<void>()
+    const late = Effect.as(Deferred.await(gate), "x")
+    const answers = { a: late, b: late, c: late }
+    const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () => Effect.forkChild(several(answers)))
+    yield* TestClock.adjust(1)
+    yield* Deferred.succeed(gate, undefined)
+    for (const fiber of fibers) assert.deepStrictEqual(yield* Fiber.join(fiber), ["a x", "b x", "c x"])
+  })
+
+  it.effect("leaves one alone that owes three answers, and asks again once they came", function* () {
+    const gate = yield* Deferred.make<void>()
+    let asked = 0
+    const owing = Effect.andThen(
+      Effect.sync(() => asked++),
+      Effect.as(Deferred.await(gate), "1"),
+    )
+    const answers = { a: owing, b: say("2"), c: say("3") }
+    for (let i = 0; i < 3; i++) {
+      const fiber = yield* Effect.forkChild(several(answers), { startImmediately: true })
+      yield* TestClock.adjust(300)
+      yield* Fiber.join(fiber)
+    }
+    for (let i = 0; i < 50; i++) assert.deepStrictEqual(yield* several(answers), ["b 2", "c 3"])
+    assert.strictEqual(asked, 3, "no question is added to those that it owes, and nobody waits")
+    yield* Deferred.succeed(gate, undefined)
+    yield* Effect.yieldNow
+    assert.deepStrictEqual(yield* several(answers), ["a 1", "b 2", "c 3"])
+    assert.strictEqual(asked, 4)
+  })
+
+  it.effect("counts who asked and went away", function* () {
+    let asked = 0
+    const never = Effect.andThen(
+      Effect.sync(() => asked++),
+      Effect.never,
+    )
+    for (let i = 0; i < 10; i++) {
+      const fiber = yield* Effect.forkChild(several({ a: never, b: never, c: never }), { startImmediately: true })
       yield* TestClock.adjust(1)
-      assert.deepStrictEqual(yield* Fiber.join(fiber), ["a 1", "c 3"])
-    }).pipe(Effect.provide(three)),
-  )
+      yield* Fiber.interrupt(fiber)
+    }
+    assert.strictEqual(asked, 9)
+    const exit = yield* Effect.exit(several({ a: never, b: never, c: never }))
+    assert.isTrue(Exit.isFailure(exit))
+  })
 
-  it.effect("fails at once where no quorum can come any more", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(several({ a: no(unsupported), b: no(unreachable) }))
-      assert.strictEqual(error.message, "b: any: Unreachable: refused", "what says most")
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("believes that an operation is not there only where a quorum says so", () =>
-    Effect.gen(function* () {
-      const two = yield* Effect.flip(several({ a: no(unsupported), b: no(unsupported), c: say("3") }))
-      assert.strictEqual(two.reason._tag, "Unsupported")
-      const all = several({ a: no(unsupported), b: say("2"), c: say("3") })
-      const lone = yield* Effect.flip(Effect.provide(all, services(["a", "b", "c"], 3)))
-      assert.strictEqual(lone.reason._tag, "Ambiguous")
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("asks as many at once as there are questions, all of them answered late", () =>
-    Effect.gen(function* () {
-      const gate = yield* Deferred.make<void>()
-      const late = Effect.as(Deferred.await(gate), "x")
-      const answers = { a: late, b: late, c: late }
-      const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () => Effect.forkChild(several(answers)))
-      yield* TestClock.adjust(1)
-      yield* Deferred.succeed(gate, undefined)
-      for (const fiber of fibers) assert.deepStrictEqual(yield* Fiber.join(fiber), ["a x", "b x", "c x"])
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("leaves one alone that owes three answers, and asks again once they came", () =>
-    Effect.gen(function* () {
-      const gate = yield* Deferred.make<void>()
-      let asked = 0
-      const owing = Effect.andThen(
-        Effect.sync(() => asked++),
-        Effect.as(Deferred.await(gate), "1"),
-      )
-      const answers = { a: owing, b: say("2"), c: say("3") }
-      for (let i = 0; i < 3; i++) {
-        const fiber = yield* Effect.forkChild(several(answers), { startImmediately: true })
-        yield* TestClock.adjust(300)
-        yield* Fiber.join(fiber)
-      }
-      for (let i = 0; i < 50; i++) assert.deepStrictEqual(yield* several(answers), ["b 2", "c 3"])
-      assert.strictEqual(asked, 3, "no question is added to those that it owes, and nobody waits")
-      yield* Deferred.succeed(gate, undefined)
-      yield* Effect.yieldNow
-      assert.deepStrictEqual(yield* several(answers), ["a 1", "b 2", "c 3"])
-      assert.strictEqual(asked, 4)
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("counts who asked and went away", () =>
-    Effect.gen(function* () {
-      let asked = 0
-      const never = Effect.andThen(
-        Effect.sync(() => asked++),
-        Effect.never,
-      )
-      for (let i = 0; i < 10; i++) {
-        const fiber = yield* Effect.forkChild(several({ a: never, b: never, c: never }), { startImmediately: true })
-        yield* TestClock.adjust(1)
-        yield* Fiber.interrupt(fiber)
-      }
-      assert.strictEqual(asked, 9)
-      const exit = yield* Effect.exit(several({ a: never, b: never, c: never }))
-      assert.isTrue(Exit.isFailure(exit))
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("counts no answer of one that is quarantined", () =>
-    Effect.gen(function* () {
-      yield* (yield* Health).quarantine("b", "it lied")
-      assert.deepStrictEqual(yield* several({ a: say("1"), b: say("2"), c: say("3") }), ["a 1", "c 3"])
-      const error = yield* Effect.flip(several({ a: say("1"), b: say("2"), c: no(unreachable) }))
-      assert.strictEqual(error.gateway, "b")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("counts no answer of one that is quarantined", function* () {
+    yield* (yield* Health).quarantine("b", "it lied")
+    assert.deepStrictEqual(yield* several({ a: say("1"), b: say("2"), c: say("3") }), ["a 1", "c 3"])
+    const error = yield* Effect.flip(several({ a: say("1"), b: say("2"), c: no(unreachable) }))
+    assert.strictEqual(error.gateway, "b")
+  })
 
   it.effect("is asking the only one there is, quarantined or not", () =>
     Effect.gen(function* () {
@@ -158,42 +143,33 @@ describe("asking several gateways", () => {
 })
 
 describe("asking the first gateway that answers", () => {
-  it.effect("goes on where it does not answer, refuses, or has no such operation", () =>
-    Effect.gen(function* () {
-      for (const reason of [unreachable, rejected, unsupported]) {
-        assert.strictEqual(yield* first({ a: no(reason), b: say("2"), c: say("3") }), "2")
-      }
-      const error = yield* Effect.flip(first({ a: no(notFound), b: say("2") }))
-      assert.strictEqual(error.reason._tag, "NotFound", "that a thing is not there is an answer")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("goes on where it does not answer, refuses, or has no such operation", function* () {
+    for (const reason of [unreachable, rejected, unsupported]) {
+      assert.strictEqual(yield* first({ a: no(reason), b: say("2"), c: say("3") }), "2")
+    }
+    const error = yield* Effect.flip(first({ a: no(notFound), b: say("2") }))
+    assert.strictEqual(error.reason._tag, "NotFound", "that a thing is not there is an answer")
+  })
 
-  it.effect("says what says most where none answers", () =>
-    Effect.gen(function* () {
-      const of = (a: GatewayReason, b: GatewayReason, c: GatewayReason) =>
-        Effect.map(Effect.flip(first({ a: no(a), b: no(b), c: no(c) })), ({ reason }) => reason._tag)
-      assert.strictEqual(yield* of(unreachable, rejected, unsupported), "Rejected")
-      assert.strictEqual(yield* of(unsupported, unreachable, unsupported), "Unreachable")
-      assert.strictEqual(yield* of(unsupported, unsupported, unsupported), "Unsupported")
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("says what says most where none answers", function* () {
+    const of = (a: GatewayReason, b: GatewayReason, c: GatewayReason) =>
+      Effect.map(Effect.flip(first({ a: no(a), b: no(b), c: no(c) })), ({ reason }) => reason._tag)
+    assert.strictEqual(yield* of(unreachable, rejected, unsupported), "Rejected")
+    assert.strictEqual(yield* of(unsupported, unreachable, unsupported), "Unreachable")
+    assert.strictEqual(yield* of(unsupported, unsupported, unsupported), "Unsupported")
+  })
 
-  it.effect("asks the healthy before those that failed, and none that is quarantined", () =>
-    Effect.gen(function* () {
-      const health = yield* Health
-      yield* health.quarantine("a", "it lied")
-      for (let i = 0; i < 5; i++) {
-        yield* health.note("b", { outcome: "timeout", detail: "late", mark: undefined })
-      }
-      assert.strictEqual(yield* first({ a: say("1"), b: say("2"), c: say("3") }), "3")
-      assert.strictEqual(yield* first({ a: say("1"), b: say("2"), c: no(unreachable) }), "2")
-      assert.strictEqual(
-        yield* Effect.map(
-          Effect.flip(first({ a: say("1"), b: no(unreachable), c: no(unreachable) })),
-          (e) => e.gateway,
-        ),
-        "b",
-      )
-    }).pipe(Effect.provide(three)),
-  )
+  it.effect("asks the healthy before those that failed, and none that is quarantined", function* () {
+    const health = yield* Health
+    yield* health.quarantine("a", "it lied")
+    for (let i = 0; i < 5; i++) {
+      yield* health.note("b", { outcome: "timeout", detail: "late", mark: undefined })
+    }
+    assert.strictEqual(yield* first({ a: say("1"), b: say("2"), c: say("3") }), "3")
+    assert.strictEqual(yield* first({ a: say("1"), b: say("2"), c: no(unreachable) }), "2")
+    assert.strictEqual(
+      yield* Effect.map(Effect.flip(first({ a: say("1"), b: no(unreachable), c: no(unreachable) })), (e) => e.gateway),
+      "b",
+    )
+  })
 })

@@ -1,7 +1,8 @@
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
 
 /** Signed by itself for localhost and 127.0.0.1, made with openssl for this test; nothing trusts it. */
@@ -25,36 +26,32 @@ yf5qtCoseR83oMEf8TRWqH1pTL6p4oXs8GhzFTs/N12YwuwEOgKqz8HW
 const write = { operation: "submit", path: "/transaction", body: {}, schema: Schema.Unknown } as const
 
 layer(live, { excludeTestServices: true })("TLS", (it) => {
-  it.effect("sends nothing to a gateway whose certificate nobody vouches for", () =>
-    Effect.gen(function* () {
-      let requests = 0
-      const server = createServer({ cert, key }, (_request, response) => {
-        requests++
-        response.end("{}")
-      })
-      yield* Effect.acquireRelease(
-        Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-        () => Effect.promise(() => new Promise<void>((resolve) => server.close(() => resolve()))),
-      )
-      const { port } = server.address() as AddressInfo
-      for (const host of ["localhost", "127.0.0.1"]) {
-        const transport = yield* openTransport(`https://${host}:${port}`)
-        const error = yield* Effect.flip(transport.request(write))
-        assert.strictEqual(error.reason._tag, "Unreachable", error.message)
-        assert.include(error.message, "SELF_SIGNED")
-        assert.isFalse(error.mayHaveArrived)
-      }
-      assert.strictEqual(requests, 0)
-    }),
-  )
-
-  it.effect("sends nothing to a gateway that speaks no TLS where https was asked for", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json({}))
-      const transport = yield* openTransport(server.url.replace("http:", "https:"))
+  it.effect("sends nothing to a gateway whose certificate nobody vouches for", function* () {
+    let requests = 0
+    const server = createServer({ cert, key }, (_request, response) => {
+      requests++
+      response.end("{}")
+    })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+      () => Effect.promise(() => new Promise<void>((resolve) => server.close(() => resolve()))),
+    )
+    const { port } = server.address() as AddressInfo
+    for (const host of ["localhost", "127.0.0.1"]) {
+      const transport = yield* openTransport(`https://${host}:${port}`)
       const error = yield* Effect.flip(transport.request(write))
       assert.strictEqual(error.reason._tag, "Unreachable", error.message)
-      assert.strictEqual(server.arrived.length, 0)
-    }),
-  )
+      assert.include(error.message, "SELF_SIGNED")
+      assert.isFalse(error.mayHaveArrived)
+    }
+    assert.strictEqual(requests, 0)
+  })
+
+  it.effect("sends nothing to a gateway that speaks no TLS where https was asked for", function* () {
+    const server = yield* startGateway(json({}))
+    const transport = yield* openTransport(server.url.replace("http:", "https:"))
+    const error = yield* Effect.flip(transport.request(write))
+    assert.strictEqual(error.reason._tag, "Unreachable", error.message)
+    assert.strictEqual(server.arrived.length, 0)
+  })
 })

@@ -57,20 +57,18 @@ interface Case {
 
 const pause = (scope: string, until?: number) =>
   Effect.flatMap(Brake, (brake) => brake.pause({ scope, reason: "audit of May", author: "ana", until }))
-const recorded = (...[more = {}]: Parameters<typeof payment>) =>
-  Effect.gen(function* () {
-    const outbox = yield* Outbox
-    yield* outbox.record(payment(more))
-    return { outbox, intent: payment(more) }
-  })
-const confirmed = (...[more, settledAt]: readonly [Parameters<typeof payment>[0], bigint]) =>
-  Effect.gen(function* () {
-    const { outbox, intent } = yield* recorded(more)
-    const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
-    yield* outbox.persist(reserved, attemptOf(reserved, 1))
-    const [flying] = yield* outbox.open
-    yield* outbox.move(flying!, "confirmed", { detail: "paid", settledAt })
-  })
+const recorded = Effect.fnUntraced(function* (...[more = {}]: Parameters<typeof payment>) {
+  const outbox = yield* Outbox
+  yield* outbox.record(payment(more))
+  return { outbox, intent: payment(more) }
+})
+const confirmed = Effect.fnUntraced(function* (...[more, settledAt]: readonly [Parameters<typeof payment>[0], bigint]) {
+  const { outbox, intent } = yield* recorded(more)
+  const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
+  yield* outbox.persist(reserved, attemptOf(reserved, 1))
+  const [flying] = yield* outbox.open
+  yield* outbox.move(flying!, "confirmed", { detail: "paid", settledAt })
+})
 const spent = Effect.flatMap(SpendLog, (log) =>
   log.record({
     intentId: "8".repeat(64),

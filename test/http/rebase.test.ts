@@ -10,7 +10,7 @@ import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
-import { bob, type FlowSetup, flow, paid, reason, round, states } from "../support/Flow.ts"
+import { bob, type FlowSetup, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
 import type { Manner } from "../support/Fronts.ts"
 import { behind, pow } from "../support/LoneLiar.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
@@ -41,100 +41,93 @@ const heldByBob = Effect.map(
 
 describe("an account's history read anew", () => {
   it.effect("ends what false rows of a lone gateway left, and its rule then pays once", () =>
-    behind(setup, (liar, _, options, sandbox) =>
-      Effect.gen(function* () {
-        const { treasury } = options
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
-        liar.manner = plentyOnce()
-        for (let i = 0; i < 6; i++) yield* round(options, sandbox, unpaying)
-        assert.strictEqual(yield* heldByBob, 5_000n * one)
-        for (let i = 0; i < 120; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual([(yield* drifts).length, yield* reason, yield* states], [1, "drift", []])
-        const [told] = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")
-        assert.include(told?.detail, 'run "cofferer balances rebase bob USDT --reason TEXT"')
+    behind(setup, function* (liar, _, options, sandbox) {
+      const { treasury } = options
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
+      liar.manner = plentyOnce()
+      for (let i = 0; i < 6; i++) yield* round(options, sandbox, unpaying)
+      assert.strictEqual(yield* heldByBob, 5_000n * one)
+      yield* pass(sandbox, 120, round(options, sandbox))
+      assert.deepStrictEqual([(yield* drifts).length, yield* reason, yield* states], [1, "drift", []])
+      const [told] = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")
+      assert.include(told?.detail, 'run "cofferer balances rebase bob USDT --reason TEXT"')
 
-        const done = yield* rebase(treasury)
-        assert.containSubset(done, { rebased: "bob/USDT" })
-        assert.strictEqual(yield* heldByBob, 50n * one)
-        assert.lengthOf(yield* drifts, 1, "it holds until a later block")
-        yield* round(options, sandbox)
-        assert.deepStrictEqual([yield* reason, yield* states], ["drift", []])
-        while (yield* backfillOnce(pollerOptionsOf(treasury))) yield* Effect.yieldNow
-        const rows = yield* (yield* Observations).history(bob, usdt, 0n)
-        assert.notInclude(
-          rows.map(({ balance }) => balance),
-          5_000n * one,
-        )
-        for (let i = 0; i < 90; i++) yield* round(options, sandbox)
-        assert.lengthOf(yield* drifts, 0)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.lengthOf(yield* paid(sandbox), 1)
-        const journal = yield* (yield* Journal).about("balances")
-        const [entry] = journal.filter(({ kind }) => kind === "rebase")
-        assert.containSubset(JSON.parse(entry!.body), { by: "zoe", reason: words.reason, party: bob, asset: usdt })
-        assert.isNull((yield* verifyStore()).problem)
-      }),
-    ),
+      const done = yield* rebase(treasury)
+      assert.containSubset(done, { rebased: "bob/USDT" })
+      assert.strictEqual(yield* heldByBob, 50n * one)
+      assert.lengthOf(yield* drifts, 1, "it holds until a later block")
+      yield* round(options, sandbox)
+      assert.deepStrictEqual([yield* reason, yield* states], ["drift", []])
+      while (yield* backfillOnce(pollerOptionsOf(treasury))) yield* Effect.yieldNow
+      const rows = yield* (yield* Observations).history(bob, usdt, 0n)
+      assert.notInclude(
+        rows.map(({ balance }) => balance),
+        5_000n * one,
+      )
+      yield* pass(sandbox, 90, round(options, sandbox))
+      assert.lengthOf(yield* drifts, 0)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      const journal = yield* (yield* Journal).about("balances")
+      const [entry] = journal.filter(({ kind }) => kind === "rebase")
+      assert.containSubset(JSON.parse(entry!.body), { by: "zoe", reason: words.reason, party: bob, asset: usdt })
+      assert.isNull((yield* verifyStore()).problem)
+    }),
   )
 
   it.effect("is refused while a payment of the account is open, and for a window after its end", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const { treasury } = options
-          const tries = (more?: Partial<typeof words>) =>
-            Effect.map(rebase(treasury, more), (done) => ("problem" in done ? done.problem : "done"))
-          const busy = /^payment \S+ of the account is under way, or was settled less than a window ago$/
-          for (let i = 0; i < 20 && (yield* states).length === 0; i++)
-            yield* round(options, sandbox, new Set(["submit", "confirm"]))
-          assert.deepStrictEqual(yield* states, ["proposed"])
-          assert.match(yield* tries(), busy)
-          assert.match(yield* tries({ party: "alice" }), busy, "of who pays as well")
-          const before = yield* heldByBob
-          for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          yield* round(options, sandbox)
-          assert.notStrictEqual(yield* heldByBob, before)
-          assert.match(yield* tries(), busy)
-          for (let i = 0; i < 60 && busy.test(yield* tries()); i++) yield* round(options, sandbox)
-          assert.strictEqual(yield* tries(), "done")
-          assert.strictEqual(yield* tries({ party: "alice" }), "done")
-          assert.lengthOf(yield* drifts, 2, "both are held")
-          assert.match(yield* tries({ party: "eve", asset: "VEGA" }), /eve has no account of "VEGA"/)
-          assert.match(yield* tries({ party: "mallory" }), /no party is named mallory/)
-          assert.match(yield* tries({ asset: "GOLD" }), /bob has no account of "GOLD"/)
-        }),
-      setup,
-    ),
+    flow(function* (options, sandbox) {
+      const { treasury } = options
+      const tries = (more?: Partial<typeof words>) =>
+        Effect.map(rebase(treasury, more), (done) => ("problem" in done ? done.problem : "done"))
+      const busy = /^payment \S+ of the account is under way, or was settled less than a window ago$/
+      for (let i = 0; i < 20 && (yield* states).length === 0; i++)
+        yield* round(options, sandbox, new Set(["submit", "confirm"]))
+      assert.deepStrictEqual(yield* states, ["proposed"])
+      assert.match(yield* tries(), busy)
+      assert.match(yield* tries({ party: "alice" }), busy, "of who pays as well")
+      const before = yield* heldByBob
+      for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      yield* round(options, sandbox)
+      assert.notStrictEqual(yield* heldByBob, before)
+      assert.match(yield* tries(), busy)
+      for (let i = 0; i < 60 && busy.test(yield* tries()); i++) yield* round(options, sandbox)
+      assert.strictEqual(yield* tries(), "done")
+      assert.strictEqual(yield* tries({ party: "alice" }), "done")
+      assert.lengthOf(yield* drifts, 2, "both are held")
+      assert.match(yield* tries({ party: "eve", asset: "VEGA" }), /eve has no account of "VEGA"/)
+      assert.match(yield* tries({ party: "mallory" }), /no party is named mallory/)
+      assert.match(yield* tries({ asset: "GOLD" }), /bob has no account of "GOLD"/)
+    }, setup),
   )
 
   it.effect.each([usdt.toUpperCase(), "'; rm -rf ~; --", ""])(
     "ends an account that no ledger has (asset %j)",
     (asset) =>
-      behind(setup, (liar, _, options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
-          liar.manner = plentyOnce(asset)
-          for (let i = 0; i < 60; i++) yield* round(options, sandbox, unpaying)
-          assert.lengthOf(yield* drifts, 1)
-          const [told] = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")
-          const [, word] = /balances rebase bob (.+) --reason TEXT/s.exec(told?.detail ?? "") ?? []
-          assert.strictEqual(execFileSync("sh", ["-c", `printf %s ${word}`]).toString(), asset)
-          assert.containSubset(yield* rebase(options.treasury, { asset }), { accounts: [{ reported: 0n }] })
-          for (let i = 0; i < 60; i++) yield* round(options, sandbox, unpaying)
-          assert.lengthOf(yield* drifts, 0)
-        }),
-      ),
+      behind(setup, function* (liar, _, options, sandbox) {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
+        liar.manner = plentyOnce(asset)
+        yield* pass(sandbox, 60, round(options, sandbox, unpaying))
+        assert.lengthOf(yield* drifts, 1)
+        const [told] = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")
+        const [, word] = /balances rebase bob (.+) --reason TEXT/s.exec(told?.detail ?? "") ?? []
+        assert.strictEqual(execFileSync("sh", ["-c", `printf %s ${word}`]).toString(), asset)
+        assert.containSubset(yield* rebase(options.treasury, { asset }), { accounts: [{ reported: 0n }] })
+        yield* pass(sandbox, 60, round(options, sandbox, unpaying))
+        assert.lengthOf(yield* drifts, 0)
+      }),
   )
 
   it.effect("takes the newest rows where the gateway tells no balances, and waits for a later block", () =>
-    behind({ ...setup, scenario: { ...setup.scenario, profile: "specification" } }, (liar, _, options, sandbox) =>
-      Effect.gen(function* () {
+    behind(
+      { ...setup, scenario: { ...setup.scenario, profile: "specification" } },
+      function* (liar, _, options, sandbox) {
         const { treasury } = options
         // The second question of a reading goes back a minute there.
-        for (let i = 0; i < 80; i++) yield* round(options, sandbox, unpaying)
+        yield* pass(sandbox, 80, round(options, sandbox, unpaying))
         liar.manner = plentyOnce(usdt, 2)
-        for (let i = 0; i < 90; i++) yield* round(options, sandbox)
+        yield* pass(sandbox, 90, round(options, sandbox))
         assert.strictEqual(yield* heldByBob, 5_000n * one)
         assert.deepStrictEqual([(yield* drifts).length, yield* reason, yield* states], [0, "in_band", []])
 
@@ -144,11 +137,11 @@ describe("an account's history read anew", () => {
         yield* round(options, sandbox, new Set(["poll"]))
         yield* round(options, sandbox, new Set(["poll"]))
         assert.deepStrictEqual([(yield* drifts).length, yield* reason, yield* states], [1, "drift", []])
-        for (let i = 0; i < 90; i++) yield* round(options, sandbox)
+        yield* pass(sandbox, 90, round(options, sandbox))
         assert.deepStrictEqual([(yield* drifts).length, yield* states], [0, ["confirmed"]])
         assert.lengthOf(yield* paid(sandbox), 1)
         assert.isNull((yield* verifyStore()).problem)
-      }),
+      },
     ),
   )
 })

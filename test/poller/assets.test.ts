@@ -13,6 +13,7 @@ import { Brake } from "../../src/store/controls/Brake.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { headOf, headPath } from "../support/HistoryServer.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { watchOnly } from "../support/treasury.ts"
 
@@ -76,11 +77,7 @@ type Services = AlertQueue | Brake | Listings
 /** Each step runs in a process of its own on one store: what it does not keep is lost. */
 const withNode = (
   ...steps: ReadonlyArray<
-    (
-      node: Node,
-      look: Effect.Effect<ReadonlyArray<string>>,
-      poll: Effect.Effect<void>,
-    ) => Effect.Effect<void, unknown, Services>
+    Body<[node: Node, look: Effect.Effect<ReadonlyArray<string>>, poll: Effect.Effect<void>], Services>
   >
 ) =>
   Effect.gen(function* () {
@@ -122,11 +119,9 @@ const withNode = (
       const process = Effect.gen(function* () {
         const services = yield* Effect.context<Effect.Services<typeof look>>()
         const poll = Effect.asVoid(pollAssets([pin]))
-        yield* step(
-          node,
-          Effect.orDie(Effect.provideContext(look, services)),
-          Effect.orDie(Effect.provideContext(poll, services)),
-        )
+        const provided = <A, E>(effect: Effect.Effect<A, E, Effect.Services<typeof look>>) =>
+          Effect.orDie(Effect.provideContext(effect, services))
+        yield* effectOf(step(node, provided(look), provided(poll)))
       })
       yield* process.pipe(
         Effect.provide(
@@ -142,187 +137,172 @@ const scopes = Effect.flatMap(Brake, (brake) => Effect.map(brake.pauses, (list) 
 describe("the asset listing", () => {
   it.live("tells of each step once, over restarts, and of those that no network takes", () =>
     withNode(
-      (node, look, poll) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* look, [], "what was there before is no news")
-          node.assets = [usdt, vega, { ...vega, id: "c".repeat(64), symbol: "NEW", status: "STATUS_PROPOSED" }]
-          yield* poll
-        }),
-      (node, look) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* look, [], "proposed is expected, and no rule asked for it")
-          node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_ENABLED" } : a))
-          assert.deepStrictEqual(yield* look, ["info NEW proposed -> enabled (18 decimals, quantum 1)"])
-        }),
-      (node, look) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* look, [])
-          node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_FROZEN" } : a))
-          assert.deepStrictEqual(yield* look, [
-            "ticket NEW unexpected change of status: enabled -> unspecified (18 decimals, quantum 1)",
-          ])
-          assert.deepStrictEqual(yield* look, [])
-        }),
+      function* (node, look, poll) {
+        assert.deepStrictEqual(yield* look, [], "what was there before is no news")
+        node.assets = [usdt, vega, { ...vega, id: "c".repeat(64), symbol: "NEW", status: "STATUS_PROPOSED" }]
+        yield* poll
+      },
+      function* (node, look) {
+        assert.deepStrictEqual(yield* look, [], "proposed is expected, and no rule asked for it")
+        node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_ENABLED" } : a))
+        assert.deepStrictEqual(yield* look, ["info NEW proposed -> enabled (18 decimals, quantum 1)"])
+      },
+      function* (node, look) {
+        assert.deepStrictEqual(yield* look, [])
+        node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_FROZEN" } : a))
+        assert.deepStrictEqual(yield* look, [
+          "ticket NEW unexpected change of status: enabled -> unspecified (18 decimals, quantum 1)",
+        ])
+        assert.deepStrictEqual(yield* look, [])
+      },
     ),
   )
 
   it.live("alerts once after two listings without an asset, and once when it returns", () =>
     withNode(
-      (node, look) =>
-        Effect.gen(function* () {
-          yield* look
-          node.assets = [usdt]
-          assert.deepStrictEqual(yield* look, [], "one listing may be cut short")
-          assert.deepStrictEqual((yield* (yield* Listings).assets).map((a) => a.symbol).toSorted(), ["USDT", "VEGA"])
-        }),
-      (node, look) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* look, ["ticket VEGA is not listed any more"])
-          assert.deepStrictEqual(yield* look, [])
-          assert.deepStrictEqual(
-            (yield* (yield* Listings).assets).map((a) => a.symbol),
-            ["USDT"],
-          )
-          node.assets = [usdt, { ...vega, status: "STATUS_REJECTED" }]
-          assert.deepStrictEqual(yield* look, [
-            "info VEGA is listed again (18 decimals, quantum 1)",
-            "ticket VEGA unexpected change of status: enabled -> rejected (18 decimals, quantum 1)",
-          ])
-          node.assets = []
-          assert.deepStrictEqual(yield* look, [])
-          node.assets = [usdt]
-          assert.deepStrictEqual(yield* look, [], "an empty listing counts for nothing")
-        }),
+      function* (node, look) {
+        yield* look
+        node.assets = [usdt]
+        assert.deepStrictEqual(yield* look, [], "one listing may be cut short")
+        assert.deepStrictEqual((yield* (yield* Listings).assets).map((a) => a.symbol).toSorted(), ["USDT", "VEGA"])
+      },
+      function* (node, look) {
+        assert.deepStrictEqual(yield* look, ["ticket VEGA is not listed any more"])
+        assert.deepStrictEqual(yield* look, [])
+        assert.deepStrictEqual(
+          (yield* (yield* Listings).assets).map((a) => a.symbol),
+          ["USDT"],
+        )
+        node.assets = [usdt, { ...vega, status: "STATUS_REJECTED" }]
+        assert.deepStrictEqual(yield* look, [
+          "info VEGA is listed again (18 decimals, quantum 1)",
+          "ticket VEGA unexpected change of status: enabled -> rejected (18 decimals, quantum 1)",
+        ])
+        node.assets = []
+        assert.deepStrictEqual(yield* look, [])
+        node.assets = [usdt]
+        assert.deepStrictEqual(yield* look, [], "an empty listing counts for nothing")
+      },
     ),
   )
 
   it.live("reports a changed value as a ticket, and limits and quanta as news", () =>
-    withNode((node, look) =>
-      Effect.gen(function* () {
-        yield* look
-        node.assets = [usdt, { ...vega, quantum: "50" }]
-        assert.deepStrictEqual(yield* look, ["info VEGA quantum 1 -> 50 (18 decimals, quantum 50)"])
-        node.assets = [usdt, { ...vega, quantum: "50", contract: "0xabc" }]
-        const [told = ""] = yield* look
-        assert.match(told, /^ticket VEGA source builtin -> erc20, .*contractAddress none -> 0xabc/)
-        assert.deepStrictEqual(yield* look, [])
-        node.assets = [usdt, vega, { ...usdt, id: "d".repeat(64), status: "STATUS_PROPOSED" }]
-        const news = yield* look
-        assert.isTrue(news.some((text) => text.startsWith("ticket USDT another asset calls itself USDT: dddd")))
-        assert.deepStrictEqual(yield* scopes, [], "a namesake stops nothing")
-      }),
-    ),
+    withNode(function* (node, look) {
+      yield* look
+      node.assets = [usdt, { ...vega, quantum: "50" }]
+      assert.deepStrictEqual(yield* look, ["info VEGA quantum 1 -> 50 (18 decimals, quantum 50)"])
+      node.assets = [usdt, { ...vega, quantum: "50", contract: "0xabc" }]
+      const [told = ""] = yield* look
+      assert.match(told, /^ticket VEGA source builtin -> erc20, .*contractAddress none -> 0xabc/)
+      assert.deepStrictEqual(yield* look, [])
+      node.assets = [usdt, vega, { ...usdt, id: "d".repeat(64), status: "STATUS_PROPOSED" }]
+      const news = yield* look
+      assert.isTrue(news.some((text) => text.startsWith("ticket USDT another asset calls itself USDT: dddd")))
+      assert.deepStrictEqual(yield* scopes, [], "a namesake stops nothing")
+    }),
   )
 
   it.live("reports each newcomer that resembles a pinned asset by symbol or name", () =>
-    withNode((node, look) =>
-      Effect.gen(function* () {
-        yield* look
-        const newcomer = (digit: string, symbol: string, name: string) => ({
-          ...usdt,
-          id: digit.repeat(64),
-          symbol,
-          name,
-          status: "STATUS_PROPOSED",
-        })
-        const tickets = Effect.map(look, (told) => told.filter((text) => text.includes("another asset")))
-        node.assets = [usdt, vega, newcomer("1", "USD\u0422", "Something")]
-        const [cyrillic = "nothing"] = yield* tickets
-        assert.match(
-          cyrillic,
-          /^ticket USD\u0422 another asset calls itself "USD\u0422", which looks like USDT: 1{64}; the pin/,
-        )
-        node.assets = [...node.assets, newcomer("2", "US\u200bDT", "Another")]
-        const [unseen = "nothing"] = yield* tickets
-        assert.match(
-          unseen,
-          /^ticket US\\u\{200b\}DT another asset calls itself "US\\u\{200b\}DT", which looks like USDT: 2{64}/,
-        )
-        node.assets = [...node.assets, newcomer("3", "TUSD", "\uff35SDT")]
-        const [named = "nothing"] = yield* tickets
-        assert.match(
-          named,
-          /^ticket TUSD another asset, TUSD, has the name "\uff35SDT", which looks like "USDT" of USDT: 3{64}/,
-        )
-        node.assets = [...node.assets, newcomer("4", "AAA", "Plain")]
-        assert.deepStrictEqual(yield* tickets, [])
-        node.assets = [...node.assets.slice(0, -1), newcomer("4", "AAA", "usdt")]
-        const [renamed = "nothing"] = yield* tickets
-        assert.match(renamed, /^ticket AAA another asset, AAA, has the name ".*", which looks like ".*" of USDT: 4{64}/)
-        assert.deepStrictEqual(yield* scopes, [], "they stop nothing")
-      }),
-    ),
+    withNode(function* (node, look) {
+      yield* look
+      const newcomer = (digit: string, symbol: string, name: string) => ({
+        ...usdt,
+        id: digit.repeat(64),
+        symbol,
+        name,
+        status: "STATUS_PROPOSED",
+      })
+      const tickets = Effect.map(look, (told) => told.filter((text) => text.includes("another asset")))
+      node.assets = [usdt, vega, newcomer("1", "USD\u0422", "Something")]
+      const [cyrillic = "nothing"] = yield* tickets
+      assert.match(
+        cyrillic,
+        /^ticket USD\u0422 another asset calls itself "USD\u0422", which looks like USDT: 1{64}; the pin/,
+      )
+      node.assets = [...node.assets, newcomer("2", "US\u200bDT", "Another")]
+      const [unseen = "nothing"] = yield* tickets
+      assert.match(
+        unseen,
+        /^ticket US\\u\{200b\}DT another asset calls itself "US\\u\{200b\}DT", which looks like USDT: 2{64}/,
+      )
+      node.assets = [...node.assets, newcomer("3", "TUSD", "\uff35SDT")]
+      const [named = "nothing"] = yield* tickets
+      assert.match(
+        named,
+        /^ticket TUSD another asset, TUSD, has the name "\uff35SDT", which looks like "USDT" of USDT: 3{64}/,
+      )
+      node.assets = [...node.assets, newcomer("4", "AAA", "Plain")]
+      assert.deepStrictEqual(yield* tickets, [])
+      node.assets = [...node.assets.slice(0, -1), newcomer("4", "AAA", "usdt")]
+      const [renamed = "nothing"] = yield* tickets
+      assert.match(renamed, /^ticket AAA another asset, AAA, has the name ".*", which looks like ".*" of USDT: 4{64}/)
+      assert.deepStrictEqual(yield* scopes, [], "they stop nothing")
+    }),
   )
 
   it.live("rejects listings that are older or name one asset in two ways", () =>
-    withNode((node, look) =>
-      Effect.gen(function* () {
-        const now = BigInt(Date.now()) * 1_000_000n
-        node.begun = now
-        yield* look
-        node.assets = [usdt, { ...vega, status: "STATUS_PENDING_LISTING" }]
-        node.begun = now - 1_000n
-        assert.deepStrictEqual(yield* look, [], "from another node, that lags")
-        node.begun = now + 3_600_000_000_000n
-        assert.deepStrictEqual(yield* look, [], "from the future")
-        node.begun = now + 1_000n
-        node.assets = [usdt, vega, { ...vega, decimals: 3 }]
-        assert.deepStrictEqual(yield* look, [])
-        node.assets = [usdt, vega, vega]
-        assert.deepStrictEqual(yield* look, [])
-        assert.lengthOf(yield* (yield* Listings).assets, 2)
-      }),
-    ),
+    withNode(function* (node, look) {
+      const now = BigInt(Date.now()) * 1_000_000n
+      node.begun = now
+      yield* look
+      node.assets = [usdt, { ...vega, status: "STATUS_PENDING_LISTING" }]
+      node.begun = now - 1_000n
+      assert.deepStrictEqual(yield* look, [], "from another node, that lags")
+      node.begun = now + 3_600_000_000_000n
+      assert.deepStrictEqual(yield* look, [], "from the future")
+      node.begun = now + 1_000n
+      node.assets = [usdt, vega, { ...vega, decimals: 3 }]
+      assert.deepStrictEqual(yield* look, [])
+      node.assets = [usdt, vega, vega]
+      assert.deepStrictEqual(yield* look, [])
+      assert.lengthOf(yield* (yield* Listings).assets, 2)
+    }),
   )
 })
 
 describe("a pinned asset", () => {
   it.live("stops as soon as its listing contradicts the pin, until they agree", () =>
     withNode(
-      (node, look) =>
-        Effect.gen(function* () {
-          yield* look
-          assert.deepStrictEqual(yield* scopes, [])
-          node.assets = [{ ...usdt, decimals: 18 }, vega]
-          const told = yield* look
-          assert.include(
-            told,
-            'page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent; if the listing is right, write "decimals: 18" for USDT in the treasury file, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it',
-          )
-          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
-        }),
-      (node, look) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* look, [])
-          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
-          node.assets = [vega]
-          yield* look
-          assert.include(
-            yield* look,
-            `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, mend it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
-          )
-          node.assets = [usdt, vega]
-          assert.include(yield* look, "info USDT the listing of USDT agrees with its pin again")
-          assert.deepStrictEqual(yield* scopes, [])
-        }),
+      function* (node, look) {
+        yield* look
+        assert.deepStrictEqual(yield* scopes, [])
+        node.assets = [{ ...usdt, decimals: 18 }, vega]
+        const told = yield* look
+        assert.include(
+          told,
+          'page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent; if the listing is right, write "decimals: 18" for USDT in the treasury file, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it',
+        )
+        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+      },
+      function* (node, look) {
+        assert.deepStrictEqual(yield* look, [])
+        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+        node.assets = [vega]
+        yield* look
+        assert.include(
+          yield* look,
+          `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, mend it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
+        )
+        node.assets = [usdt, vega]
+        assert.include(yield* look, "info USDT the listing of USDT agrees with its pin again")
+        assert.deepStrictEqual(yield* scopes, [])
+      },
     ),
   )
 
   it.live("may be released by a person, until a different contradiction stops it", () =>
-    withNode((node, look) =>
-      Effect.gen(function* () {
-        node.assets = [{ ...usdt, status: "STATUS_PENDING_LISTING" }, vega]
-        assert.include(
-          yield* look,
-          "page USDT USDT is pending listing: no payment of USDT is signed or sent; it goes on once the listing says enabled",
-        )
-        yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
-        yield* look
-        assert.deepStrictEqual(yield* scopes, [])
-        node.assets = [{ ...usdt, status: "STATUS_REJECTED" }, vega]
-        yield* look
-        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
-      }),
-    ),
+    withNode(function* (node, look) {
+      node.assets = [{ ...usdt, status: "STATUS_PENDING_LISTING" }, vega]
+      assert.include(
+        yield* look,
+        "page USDT USDT is pending listing: no payment of USDT is signed or sent; it goes on once the listing says enabled",
+      )
+      yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
+      yield* look
+      assert.deepStrictEqual(yield* scopes, [])
+      node.assets = [{ ...usdt, status: "STATUS_REJECTED" }, vega]
+      yield* look
+      assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+    }),
   )
 })

@@ -1,8 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { newHistory } from "../support/HistoryServer.ts"
+import { it } from "../support/it.ts"
 import { openPoller, pollAll, pollerOptions, storedRows } from "../support/Poller.ts"
 
 const second = 1_000_000_000n
@@ -24,53 +25,44 @@ const chain = (rows: number): ReadonlyArray<BalanceChange> =>
   }))
 
 /** Reads each block when it is final; how often the gateway was asked for each, and what was stored. */
-const readAll = (rows: number, pageMax: number) =>
-  Effect.gen(function* () {
-    const history = { ...newHistory(chain(rows)), pageMax, refusesMore: true, begun: { height: 1n, timestamp: start } }
-    const { run } = yield* openPoller(history)
-    const options = pollerOptions(parties, { pageRows })
-    const paces = new Map()
-    return yield* run(
-      Effect.gen(function* () {
-        const asked: Array<number> = []
-        for (let block = 0n; block <= BigInt(blocks); block++) {
-          history.begun = { height: 2n + block, timestamp: start + block * second + 1_000n }
-          yield* TestClock.setTime(startMillis + Number(block) * 1_000 + 1)
-          const before = history.asked.length
-          yield* pollAll(options, paces)
-          asked.push(history.asked.length - before)
-        }
-        return { asked, stored: yield* storedRows }
-      }),
+const readAll = Effect.fnUntraced(function* (rows: number, pageMax: number) {
+  const history = { ...newHistory(chain(rows)), pageMax, refusesMore: true, begun: { height: 1n, timestamp: start } }
+  const { run } = yield* openPoller(history)
+  const options = pollerOptions(parties, { pageRows })
+  const paces = new Map()
+  return yield* run(function* () {
+    const asked: Array<number> = []
+    for (let block = 0n; block <= BigInt(blocks); block++) {
+      history.begun = { height: 2n + block, timestamp: start + block * second + 1_000n }
+      yield* TestClock.setTime(startMillis + Number(block) * 1_000 + 1)
+      const before = history.asked.length
+      yield* pollAll(options, paces)
+      asked.push(history.asked.length - before)
+    }
+    return { asked, stored: yield* storedRows }
+  })
+})
+
+describe("blocks that are larger than a page", () => {
+  it.effect("are read with one question each, once the first of them was met", function* () {
+    const { asked, stored } = yield* readAll(250, 5_000)
+    assert.lengthOf(stored, blocks * 250)
+    assert.deepStrictEqual(
+      asked.slice(3).filter((n) => n !== 1),
+      [],
+      `questions by block: ${asked}`,
     )
   })
 
-describe("blocks that are larger than a page", () => {
-  it.effect("are read with one question each, once the first of them was met", () =>
-    Effect.gen(function* () {
-      const { asked, stored } = yield* readAll(250, 5_000)
-      assert.lengthOf(stored, blocks * 250)
-      assert.deepStrictEqual(
-        asked.slice(3).filter((n) => n !== 1),
-        [],
-        `questions by block: ${asked}`,
-      )
-    }).pipe(Effect.scoped),
-  )
+  it.effect("are read in parts from a gateway that refuses larger pages", function* () {
+    const { asked, stored } = yield* readAll(150, pageRows)
+    assert.lengthOf(stored, blocks * 150)
+    assert.isAbove(asked.at(-1) ?? 0, 1)
+  })
 
-  it.effect("are read in parts from a gateway that refuses larger pages", () =>
-    Effect.gen(function* () {
-      const { asked, stored } = yield* readAll(150, pageRows)
-      assert.lengthOf(stored, blocks * 150)
-      assert.isAbove(asked.at(-1) ?? 0, 1)
-    }).pipe(Effect.scoped),
-  )
-
-  it.effect("leave no large pages behind them", () =>
-    Effect.gen(function* () {
-      const { asked, stored } = yield* readAll(40, 5_000)
-      assert.lengthOf(stored, blocks * 40)
-      assert.deepStrictEqual(new Set(asked.slice(1)), new Set([1]))
-    }).pipe(Effect.scoped),
-  )
+  it.effect("leave no large pages behind them", function* () {
+    const { asked, stored } = yield* readAll(40, 5_000)
+    assert.lengthOf(stored, blocks * 40)
+    assert.deepStrictEqual(new Set(asked.slice(1)), new Set([1]))
+  })
 })

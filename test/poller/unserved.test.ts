@@ -6,7 +6,7 @@ import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.
 import { Epochs } from "../../src/store/network/Epochs.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { feeTermsOf } from "../../src/submitter/feeTermsOf.ts"
-import { alice, type Flow, flow } from "../support/Flow.ts"
+import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
 import {
   addressesOf,
   altered,
@@ -17,6 +17,7 @@ import {
   startFront,
   startFronts,
 } from "../support/Fronts.ts"
+import type { Body } from "../support/it.ts"
 import { usdt } from "../support/TestSandbox.ts"
 
 const notFound = JSON.stringify({ code: 5, message: "Not Found", details: [] })
@@ -38,7 +39,7 @@ const parametersPath = "/api/v2/network/parameters"
 const usedUp = rewritten("countForEpoch", () => "1000000", countPath)
 
 /** The network behind one gateway. */
-const behind = (use: (front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>) =>
+const behind = (use: Body<[front: Front, ...Parameters<Flow>], FlowServices>) =>
   Effect.suspend(() => {
     let front: Front | undefined
     const started = (url: string) =>
@@ -62,51 +63,45 @@ const terms = Effect.map(takeSnapshot(new Map()), (snapshot) => snapshot.terms)
 
 describe("an epoch that the gateway told", () => {
   it.effect("is forgotten once it has no such operation", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        yield* look(options)
-        assert.containSubset(yield* quota, { limit: 5, used: 0 })
-        front.manner = without(...epochPaths)
-        yield* minute
-        yield* look(options)
-        assert.deepStrictEqual([yield* epoch, yield* quota], [undefined, undefined])
-      }),
-    ),
+    behind(function* (front, options) {
+      yield* look(options)
+      assert.containSubset(yield* quota, { limit: 5, used: 0 })
+      front.manner = without(...epochPaths)
+      yield* minute
+      yield* look(options)
+      assert.deepStrictEqual([yield* epoch, yield* quota], [undefined, undefined])
+    }),
   )
 
   it.effect("is back with the next call where one answer alone said so", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        yield* look(options)
-        front.manner = without(...epochPaths)
-        yield* minute
-        yield* look(options)
-        front.manner = honest
-        yield* look(options)
-        assert.containSubset(yield* quota, { limit: 5, used: 0 })
-      }),
-    ),
+    behind(function* (front, options) {
+      yield* look(options)
+      front.manner = without(...epochPaths)
+      yield* minute
+      yield* look(options)
+      front.manner = honest
+      yield* look(options)
+      assert.containSubset(yield* quota, { limit: 5, used: 0 })
+    }),
   )
 
   it.effect("counts for 26 hours while unreadable, and again once it is readable", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        yield* look(options)
-        front.manner = failing(...epochPaths)
-        for (let i = 0; i < 25; i++) {
-          yield* TestClock.adjust("1 hour")
-          yield* look(options)
-          assert.isDefined(yield* quota)
-        }
+    behind(function* (front, options) {
+      yield* look(options)
+      front.manner = failing(...epochPaths)
+      for (let i = 0; i < 25; i++) {
         yield* TestClock.adjust("1 hour")
         yield* look(options)
-        assert.isDefined(yield* epoch)
-        assert.isUndefined(yield* quota)
-        front.manner = honest
-        yield* look(options)
-        assert.containSubset(yield* quota, { limit: 5, used: 0 })
-      }),
-    ),
+        assert.isDefined(yield* quota)
+      }
+      yield* TestClock.adjust("1 hour")
+      yield* look(options)
+      assert.isDefined(yield* epoch)
+      assert.isUndefined(yield* quota)
+      front.manner = honest
+      yield* look(options)
+      assert.containSubset(yield* quota, { limit: 5, used: 0 })
+    }),
   )
 })
 
@@ -114,103 +109,92 @@ describe("a count of transfers that the gateway told", () => {
   const told = Effect.map(quota, (known) => known?.used)
 
   it.effect("is forgotten once it has no such operation", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        front.manner = usedUp
-        yield* minute
-        yield* look(options)
-        assert.strictEqual(yield* told, 1_000_000)
-        front.manner = without(countPath)
-        yield* minute
-        yield* look(options)
-        assert.strictEqual(yield* told, 0)
-      }),
-    ),
+    behind(function* (front, options) {
+      front.manner = usedUp
+      yield* minute
+      yield* look(options)
+      assert.strictEqual(yield* told, 1_000_000)
+      front.manner = without(countPath)
+      yield* minute
+      yield* look(options)
+      assert.strictEqual(yield* told, 0)
+    }),
   )
 
   it.effect("counts for 26 hours where it cannot be read any more", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        front.manner = usedUp
-        yield* minute
-        yield* look(options)
-        front.manner = failing(countPath)
-        yield* TestClock.adjust("25 hours")
-        yield* look(options)
-        assert.strictEqual(yield* told, 1_000_000)
-        yield* TestClock.adjust("1 hour")
-        yield* look(options)
-        yield* read
-        assert.deepInclude(yield* quota, { used: 0, limit: 5 })
-      }),
-    ),
+    behind(function* (front, options) {
+      front.manner = usedUp
+      yield* minute
+      yield* look(options)
+      front.manner = failing(countPath)
+      yield* TestClock.adjust("25 hours")
+      yield* look(options)
+      assert.strictEqual(yield* told, 1_000_000)
+      yield* TestClock.adjust("1 hour")
+      yield* look(options)
+      yield* read
+      assert.deepInclude(yield* quota, { used: 0, limit: 5 })
+    }),
   )
 })
 
 describe("parameters of the network that the gateway told", () => {
   it.effect("are forgotten once the operation is gone, and the configured fee applies", () =>
-    behind((front) =>
-      Effect.gen(function* () {
-        yield* read
-        assert.isDefined(yield* terms)
-        assert.isDefined(yield* feeTermsOf(usdt))
-        front.manner = without(parametersPath)
-        yield* minute
-        yield* read
-        assert.strictEqual((yield* listed).size, 0)
-        assert.isUndefined(yield* terms)
-        assert.isUndefined(yield* feeTermsOf(usdt), "nothing is written down here")
-      }),
-    ),
+    behind(function* (front) {
+      yield* read
+      assert.isDefined(yield* terms)
+      assert.isDefined(yield* feeTermsOf(usdt))
+      front.manner = without(parametersPath)
+      yield* minute
+      yield* read
+      assert.strictEqual((yield* listed).size, 0)
+      assert.isUndefined(yield* terms)
+      assert.isUndefined(yield* feeTermsOf(usdt), "nothing is written down here")
+    }),
   )
 
   it.effect("are back with the next call where one answer alone said so", () =>
-    behind((front) =>
-      Effect.gen(function* () {
-        front.manner = without(parametersPath)
-        yield* minute
-        yield* read
-        front.manner = honest
-        yield* read
-        assert.isDefined(yield* terms)
-        assert.isDefined(yield* feeTermsOf(usdt))
-      }),
-    ),
+    behind(function* (front) {
+      front.manner = without(parametersPath)
+      yield* minute
+      yield* read
+      front.manner = honest
+      yield* read
+      assert.isDefined(yield* terms)
+      assert.isDefined(yield* feeTermsOf(usdt))
+    }),
   )
 
   it.effect("bound an epoch and amounts until they can be read again", () =>
-    behind((front, options) =>
-      Effect.gen(function* () {
-        front.manner = (request, ask) =>
-          request.url.pathname.startsWith(parametersPath)
-            ? failing(parametersPath)(request, ask)
-            : without(countPath)(request, ask)
-        yield* TestClock.adjust("10 hours")
-        yield* read
-        yield* look(options)
-        assert.containSubset(yield* quota, { limit: 5 })
-        assert.isDefined(yield* terms, "rules would else decide what the network refuses")
-      }),
-    ),
+    behind(function* (front, options) {
+      front.manner = (request, ask) =>
+        request.url.pathname.startsWith(parametersPath)
+          ? failing(parametersPath)(request, ask)
+          : without(countPath)(request, ask)
+      yield* TestClock.adjust("10 hours")
+      yield* read
+      yield* look(options)
+      assert.containSubset(yield* quota, { limit: 5 })
+      assert.isDefined(yield* terms, "rules would else decide what the network refuses")
+    }),
   )
 
   it.effect("are taken back by as many gateways as must agree, and by no fewer", () =>
     Effect.suspend(() => {
       let fronts: ReadonlyArray<Front> = []
       return flow(
-        () =>
-          Effect.gen(function* () {
-            const [a, b] = fronts
-            if (a === undefined || b === undefined) return assert.fail("no fronts")
-            a.manner = without(parametersPath)
-            yield* minute
-            yield* read
-            assert.isAbove((yield* listed).size, 0)
-            b.manner = without(parametersPath)
-            yield* minute
-            yield* read
-            assert.strictEqual((yield* listed).size, 0)
-          }),
+        function* () {
+          const [a, b] = fronts
+          if (a === undefined || b === undefined) return assert.fail("no fronts")
+          a.manner = without(parametersPath)
+          yield* minute
+          yield* read
+          assert.isAbove((yield* listed).size, 0)
+          b.manner = without(parametersPath)
+          yield* minute
+          yield* read
+          assert.strictEqual((yield* listed).size, 0)
+        },
         {
           gateways: (url) =>
             Effect.map(startFronts(url), (three) => {

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
@@ -9,6 +9,7 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type History, newHistory } from "../support/HistoryServer.ts"
+import { it } from "../support/it.ts"
 import { backfillAll, openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
 
 const second = 1_000_000_000n
@@ -94,15 +95,14 @@ describe("windows of balance changes", () => {
           history.onRequest = () => {
             if (die > 0) die--
           }
-          const life = (work: Effect.Effect<unknown, unknown, never>) =>
-            Effect.gen(function* () {
-              die = dice.next() < 0.4 ? 1 + dice.below(6) : 0
-              const dies = die > 0
-              const fiber = yield* Effect.forkChild(work)
-              for (let steps = 0; dies && die > 0 && steps < 2_000; steps++) yield* Effect.yieldNow
-              if (dies) yield* Fiber.interrupt(fiber)
-              else yield* Fiber.join(fiber)
-            })
+          const life = Effect.fnUntraced(function* (work: Effect.Effect<unknown, unknown, never>) {
+            die = dice.next() < 0.4 ? 1 + dice.below(6) : 0
+            const dies = die > 0
+            const fiber = yield* Effect.forkChild(work)
+            for (let steps = 0; dies && die > 0 && steps < 2_000; steps++) yield* Effect.yieldNow
+            if (dies) yield* Fiber.interrupt(fiber)
+            else yield* Fiber.join(fiber)
+          })
           let block = 10
           history.begun = { height: 10n, timestamp: times[block]! }
           yield* clockAt(history.begun.timestamp + second)
@@ -122,41 +122,37 @@ describe("windows of balance changes", () => {
     ),
   )
 
-  it.effect("of a year with a busy day take few questions, each short", () =>
-    Effect.gen(function* () {
-      const busy = start - 200n * day
-      const rows = Array.from({ length: 5_000 }, (_, i) => ({
-        ...accounts[i % 9]!,
-        timestamp: busy + BigInt(i) * 17n * second,
-        balance: BigInt(i),
-      }))
-      const quiet = Array.from({ length: 300 }, (_, i) => ({
-        ...accounts[0]!,
-        timestamp: start - 364n * day + BigInt(i) * day + second,
-        balance: 7n,
-      }))
-      const all = [...rows, ...quiet].sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1))
-      const history = historyOf(all, { begun: { height: 9n, timestamp: start } })
-      const options = pollerOptions(parties)
-      const { run } = yield* openPoller(history)
-      yield* clockAt(start)
-      yield* run(
-        Effect.gen(function* () {
-          yield* pollAll(options)
-          yield* (yield* Backfills).since(start - 364n * day)
-          yield* backfillAll(options, makePace())
-          assert.deepStrictEqual(yield* stored, own(all, 0n))
-          assert.isUndefined(yield* (yield* Backfills).since(start - 300n * day), "known already")
-          assert.deepStrictEqual(yield* (yield* Backfills).gaps, [])
-        }),
-      )
-      assert.isBelow(history.asked.length, 60)
-      for (const query of history.asked) {
-        const [from, to] = ["startTimestamp", "endTimestamp"].map((key) => query.get(`dateRange.${key}`))
-        assert.isBelow(Number(BigInt(to ?? start) - BigInt(from!)), Number(365n * day))
-      }
-    }).pipe(Effect.scoped),
-  )
+  it.effect("of a year with a busy day take few questions, each short", function* () {
+    const busy = start - 200n * day
+    const rows = Array.from({ length: 5_000 }, (_, i) => ({
+      ...accounts[i % 9]!,
+      timestamp: busy + BigInt(i) * 17n * second,
+      balance: BigInt(i),
+    }))
+    const quiet = Array.from({ length: 300 }, (_, i) => ({
+      ...accounts[0]!,
+      timestamp: start - 364n * day + BigInt(i) * day + second,
+      balance: 7n,
+    }))
+    const all = [...rows, ...quiet].sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1))
+    const history = historyOf(all, { begun: { height: 9n, timestamp: start } })
+    const options = pollerOptions(parties)
+    const { run } = yield* openPoller(history)
+    yield* clockAt(start)
+    yield* run(function* () {
+      yield* pollAll(options)
+      yield* (yield* Backfills).since(start - 364n * day)
+      yield* backfillAll(options, makePace())
+      assert.deepStrictEqual(yield* stored, own(all, 0n))
+      assert.isUndefined(yield* (yield* Backfills).since(start - 300n * day), "known already")
+      assert.deepStrictEqual(yield* (yield* Backfills).gaps, [])
+    })
+    assert.isBelow(history.asked.length, 60)
+    for (const query of history.asked) {
+      const [from, to] = ["startTimestamp", "endTimestamp"].map((key) => query.get(`dateRange.${key}`))
+      assert.isBelow(Number(BigInt(to ?? start) - BigInt(from!)), Number(365n * day))
+    }
+  })
 
   it.effect("overlap without block headers, so that late rows are stored once", () =>
     Effect.forEach(

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { Worker } from "node:worker_threads"
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Spawn, WorkerAnswer } from "../../src/pow/Pool.ts"
@@ -8,6 +8,7 @@ import { difficultyMax } from "../../src/pow/PowError.ts"
 import { judgeWork, ProofOfWork, type WorkRequest } from "../../src/pow/ProofOfWork.ts"
 import { Metrics, type MetricsOptions } from "../../src/telemetry/Metrics.ts"
 import { isSolved, powPreimage } from "../../src/tx/ProofOfWork.ts"
+import { it, layer } from "../support/it.ts"
 import { threadCpuMicros } from "../support/threadCpu.ts"
 
 /**
@@ -102,22 +103,21 @@ const quickly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 /** Until the thread has computed for 20 ms: it is in the middle of a search. Fails if it has ended, or after 30 s. */
-const busy = (worker: Worker | undefined) =>
-  Effect.gen(function* () {
-    assert.isDefined(worker)
-    let exitCode: number | undefined
-    worker.once("exit", (code) => {
-      exitCode = code
-    })
-    const before = worker.performance.eventLoopUtilization()
-    const began = performance.now()
-    while (worker.performance.eventLoopUtilization(before).active < 20) {
-      yield* turn
-      assert.isUndefined(exitCode, "the thread ended")
-      assert.notStrictEqual(worker.threadId, -1, "the thread ended before it was looked at")
-      assert.isBelow(performance.now() - began, 30_000, "the thread does nothing")
-    }
+const busy = Effect.fnUntraced(function* (worker: Worker | undefined) {
+  assert.isDefined(worker)
+  let exitCode: number | undefined
+  worker.once("exit", (code) => {
+    exitCode = code
   })
+  const before = worker.performance.eventLoopUtilization()
+  const began = performance.now()
+  while (worker.performance.eventLoopUtilization(before).active < 20) {
+    yield* turn
+    assert.isUndefined(exitCode, "the thread ended")
+    assert.notStrictEqual(worker.threadId, -1, "the thread ended before it was looked at")
+    assert.isBelow(performance.now() - began, 30_000, "the thread does nothing")
+  }
+})
 
 /** Until the thread runs, long before its first answer. */
 const online = (worker: Worker | undefined) =>
@@ -133,14 +133,12 @@ const layers = [
 
 for (const [where, fresh] of layers) {
   layer(fresh)(`proof of work ${where}`, (it) => {
-    it.effect.each(vectors)("finds the recorded first nonce of difficulty %s: %s", (vector) =>
-      Effect.gen(function* () {
-        const { nonce, hashes, millis } = yield* (yield* ProofOfWork).solve(request(vector))
-        assert.strictEqual(nonce, vector[1])
-        assert.strictEqual(hashes, vector[1] + 1n)
-        assert.isAtLeast(millis, 0)
-      }),
-    )
+    it.effect.each(vectors)("finds the recorded first nonce of difficulty %s: %s", function* (vector) {
+      const { nonce, hashes, millis } = yield* (yield* ProofOfWork).solve(request(vector))
+      assert.strictEqual(nonce, vector[1])
+      assert.strictEqual(hashes, vector[1] + 1n)
+      assert.isAtLeast(millis, 0)
+    })
 
     it.effect.prop(
       "returns a nonce that solves the work, and no smaller one does",
@@ -158,41 +156,38 @@ for (const [where, fresh] of layers) {
       { arbitrary: { runs: 25, seed: 20261121 } },
     )
 
-    it.effect("leaves the event loop its turns during a search", () =>
-      Effect.gen(function* () {
-        let turns = 0
-        let searching = true
-        const count = () => {
-          turns++
-          if (searching) setImmediate(count)
-        }
-        setImmediate(count)
-        yield* (yield* ProofOfWork).solve(request(vectors[4]))
-        searching = false
-        assert.isAbove(turns, 1)
-      }),
-    )
+    it.effect("leaves the event loop its turns during a search", function* () {
+      let turns = 0
+      let searching = true
+      const count = () => {
+        turns++
+        if (searching) setImmediate(count)
+      }
+      setImmediate(count)
+      yield* (yield* ProofOfWork).solve(request(vectors[4]))
+      searching = false
+      assert.isAbove(turns, 1)
+    })
 
-    it.effect("measures each search that ended well", () =>
-      Effect.gen(function* () {
-        const { workSolve, workHashesPerSecond } = yield* Metrics
-        workSolve.reset()
-        workHashesPerSecond.reset()
-        yield* (yield* ProofOfWork).solve(easy)
-        yield* Effect.flip((yield* ProofOfWork).solve({ ...easy, tid: "" }))
-        const { values } = yield* Effect.promise(() => workSolve.get())
-        assert.strictEqual(values.find(({ metricName }) => metricName?.endsWith("_count"))?.value, 1)
-        const [rate] = (yield* Effect.promise(() => workHashesPerSecond.get())).values
-        assert.isAbove(rate?.value ?? 0, 0)
-      }),
-    )
+    it.effect("measures each search that ended well", function* () {
+      const { workSolve, workHashesPerSecond } = yield* Metrics
+      workSolve.reset()
+      workHashesPerSecond.reset()
+      yield* (yield* ProofOfWork).solve(easy)
+      yield* Effect.flip((yield* ProofOfWork).solve({ ...easy, tid: "" }))
+      const { values } = yield* Effect.promise(() => workSolve.get())
+      assert.strictEqual(values.find(({ metricName }) => metricName?.endsWith("_count"))?.value, 1)
+      const [rate] = (yield* Effect.promise(() => workHashesPerSecond.get())).values
+      assert.isAbove(rate?.value ?? 0, 0)
+    })
 
-    it.effect.each([-1, 1.5, Number.NaN, difficultyMax + 1, 255])("refuses the difficulty %s at once", (difficulty) =>
-      Effect.gen(function* () {
+    it.effect.each([-1, 1.5, Number.NaN, difficultyMax + 1, 255])(
+      "refuses the difficulty %s at once",
+      function* (difficulty) {
         const error = yield* Effect.flip((yield* ProofOfWork).solve({ ...easy, difficulty }))
         assert.strictEqual(error.reason._tag, "DifficultyRefused")
         assert.isFalse(error.isRetryable)
-      }),
+      },
     )
 
     it.effect.each([
@@ -200,12 +195,10 @@ for (const [where, fresh] of layers) {
       { ...easy, tid: "" },
       { ...easy, tid: easy.tid.slice(1) },
       { ...easy, tid: `${easy.tid.slice(1)}\u00e9` },
-    ])("refuses work of another form: %o", (work) =>
-      Effect.gen(function* () {
-        const error = yield* Effect.flip((yield* ProofOfWork).solve(work))
-        assert.strictEqual(error.reason._tag, "WorkRefused")
-      }),
-    )
+    ])("refuses work of another form: %o", function* (work) {
+      const error = yield* Effect.flip((yield* ProofOfWork).solve(work))
+      assert.strictEqual(error.reason._tag, "WorkRefused")
+    })
   })
 }
 
@@ -223,8 +216,9 @@ describe("the pool of threads", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("looks after so few hashes whether it is cancelled that a thousand a millisecond are enough for 5 ms", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "looks after so few hashes whether it is cancelled that a thousand a millisecond are enough for 5 ms",
+    function* () {
       const cancelled = new Int32Array(new SharedArrayBuffer(4)).fill(1)
       const worker = new Worker(new URL("../../src/pow/worker.ts", import.meta.url), { workerData: cancelled })
       const answer = Effect.callback<WorkerAnswer>((resume) => {
@@ -238,7 +232,7 @@ describe("the pool of threads", () => {
       assert.isUndefined(nonce)
       assert.isAbove(next, 1_000)
       assert.isAtMost(next, 6_000)
-    }),
+    },
   )
 
   it.effect("does not touch other searches when one is interrupted", () => {
@@ -355,7 +349,7 @@ describe("the pool of threads", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("measures anew before it refuses by an old measurement", () => {
+  it.effect("measures anew before it refuses by an old measurement", function* () {
     let measured = 0
     let perMilli = 1
     const pace = {
@@ -367,11 +361,10 @@ describe("the pool of threads", () => {
         perMilli = 700
       }),
     }
-    return Effect.gen(function* () {
-      assert.isUndefined(yield* judgeWork({ difficulty: 22, millisMax: 90_000 }, pace), "it was busy, and is not now")
-      assert.strictEqual((yield* judgeWork({ difficulty: 28, millisMax: 90_000 }, pace))?.reason._tag, "TooSlow")
-      assert.strictEqual(measured, 1)
-    })
+
+    assert.isUndefined(yield* judgeWork({ difficulty: 22, millisMax: 90_000 }, pace), "it was busy, and is not now")
+    assert.strictEqual((yield* judgeWork({ difficulty: 28, millisMax: 90_000 }, pace))?.reason._tag, "TooSlow")
+    assert.strictEqual(measured, 1)
   })
 
   it.effect("counts the searches that come first", () => {
@@ -478,21 +471,20 @@ describe("the pool of threads", () => {
     }).pipe(Effect.provide(ProofOfWork.layerWith({ size: 1, spawn }).pipe(Layer.provide(metrics))))
   })
 
-  it.effect("ends its threads with its scope and tells who still waits", () => {
+  it.effect("ends its threads with its scope and tells who still waits", function* () {
     const { workers, layer } = watched(1)
-    return Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const pow = Context.get(yield* Layer.buildWithScope(layer, scope), ProofOfWork)
-      const waiting = yield* Effect.forkChild(Effect.flip(Effect.all([pow.solve(endless)])))
-      yield* turn
-      yield* Scope.close(scope, Exit.void)
-      assert.strictEqual((yield* Fiber.join(waiting)).reason._tag, "Stopped")
-      assert.strictEqual((yield* Effect.flip(pow.solve(easy))).reason._tag, "Stopped")
-      assert.deepStrictEqual(
-        workers.map(({ threadId }) => threadId),
-        [-1],
-      )
-    })
+
+    const scope = yield* Scope.make()
+    const pow = Context.get(yield* Layer.buildWithScope(layer, scope), ProofOfWork)
+    const waiting = yield* Effect.forkChild(Effect.flip(Effect.all([pow.solve(endless)])))
+    yield* turn
+    yield* Scope.close(scope, Exit.void)
+    assert.strictEqual((yield* Fiber.join(waiting)).reason._tag, "Stopped")
+    assert.strictEqual((yield* Effect.flip(pow.solve(easy))).reason._tag, "Stopped")
+    assert.deepStrictEqual(
+      workers.map(({ threadId }) => threadId),
+      [-1],
+    )
   })
 
   it("lets the process end when the layer's scope is closed", () => {

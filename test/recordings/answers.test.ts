@@ -1,6 +1,7 @@
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { it, layer } from "../support/it.ts"
 import { type Recorded, recordedAnswers } from "../support/Recordings.ts"
 import { plainReading } from "./plain.ts"
 import { metricsLayer, operationOf, replay } from "./replay.ts"
@@ -61,64 +62,56 @@ describe("recordings", () => {
 layer(metricsLayer)("recorded answers", (it) => {
   const byFile = Map.groupBy(good, ({ file }) => file)
   for (const [file, answers] of byFile) {
-    it.effect(`of ${file}: all ${answers.length} decode to the values beside them`, () =>
-      Effect.gen(function* () {
-        const metrics = yield* Metrics
-        for (const recorded of answers) {
-          const operation = operationOf(recorded)!
-          const { value, asked } = replay(metrics, recorded)
-          assert.deepEqual(yield* value, plainReading(operation, recorded), `${file}, ${recorded.name}`)
-          if (operation === "balances" || operation === "accounts" || operation === "assets") {
-            const sent = [...asked[0]!.searchParams].map((p) => p.join("=")).sort()
-            assert.deepStrictEqual(
-              sent,
-              pairs(recorded.path).filter((p) => !p.startsWith("includeDeleted")),
-            )
-          }
+    it.effect(`of ${file}: all ${answers.length} decode to the values beside them`, function* () {
+      const metrics = yield* Metrics
+      for (const recorded of answers) {
+        const operation = operationOf(recorded)!
+        const { value, asked } = replay(metrics, recorded)
+        assert.deepEqual(yield* value, plainReading(operation, recorded), `${file}, ${recorded.name}`)
+        if (operation === "balances" || operation === "accounts" || operation === "assets") {
+          const sent = [...asked[0]!.searchParams].map((p) => p.join("=")).sort()
+          assert.deepStrictEqual(
+            sent,
+            pairs(recorded.path).filter((p) => !p.startsWith("includeDeleted")),
+          )
         }
-      }),
-    )
+      }
+    })
   }
 
-  it.effect.each(refused.map((r) => [r.name, r] as const))("%s is a condition", ([name, recorded]) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(replay(yield* Metrics, recorded).value)
-      const [condition, words] = conditions[name] ?? assert.fail(`no condition is written down for ${name}`)
-      assert.strictEqual(error.reason._tag, condition)
-      assert.include(error.message, words)
-      assert.isAtMost("detail" in error.reason ? error.reason.detail.length : 0, 256)
-    }),
-  )
+  it.effect.each(refused.map((r) => [r.name, r] as const))("%s is a condition", function* ([name, recorded]) {
+    const error = yield* Effect.flip(replay(yield* Metrics, recorded).value)
+    const [condition, words] = conditions[name] ?? assert.fail(`no condition is written down for ${name}`)
+    assert.strictEqual(error.reason._tag, condition)
+    assert.include(error.message, words)
+    assert.isAtMost("detail" in error.reason ? error.reason.detail.length : 0, 256)
+  })
 
-  it.effect("every transfer unknown to the ledger is absent, up to its block", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(absent.length, 6)
-      for (const recorded of absent) {
-        const sighting = yield* replay(yield* Metrics, recorded).value
-        assert.deepStrictEqual(sighting, {
-          found: undefined,
-          mark: {
-            height: BigInt(recorded.headers["X-Block-Height"]!),
-            timestamp: BigInt(recorded.headers["X-Block-Timestamp"]!),
-          },
-          gateway: "recorded",
-          agreed: true,
-        })
-      }
-    }),
-  )
+  it.effect("every transfer unknown to the ledger is absent, up to its block", function* () {
+    assert.strictEqual(absent.length, 6)
+    for (const recorded of absent) {
+      const sighting = yield* replay(yield* Metrics, recorded).value
+      assert.deepStrictEqual(sighting, {
+        found: undefined,
+        mark: {
+          height: BigInt(recorded.headers["X-Block-Height"]!),
+          timestamp: BigInt(recorded.headers["X-Block-Timestamp"]!),
+        },
+        gateway: "recorded",
+        agreed: true,
+      })
+    }
+  })
 
-  it.effect("answers from which any byte is missing are never read as whole", () =>
-    Effect.gen(function* () {
-      const metrics = yield* Metrics
-      const sample = good.filter(({ file }) => file === "pages")
-      for (const recorded of sample) {
-        for (const share of [0, 0.2, 0.5, 0.9]) {
-          const text = recorded.text.slice(0, Math.floor((recorded.text.trimEnd().length - 1) * share))
-          const exit = yield* Effect.exit(replay(metrics, { ...recorded, text } satisfies Recorded).value)
-          assert.isTrue(Exit.isFailure(exit))
-        }
+  it.effect("answers from which any byte is missing are never read as whole", function* () {
+    const metrics = yield* Metrics
+    const sample = good.filter(({ file }) => file === "pages")
+    for (const recorded of sample) {
+      for (const share of [0, 0.2, 0.5, 0.9]) {
+        const text = recorded.text.slice(0, Math.floor((recorded.text.trimEnd().length - 1) * share))
+        const exit = yield* Effect.exit(replay(metrics, { ...recorded, text } satisfies Recorded).value)
+        assert.isTrue(Exit.isFailure(exit))
       }
-    }),
-  )
+    }
+  })
 })

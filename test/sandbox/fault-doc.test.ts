@@ -78,31 +78,29 @@ describe("the README's table of keys", () => {
   })
 
   it.live("tells the bounds that hold", () =>
-    withSandbox({}, (client) =>
-      Effect.gen(function* () {
-        const status = (key: string, value: unknown) => {
-          const body = JSON.stringify({ operation: "any", kind: "drop_before", [key]: value })
-          return Effect.map(Test.request(client, "/sandbox/faults", { body }), (reply) => reply.status)
-        }
-        const checked: Array<string> = []
-        for (const [cell, , , values = ""] of rows) {
-          const key = codes(cell)[0] ?? ""
-          const range = /^(-?[0-9.]+) to ([0-9.]+)$/.exec(values)
-          const listed = values.split(", ").map(Number)
-          const good = range === null ? listed : [Number(range[1]), Number(range[2])]
-          const step = key === "rate" ? 1e-7 : 1
-          const bad = range === null ? [418] : [Number(range[1]) - step, Number(range[2]) + step]
-          if (good.some(Number.isNaN)) continue
-          checked.push(key)
-          for (const value of good) assert.strictEqual(yield* status(key, value), 200, `${key} ${value}`)
-          for (const value of bad) assert.strictEqual(yield* status(key, value), 400, `${key} ${value}`)
-        }
-        assert.strictEqual(checked.length, rows.length - ["operation", "kind", "effect", "chainId"].length)
-        assert.deepStrictEqual(
-          [yield* status("chainId", "x".repeat(50)), yield* status("chainId", "x".repeat(51))],
-          [200, 400],
-        )
-      }),
-    ),
+    withSandbox({}, function* (client) {
+      const status = (key: string, value: unknown) => {
+        const body = JSON.stringify({ operation: "any", kind: "drop_before", [key]: value })
+        return Effect.map(Test.request(client, "/sandbox/faults", { body }), (reply) => reply.status)
+      }
+      const checked: Array<string> = []
+      for (const [cell, , , values = ""] of rows) {
+        const key = codes(cell)[0] ?? ""
+        const range = /^(-?[0-9.]+) to ([0-9.]+)$/.exec(values)
+        const listed = values.split(", ").map(Number)
+        const good = range === null ? listed : [Number(range[1]), Number(range[2])]
+        const step = key === "rate" ? 1e-7 : 1
+        const bad = range === null ? [418] : [Number(range[1]) - step, Number(range[2]) + step]
+        if (good.some(Number.isNaN)) continue
+        checked.push(key)
+        for (const value of good) assert.strictEqual(yield* status(key, value), 200, `${key} ${value}`)
+        for (const value of bad) assert.strictEqual(yield* status(key, value), 400, `${key} ${value}`)
+      }
+      assert.strictEqual(checked.length, rows.length - ["operation", "kind", "effect", "chainId"].length)
+      assert.deepStrictEqual(
+        [yield* status("chainId", "x".repeat(50)), yield* status("chainId", "x".repeat(51))],
+        [200, 400],
+      )
+    }),
   )
 })

@@ -50,32 +50,28 @@ describe("a request that the network has no answer to", () => {
     ],
   ]
   it.live.each(bad)("for %s gets an error, and none of a node's headers", ([, method, path, status, text]) =>
-    withSandbox({}, (client) =>
-      Effect.gen(function* () {
-        const reply = yield* wire(client, method, path)
-        assert.deepStrictEqual([reply.status, reply.bytes.toString()], [status, text])
-        assert.strictEqual(reply.headers["content-type"], "application/json")
-        assert.isUndefined(reply.headers["x-block-height"])
-      }),
-    ),
+    withSandbox({}, function* (client) {
+      const reply = yield* wire(client, method, path)
+      assert.deepStrictEqual([reply.status, reply.bytes.toString()], [status, text])
+      assert.strictEqual(reply.headers["content-type"], "application/json")
+      assert.isUndefined(reply.headers["x-block-height"])
+    }),
   )
 })
 
 describe("a network under a limiter", () => {
   it.live("does not count what no node answers", () =>
-    withSandbox({ text: scenarioText({ rateLimit: "on" }) }, (client) =>
-      Effect.gen(function* () {
-        const left = Effect.map(wire(client, "GET", "/blockchain/height"), (reply) =>
-          Number(reply.headers["ratelimit-remaining"]),
-        )
-        const before = yield* left
-        for (const path of ["/api/v2/none", "/sandbox/ledger"]) {
-          const { headers } = yield* wire(client, "GET", path)
-          assert.isUndefined(headers["ratelimit-limit"], path)
-        }
-        // A second may have passed and given some back, but none of these took one.
-        assert.isAtLeast(yield* left, before - 1)
-      }),
-    ),
+    withSandbox({ text: scenarioText({ rateLimit: "on" }) }, function* (client) {
+      const left = Effect.map(wire(client, "GET", "/blockchain/height"), (reply) =>
+        Number(reply.headers["ratelimit-remaining"]),
+      )
+      const before = yield* left
+      for (const path of ["/api/v2/none", "/sandbox/ledger"]) {
+        const { headers } = yield* wire(client, "GET", path)
+        assert.isUndefined(headers["ratelimit-limit"], path)
+      }
+      // A second may have passed and given some back, but none of these took one.
+      assert.isAtLeast(yield* left, before - 1)
+    }),
   )
 })

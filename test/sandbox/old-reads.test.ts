@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { toMicros } from "../../src/sandbox/Ledger.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { it } from "../support/it.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
@@ -68,16 +69,15 @@ const commandsAt = (client: Test.TestClient, height: number): ReadonlyArray<Comm
 }
 
 /** Sends what is due and makes the block that takes it, a second later. Looks past all faults. */
-const live = (client: Test.TestClient, node: Node) =>
-  Effect.gen(function* () {
-    const { height, hash } = yield* node.ledger.head
-    for (const command of commandsAt(client, height)) {
-      const tx = Test.signed(client, { from: "alice", command, height, hash, difficulty })
-      assert.strictEqual(Test.at(yield* Test.submit(client, tx), "success"), true)
-    }
-    yield* TestClock.adjust("1 second")
-    yield* node.stepBlock
-  })
+const live = Effect.fnUntraced(function* (client: Test.TestClient, node: Node) {
+  const { height, hash } = yield* node.ledger.head
+  for (const command of commandsAt(client, height)) {
+    const tx = Test.signed(client, { from: "alice", command, height, hash, difficulty })
+    assert.strictEqual(Test.at(yield* Test.submit(client, tx), "success"), true)
+  }
+  yield* TestClock.adjust("1 second")
+  yield* node.stepBlock
+})
 
 const pathsOf = (node: Node): ReadonlyArray<string> => [
   "/blockchain/height",
@@ -128,16 +128,15 @@ const arm = (client: Test.TestClient, fault: Readonly<Record<string, unknown>>) 
 const disarm = (client: Test.TestClient) => Test.request(client, "/sandbox/faults", { method: "DELETE" })
 
 /** Lives until a height, and returns what was to be seen at each. */
-const watch = (client: Test.TestClient, node: Node, until: number) =>
-  Effect.gen(function* () {
-    const seen = new Map<number, Seen>()
-    for (;;) {
-      const { height } = yield* node.ledger.head
-      seen.set(height, yield* look(client, node))
-      if (height >= until) return seen
-      yield* live(client, node)
-    }
-  })
+const watch = Effect.fnUntraced(function* (client: Test.TestClient, node: Node, until: number) {
+  const seen = new Map<number, Seen>()
+  for (;;) {
+    const { height } = yield* node.ledger.head
+    seen.set(height, yield* look(client, node))
+    if (height >= until) return seen
+    yield* live(client, node)
+  }
+})
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-sandbox-"))),
@@ -150,22 +149,20 @@ describe("a stale read", () => {
   it.effect.each([5, 8, 11, 14])("shows all data as they were when it was armed at block %i", (armedAt) =>
     Effect.andThen(
       begin,
-      withSandbox({ isHere: true, text }, (client, node) =>
-        Effect.gen(function* () {
-          const then = (yield* watch(client, node, armedAt)).get(armedAt)
-          yield* arm(client, { kind: "stale_read" })
-          for (let n = 0; n < 12; n++) {
-            const now = yield* look(client, node)
-            assert.deepStrictEqual(now.bodies, then?.bodies, `${n} blocks later`)
-            assert.deepStrictEqual(now.headers, yield* newest(node))
-            yield* live(client, node)
-          }
-          yield* Test.step(client, 510)
+      withSandbox({ isHere: true, text }, function* (client, node) {
+        const then = (yield* watch(client, node, armedAt)).get(armedAt)
+        yield* arm(client, { kind: "stale_read" })
+        for (let n = 0; n < 12; n++) {
           const now = yield* look(client, node)
-          assert.deepStrictEqual(now.bodies, then?.bodies, "after more blocks than are remembered")
+          assert.deepStrictEqual(now.bodies, then?.bodies, `${n} blocks later`)
           assert.deepStrictEqual(now.headers, yield* newest(node))
-        }),
-      ),
+          yield* live(client, node)
+        }
+        yield* Test.step(client, 510)
+        const now = yield* look(client, node)
+        assert.deepStrictEqual(now.bodies, then?.bodies, "after more blocks than are remembered")
+        assert.deepStrictEqual(now.headers, yield* newest(node))
+      }),
     ),
   )
 })
@@ -190,15 +187,14 @@ describe("a fault of the scenario", () => {
       begin,
       withSandbox(
         { isHere: true, text: `${text}  faults: [{ block: 9, operation: accounts, kind: ${kind} }]\n` },
-        (client, node) =>
-          Effect.gen(function* () {
-            const truth = [yield* holdings(client, "/sandbox/ledger")]
-            for (let n = 0; n < 14; n++) {
-              yield* live(client, node)
-              truth.push(yield* holdings(client, "/sandbox/ledger"))
-            }
-            assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), truth[height - 1])
-          }),
+        function* (client, node) {
+          const truth = [yield* holdings(client, "/sandbox/ledger")]
+          for (let n = 0; n < 14; n++) {
+            yield* live(client, node)
+            truth.push(yield* holdings(client, "/sandbox/ledger"))
+          }
+          assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), truth[height - 1])
+        },
       ),
     ),
   )
@@ -208,20 +204,18 @@ describe("a read that was rolled back", () => {
   it.effect.each([6, 9, 12, 15])("shows data and headers of four blocks before block %i, for good", (armedAt) =>
     Effect.andThen(
       begin,
-      withSandbox({ isHere: true, text }, (client, node) =>
-        Effect.gen(function* () {
-          const then = (yield* watch(client, node, armedAt)).get(armedAt - 4)
-          yield* arm(client, { kind: "rolled_back_read", blocks: 4 })
-          for (let n = 0; n < 12; n++) {
-            assert.deepStrictEqual(yield* look(client, node), then, `${n} blocks later`)
-            yield* live(client, node)
-          }
-          yield* Test.step(client, 510)
-          const now = yield* look(client, node)
-          assert.deepStrictEqual(now.bodies, then?.bodies, "after more blocks than are remembered")
-          assert.deepStrictEqual(now.headers, then?.headers)
-        }),
-      ),
+      withSandbox({ isHere: true, text }, function* (client, node) {
+        const then = (yield* watch(client, node, armedAt)).get(armedAt - 4)
+        yield* arm(client, { kind: "rolled_back_read", blocks: 4 })
+        for (let n = 0; n < 12; n++) {
+          assert.deepStrictEqual(yield* look(client, node), then, `${n} blocks later`)
+          yield* live(client, node)
+        }
+        yield* Test.step(client, 510)
+        const now = yield* look(client, node)
+        assert.deepStrictEqual(now.bodies, then?.bodies, "after more blocks than are remembered")
+        assert.deepStrictEqual(now.headers, then?.headers)
+      }),
     ),
   )
 })
@@ -230,17 +224,15 @@ describe("a replica that lags", () => {
   it.effect("is always so many blocks behind, with data and headers", () =>
     Effect.andThen(
       begin,
-      withSandbox({ isHere: true, text }, (client, node) =>
-        Effect.gen(function* () {
-          const seen = yield* watch(client, node, 22)
-          for (let height = 22; height < 30; height++) {
-            yield* arm(client, { kind: "lagging_replica", blocks: 19 })
-            assert.deepStrictEqual(yield* look(client, node), seen.get(height - 19), `block ${height}`)
-            yield* disarm(client)
-            yield* live(client, node)
-          }
-        }),
-      ),
+      withSandbox({ isHere: true, text }, function* (client, node) {
+        const seen = yield* watch(client, node, 22)
+        for (let height = 22; height < 30; height++) {
+          yield* arm(client, { kind: "lagging_replica", blocks: 19 })
+          assert.deepStrictEqual(yield* look(client, node), seen.get(height - 19), `block ${height}`)
+          yield* disarm(client)
+          yield* live(client, node)
+        }
+      }),
     ),
   )
 })
@@ -251,27 +243,21 @@ describe("reads of the past", () => {
     ["rolled_back_read", (height: number) => height - 6],
     ["lagging_replica", (_: number, now: number) => now - 6],
   ] as const
-  it.effect.each(kinds)("%s says the same after a restart", ([kind, heightOf]) =>
-    Effect.gen(function* () {
-      yield* begin
-      const dir = yield* folder
-      const seen = yield* withSandbox({ isHere: true, text, dir }, (client, node) =>
-        Effect.gen(function* () {
-          const all = yield* watch(client, node, 12)
-          yield* arm(client, { kind, blocks: 6, operation: "any" })
-          for (let n = 0; n < 3; n++) yield* live(client, node)
-          assert.deepStrictEqual((yield* look(client, node)).bodies, all.get(heightOf(12, 15))?.bodies)
-          return all
-        }),
-      )
-      yield* withSandbox({ isHere: true, text, dir }, (client, node) =>
-        Effect.gen(function* () {
-          for (let now = 15; now < 18; now++) {
-            assert.deepStrictEqual((yield* look(client, node)).bodies, seen.get(heightOf(12, now))?.bodies, `${now}`)
-            yield* live(client, node)
-          }
-        }),
-      )
-    }),
-  )
+  it.effect.each(kinds)("%s says the same after a restart", function* ([kind, heightOf]) {
+    yield* begin
+    const dir = yield* folder
+    const seen = yield* withSandbox({ isHere: true, text, dir }, function* (client, node) {
+      const all = yield* watch(client, node, 12)
+      yield* arm(client, { kind, blocks: 6, operation: "any" })
+      for (let n = 0; n < 3; n++) yield* live(client, node)
+      assert.deepStrictEqual((yield* look(client, node)).bodies, all.get(heightOf(12, 15))?.bodies)
+      return all
+    })
+    yield* withSandbox({ isHere: true, text, dir }, function* (client, node) {
+      for (let now = 15; now < 18; now++) {
+        assert.deepStrictEqual((yield* look(client, node)).bodies, seen.get(heightOf(12, now))?.bodies, `${now}`)
+        yield* live(client, node)
+      }
+    })
+  })
 })

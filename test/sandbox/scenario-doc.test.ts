@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, SchemaAST } from "effect"
 import { ScenarioText } from "../../src/sandbox/ScenarioText.ts"
 import { root } from "../support/Cofferer.ts"
+import { it } from "../support/it.ts"
 import { scenarioOf } from "../support/TestSandbox.ts"
 
 const document = readFileSync(join(root, "src/sandbox/SCENARIO.md"), "utf8")
@@ -170,30 +171,26 @@ describe("SCENARIO.md", () => {
     all.map(([key, , values, or]) => ({ path, key: bare(key), values: values ?? "", or: or ?? "" })),
   )
 
-  it.effect("gives the defaults that a scenario gets where a key is left out", () =>
-    Effect.gen(function* () {
-      const defaults = rows.filter(({ or }) => or.startsWith("`"))
-      assert.isAtLeast(defaults.length, 18)
-      for (const { path, key, or } of defaults) {
-        const without = yield* decoded(path, key, undefined)
-        assert.deepStrictEqual(yield* decoded(path, key, bare(or)), without, `${path}.${key}`)
-      }
-    }),
-  )
+  it.effect("gives the defaults that a scenario gets where a key is left out", function* () {
+    const defaults = rows.filter(({ or }) => or.startsWith("`"))
+    assert.isAtLeast(defaults.length, 18)
+    for (const { path, key, or } of defaults) {
+      const without = yield* decoded(path, key, undefined)
+      assert.deepStrictEqual(yield* decoded(path, key, bare(or)), without, `${path}.${key}`)
+    }
+  })
 
-  it.effect("gives the bounds that are kept", () =>
-    Effect.gen(function* () {
-      let tried = 0
-      for (const { path, key, values } of rows) {
-        const { inside, outside } = endsOf(values)
-        for (const value of inside) yield* decoded(path, key, value)
-        for (const value of outside) {
-          const error = yield* Effect.flip(decoded(path, key, value))
-          assert.match(error.message, /^test\.yaml:\d+:\d+ {2}.+; .+$/m, `${path}.${key}: ${value}`)
-          tried++
-        }
+  it.effect("gives the bounds that are kept", function* () {
+    let tried = 0
+    for (const { path, key, values } of rows) {
+      const { inside, outside } = endsOf(values)
+      for (const value of inside) yield* decoded(path, key, value)
+      for (const value of outside) {
+        const error = yield* Effect.flip(decoded(path, key, value))
+        assert.match(error.message, /^test\.yaml:\d+:\d+ {2}.+; .+$/m, `${path}.${key}: ${value}`)
+        tried++
       }
-      assert.isAtLeast(tried, 60)
-    }),
-  )
+    }
+    assert.isAtLeast(tried, 60)
+  })
 })

@@ -1,7 +1,8 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { readYaml } from "../../src/config/yaml/Yaml.ts"
 import { formatAmount } from "../../src/domain/Amount.ts"
+import { it } from "../support/it.ts"
 import { chainId, scenarioOf, scenarioText, tether, usdt, vegaAsset, withSandbox } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -15,33 +16,31 @@ const bridged = (deposits: ReadonlyArray<Fields>, asset: Fields = dai): string =
   scenarioText({}, { assets: [asset], deposits })
 
 describe("a scenario", () => {
-  it.effect("has the network's own defaults", () =>
-    Effect.gen(function* () {
-      const scenario = yield* scenarioOf("sandbox: { seed: s, parties: [], assets: [] }")
-      assert.deepStrictEqual(scenario, {
-        chainId,
-        seed: "s",
-        listen: { host: "127.0.0.1", port: 3008 },
-        profile: "0.75",
-        blockIntervalMillis: 1_000,
-        rateLimit: true,
-        pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true },
-        powChanges: [],
-        epochLength: "24h",
-        transfersPerEpoch: 20,
-        feeFactor: "0.001",
-        feeMaxQuantum: "1",
-        minTransferQuantum: "0.1",
-        minWithdrawalQuantum: "10",
-        parameters: new Map(),
-        parties: [],
-        assets: [],
-        deposits: [],
-        spenders: [],
-        faults: [],
-      })
-    }),
-  )
+  it.effect("has the network's own defaults", function* () {
+    const scenario = yield* scenarioOf("sandbox: { seed: s, parties: [], assets: [] }")
+    assert.deepStrictEqual(scenario, {
+      chainId,
+      seed: "s",
+      listen: { host: "127.0.0.1", port: 3008 },
+      profile: "0.75",
+      blockIntervalMillis: 1_000,
+      rateLimit: true,
+      pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true },
+      powChanges: [],
+      epochLength: "24h",
+      transfersPerEpoch: 20,
+      feeFactor: "0.001",
+      feeMaxQuantum: "1",
+      minTransferQuantum: "0.1",
+      minWithdrawalQuantum: "10",
+      parameters: new Map(),
+      parties: [],
+      assets: [],
+      deposits: [],
+      spenders: [],
+      faults: [],
+    })
+  })
 
   const mistakes: ReadonlyArray<readonly [string, string, RegExp]> = [
     ["an unknown key", scenarioText({ prties: [] }), /unknown key "prties"; did you mean "parties"\?/],
@@ -115,30 +114,28 @@ describe("a scenario", () => {
 describe("the demonstration", () => {
   const path = "config/sandbox.yaml"
 
-  const stepsUntil = (height: number) =>
-    Effect.gen(function* () {
-      const document = yield* readYaml(path)
-      return yield* withSandbox({ text: document.text.replaceAll("127.0.0.1:3008", "127.0.0.1:0") }, (_, sandbox) =>
-        Effect.gen(function* () {
-          const balances: Array<string> = []
-          for (let h = 1; h <= height; h++) {
-            if (h > 1) yield* sandbox.stepBlock
-            balances.push(formatAmount(yield* sandbox.ledger.balance("hot", "USDT"), 6))
-          }
-          return balances
-        }),
-      )
-    })
+  const stepsUntil = Effect.fnUntraced(function* (height: number) {
+    const document = yield* readYaml(path)
+    return yield* withSandbox(
+      { text: document.text.replaceAll("127.0.0.1:3008", "127.0.0.1:0") },
+      function* (_, sandbox) {
+        const balances: Array<string> = []
+        for (let h = 1; h <= height; h++) {
+          if (h > 1) yield* sandbox.stepBlock
+          balances.push(formatAmount(yield* sandbox.ledger.balance("hot", "USDT"), 6))
+        }
+        return balances
+      },
+    )
+  })
 
-  it.live("starts with the first minute's money and losses, then stays calm", () =>
-    Effect.gen(function* () {
-      const hot = yield* stepsUntil(1_832)
-      const at = (height: number) => hot[height - 1]
-      assert.deepStrictEqual(
-        [at(1), at(6), at(7), at(9), at(10), at(30), at(31), at(1_830), at(1_831)],
-        // Nobody tops up here, so the script takes what is left at block 31 and finds nothing afterwards.
-        ["24,310.00", "24,310.00", "12,870.00", "12,870.00", "8,790.00", "8,790.00", "0.00", "0.00", "0.00"],
-      )
-    }),
-  )
+  it.live("starts with the first minute's money and losses, then stays calm", function* () {
+    const hot = yield* stepsUntil(1_832)
+    const at = (height: number) => hot[height - 1]
+    assert.deepStrictEqual(
+      [at(1), at(6), at(7), at(9), at(10), at(30), at(31), at(1_830), at(1_831)],
+      // Nobody tops up here, so the script takes what is left at block 31 and finds nothing afterwards.
+      ["24,310.00", "24,310.00", "12,870.00", "12,870.00", "8,790.00", "8,790.00", "0.00", "0.00", "0.00"],
+    )
+  })
 })

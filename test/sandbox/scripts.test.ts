@@ -1,20 +1,20 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury, type Treasury } from "../../src/config/Treasury.ts"
 import { readYaml } from "../../src/config/yaml/Yaml.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
+import { it } from "../support/it.ts"
 import * as Test from "../support/TestClient.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
 
-const read = (name: string) =>
-  Effect.gen(function* () {
-    const path = `config/${name}.yaml`
-    const treasury = yield* loadTreasury(path)
-    const scenario = yield* decodeScenario(treasury.document, treasury.network.chainId)
-    return { path, treasury, scenario }
-  })
+const read = Effect.fnUntraced(function* (name: string) {
+  const path = `config/${name}.yaml`
+  const treasury = yield* loadTreasury(path)
+  const scenario = yield* decodeScenario(treasury.document, treasury.network.chainId)
+  return { path, treasury, scenario }
+})
 
 /** The script alone, with blocks by hand and nobody who pays. */
 const play = <A, E>(name: string, use: (client: Test.TestClient) => Effect.Effect<A, E>) =>
@@ -54,31 +54,27 @@ const demands = (treasury: Treasury, scenario: Scenario) =>
   })
 
 describe.each(["sandbox", "sandbox-storm", "sandbox-many"])("config/%s.yaml", (name) => {
-  it.effect("names the keys that its seed makes, and the assets that its network lists", () =>
-    Effect.gen(function* () {
-      const { treasury, scenario } = yield* read(name)
-      for (const [party, { publicKey }] of treasury.parties) {
-        assert.include(scenario.parties, party)
-        assert.strictEqual(publicKey, publicKeyOf(scenario.seed, party), party)
-      }
-      for (const [symbol, { id, decimals }] of treasury.assets) {
-        const listed = scenario.assets.find((asset) => asset.id === id)
-        assert.deepStrictEqual([listed?.symbol, listed?.decimals], [symbol, decimals])
-      }
-    }),
-  )
+  it.effect("names the keys that its seed makes, and the assets that its network lists", function* () {
+    const { treasury, scenario } = yield* read(name)
+    for (const [party, { publicKey }] of treasury.parties) {
+      assert.include(scenario.parties, party)
+      assert.strictEqual(publicKey, publicKeyOf(scenario.seed, party), party)
+    }
+    for (const [symbol, { id, decimals }] of treasury.assets) {
+      const listed = scenario.assets.find((asset) => asset.id === id)
+      assert.deepStrictEqual([listed?.symbol, listed?.decimals], [symbol, decimals])
+    }
+  })
 
-  it.effect("is allowed to pay what its script asks for on a usual day", () =>
-    Effect.gen(function* () {
-      const { treasury, scenario } = yield* read(name)
-      const all = demands(treasury, scenario)
-      assert.isNotEmpty(all)
-      for (const { line, sum } of all) {
-        assert.isTrue(sum > 0n, `line ${line.line} is for nobody`)
-        assert.isTrue(sum <= line.per24h, `line ${line.line}: ${sum} of ${line.per24h}`)
-      }
-    }),
-  )
+  it.effect("is allowed to pay what its script asks for on a usual day", function* () {
+    const { treasury, scenario } = yield* read(name)
+    const all = demands(treasury, scenario)
+    assert.isNotEmpty(all)
+    for (const { line, sum } of all) {
+      assert.isTrue(sum > 0n, `line ${line.line} is for nobody`)
+      assert.isTrue(sum <= line.per24h, `line ${line.line}: ${sum} of ${line.per24h}`)
+    }
+  })
 })
 
 describe("config/sandbox-many.yaml", () => {
@@ -92,24 +88,22 @@ describe("config/sandbox-many.yaml", () => {
       ),
     )
 
-  it.live("has fifty parties and a dozen assets at every stage of their listing", () =>
-    Effect.gen(function* () {
-      const { scenario } = yield* read("sandbox-many")
-      assert.isAtLeast(scenario.parties.length, 50)
-      const told = yield* play("sandbox-many", (client) =>
-        Effect.gen(function* () {
-          yield* Test.step(client, 50)
-          return yield* statuses(client)
-        }),
-      )
-      const count = (status: string) => Object.values(told).filter((word) => word === status).length
-      assert.deepStrictEqual(
-        ["ENABLED", "PENDING_LISTING", "PROPOSED", "REJECTED"].map(count),
-        [7, 1, 2, 2],
-        JSON.stringify(told),
-      )
-    }),
-  )
+  it.live("has fifty parties and a dozen assets at every stage of their listing", function* () {
+    const { scenario } = yield* read("sandbox-many")
+    assert.isAtLeast(scenario.parties.length, 50)
+    const told = yield* play("sandbox-many", (client) =>
+      Effect.gen(function* () {
+        yield* Test.step(client, 50)
+        return yield* statuses(client)
+      }),
+    )
+    const count = (status: string) => Object.values(told).filter((word) => word === status).length
+    assert.deepStrictEqual(
+      ["ENABLED", "PENDING_LISTING", "PROPOSED", "REJECTED"].map(count),
+      [7, 1, 2, 2],
+      JSON.stringify(told),
+    )
+  })
 
   it.live("moves money between parties from the first blocks on, and never into debt", () =>
     play("sandbox-many", (client) =>
@@ -158,14 +152,12 @@ describe("config/sandbox-storm.yaml", () => {
     ),
   )
 
-  it.effect("has faults of every stage, and only light ones that never end", () =>
-    Effect.gen(function* () {
-      const { scenario } = yield* read("sandbox-storm")
-      assert.isAtLeast(new Set(scenario.faults.map(({ fault }) => fault.kind)).size, 16)
-      for (const { fault } of scenario.faults) {
-        if (fault.count === undefined && fault.durationMillis === undefined) assert.isAtMost(fault.rate, 0.3)
-        else assert.isAtMost(fault.durationMillis ?? 0, 30_000)
-      }
-    }),
-  )
+  it.effect("has faults of every stage, and only light ones that never end", function* () {
+    const { scenario } = yield* read("sandbox-storm")
+    assert.isAtLeast(new Set(scenario.faults.map(({ fault }) => fault.kind)).size, 16)
+    for (const { fault } of scenario.faults) {
+      if (fault.count === undefined && fault.durationMillis === undefined) assert.isAtMost(fault.rate, 0.3)
+      else assert.isAtMost(fault.durationMillis ?? 0, 30_000)
+    }
+  })
 })

@@ -178,10 +178,9 @@ export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest
 }
 
 /** Ends the oldest open payment in this way, where that is permitted; says what came of it. */
-const endFirst = (treasury: DaemonOptions["treasury"], verb: Exclude<EndVerb, "resolve">) =>
-  Effect.gen(function* () {
-    const [intent] = yield* (yield* Outbox).open
-    if (intent === undefined) return "nothing is open"
-    const done = yield* endPayment(treasury, intent.id, verb, said)
-    return "ended" in done ? `done (${done.ended.state})` : "refused"
-  })
+const endFirst = Effect.fnUntraced(function* (treasury: DaemonOptions["treasury"], verb: Exclude<EndVerb, "resolve">) {
+  const [intent] = yield* (yield* Outbox).open
+  if (intent === undefined) return "nothing is open"
+  const done = yield* endPayment(treasury, intent.id, verb, said)
+  return "ended" in done ? `done (${done.ended.state})` : "refused"
+})

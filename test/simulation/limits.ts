@@ -138,14 +138,13 @@ const listings = ["assets", "accounts", "network/parameters", "transfers"]
 
 /** Polls its listings as simple programs do: all at once, and again when `pause` is over. */
 const pollPlainly = (world: World, options: Omit<WireOptions, "dice">, lanes: number, pause: number) => {
-  const loop = (lane: number) =>
-    Effect.gen(function* () {
-      const client = yield* HttpClient.HttpClient
-      for (;;) {
-        yield* Effect.ignore(client.get(`http://gateway/api/v2/${listings[lane % listings.length]}`))
-        yield* Effect.sleep(pause)
-      }
-    })
+  const loop = Effect.fnUntraced(function* (lane: number) {
+    const client = yield* HttpClient.HttpClient
+    for (;;) {
+      yield* Effect.ignore(client.get(`http://gateway/api/v2/${listings[lane % listings.length]}`))
+      yield* Effect.sleep(pause)
+    }
+  })
   const http = layerWire(immortal(), { ...options, dice: makeDice("plain") })
   for (let lane = 0; lane < lanes; lane++) world.network.fork(Effect.provide(loop(lane), http))
 }

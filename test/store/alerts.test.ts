@@ -1,11 +1,14 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
+
+const it = itWith(() => testStore().layer())
 
 const alert = (dedup: string, severity: "page" | "info" = "info") => ({
   dedup,
@@ -39,138 +42,124 @@ const deliverAll = Effect.gen(function* () {
 })
 
 describe("alerts", () => {
-  it.effect("are forgotten long after delivery, and never before every receiver", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      yield* TestClock.setTime(1_000)
-      yield* queue.raise(alert("old"))
-      yield* deliverAll
-      yield* queue.raise(alert("stuck", "page"))
-      const [first, second] = yield* queue.due(100)
-      yield* queue.delivered(first!)
-      yield* queue.failed(second!, "down", 9_000)
-      yield* queue.raise(alert("given up"))
-      const [last] = yield* queue.due(100)
-      yield* queue.failed(last!, "no such receiver", undefined)
-      yield* queue.raise(alert("late"))
-      yield* TestClock.setTime(5_000)
-      yield* deliverAll
+  it.effect("are forgotten long after delivery, and never before every receiver", function* () {
+    const queue = yield* AlertQueue
+    yield* TestClock.setTime(1_000)
+    yield* queue.raise(alert("old"))
+    yield* deliverAll
+    yield* queue.raise(alert("stuck", "page"))
+    const [first, second] = yield* queue.due(100)
+    yield* queue.delivered(first!)
+    yield* queue.failed(second!, "down", 9_000)
+    yield* queue.raise(alert("given up"))
+    const [last] = yield* queue.due(100)
+    yield* queue.failed(last!, "no such receiver", undefined)
+    yield* queue.raise(alert("late"))
+    yield* TestClock.setTime(5_000)
+    yield* deliverAll
 
-      yield* queue.prune(1_000)
-      assert.deepStrictEqual(yield* kept, ["old", "stuck", "given up", "late"])
-      yield* queue.prune(2_000)
-      assert.deepStrictEqual(yield* kept, ["stuck", "given up", "late"], "late was delivered at 5,000")
-      assert.strictEqual(yield* deliveries, 4)
+    yield* queue.prune(1_000)
+    assert.deepStrictEqual(yield* kept, ["old", "stuck", "given up", "late"])
+    yield* queue.prune(2_000)
+    assert.deepStrictEqual(yield* kept, ["stuck", "given up", "late"], "late was delivered at 5,000")
+    assert.strictEqual(yield* deliveries, 4)
 
-      yield* TestClock.setTime(9_000)
-      yield* deliverAll
-      yield* queue.prune(9_001)
-      assert.deepStrictEqual(yield* kept, ["given up"])
-      assert.strictEqual(yield* deliveries, 1)
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+    yield* TestClock.setTime(9_000)
+    yield* deliverAll
+    yield* queue.prune(9_001)
+    assert.deepStrictEqual(yield* kept, ["given up"])
+    assert.strictEqual(yield* deliveries, 1)
+  })
 
-  it.effect("of what stands until a person acts are told once, however long it stands", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      const standing = ["halt/operator/1", "overflow/1795220000000000000"]
-      for (const dedup of standing) yield* queue.raise(alert(dedup))
-      yield* deliverAll
-      yield* TestClock.setTime(1_000_000)
-      yield* queue.prune(1_000_000)
-      assert.deepStrictEqual(yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup))), [false, false])
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("of what stands until a person acts are told once, however long it stands", function* () {
+    const queue = yield* AlertQueue
+    const standing = ["halt/operator/1", "overflow/1795220000000000000"]
+    for (const dedup of standing) yield* queue.raise(alert(dedup))
+    yield* deliverAll
+    yield* TestClock.setTime(1_000_000)
+    yield* queue.prune(1_000_000)
+    assert.deepStrictEqual(yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup))), [false, false])
+  })
 
-  it.effect("go with the balance rows, once an hour", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      yield* prune
-      yield* queue.raise(alert("old"))
-      yield* deliverAll
-      yield* TestClock.setTime(10 * hour)
-      yield* prune
-      assert.deepStrictEqual(yield* kept, ["old"])
-      yield* TestClock.setTime(11 * hour - 1)
-      yield* prune
-      assert.deepStrictEqual(yield* kept, ["old"], "the last time is less than an hour ago")
-      yield* TestClock.setTime(11 * hour)
-      yield* prune
-      assert.deepStrictEqual(yield* kept, [])
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("go with the balance rows, once an hour", function* () {
+    const queue = yield* AlertQueue
+    yield* prune
+    yield* queue.raise(alert("old"))
+    yield* deliverAll
+    yield* TestClock.setTime(10 * hour)
+    yield* prune
+    assert.deepStrictEqual(yield* kept, ["old"])
+    yield* TestClock.setTime(11 * hour - 1)
+    yield* prune
+    assert.deepStrictEqual(yield* kept, ["old"], "the last time is less than an hour ago")
+    yield* TestClock.setTime(11 * hour)
+    yield* prune
+    assert.deepStrictEqual(yield* kept, [])
+  })
 
-  it.effect("are forgotten only when the clock and the blocks agree", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      yield* TestClock.setTime(hour)
-      yield* prune
-      yield* queue.raise(alert("old"))
-      yield* deliverAll
-      yield* TestClock.setTime(100 * hour)
-      yield* pruneAt(hour)
-      assert.deepStrictEqual(yield* kept, ["old"], "the clock alone says that it is old")
-      yield* TestClock.setTime(2 * hour)
-      yield* pruneAt(100 * hour)
-      assert.deepStrictEqual(yield* kept, ["old"], "the block alone says so")
-      yield* TestClock.setTime(300 * hour)
-      yield* prune
-      assert.deepStrictEqual(yield* kept, [])
-      yield* TestClock.setTime(100 * hour)
-      yield* queue.raise(alert("new"))
-      yield* deliverAll
-      yield* TestClock.setTime(111 * hour)
-      yield* prune
-      assert.deepStrictEqual(yield* kept, [], "that it was done later than now keeps nobody from doing it")
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("are forgotten only when the clock and the blocks agree", function* () {
+    const queue = yield* AlertQueue
+    yield* TestClock.setTime(hour)
+    yield* prune
+    yield* queue.raise(alert("old"))
+    yield* deliverAll
+    yield* TestClock.setTime(100 * hour)
+    yield* pruneAt(hour)
+    assert.deepStrictEqual(yield* kept, ["old"], "the clock alone says that it is old")
+    yield* TestClock.setTime(2 * hour)
+    yield* pruneAt(100 * hour)
+    assert.deepStrictEqual(yield* kept, ["old"], "the block alone says so")
+    yield* TestClock.setTime(300 * hour)
+    yield* prune
+    assert.deepStrictEqual(yield* kept, [])
+    yield* TestClock.setTime(100 * hour)
+    yield* queue.raise(alert("new"))
+    yield* deliverAll
+    yield* TestClock.setTime(111 * hour)
+    yield* prune
+    assert.deepStrictEqual(yield* kept, [], "that it was done later than now keeps nobody from doing it")
+  })
 
-  it.effect("of a fast clock are delivered and retried at the right time", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      yield* TestClock.setTime(100 * hour)
-      yield* queue.raise(alert("jump", "page"))
-      const [first, ...others] = yield* queue.due(100)
-      assert.lengthOf(others, 1)
-      yield* queue.failed(first!, "down", 100 * hour + 1_000)
-      yield* TestClock.setTime(hour)
-      assert.lengthOf(yield* queue.due(100), 2)
-      const [again] = yield* queue.due(100)
-      yield* queue.failed(again!, "down", hour + 1_000)
-      assert.lengthOf(yield* queue.due(100), 1, "it waits for its next try")
-      yield* deliverAll
-      yield* TestClock.setTime(hour + 1_000)
-      yield* deliverAll
-      assert.lengthOf(yield* queue.due(100), 0)
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("of a fast clock are delivered and retried at the right time", function* () {
+    const queue = yield* AlertQueue
+    yield* TestClock.setTime(100 * hour)
+    yield* queue.raise(alert("jump", "page"))
+    const [first, ...others] = yield* queue.due(100)
+    assert.lengthOf(others, 1)
+    yield* queue.failed(first!, "down", 100 * hour + 1_000)
+    yield* TestClock.setTime(hour)
+    assert.lengthOf(yield* queue.due(100), 2)
+    const [again] = yield* queue.due(100)
+    yield* queue.failed(again!, "down", hour + 1_000)
+    assert.lengthOf(yield* queue.due(100), 1, "it waits for its next try")
+    yield* deliverAll
+    yield* TestClock.setTime(hour + 1_000)
+    yield* deliverAll
+    assert.lengthOf(yield* queue.due(100), 0)
+  })
 
-  it.effect("are not told again at once where nobody could note that they were", () =>
-    Effect.gen(function* () {
-      const queue = yield* AlertQueue
-      yield* queue.raise(alert("cut short"))
-      const [first] = yield* queue.due(100)
-      yield* queue.begin(first!, 1_000)
-      assert.deepStrictEqual(yield* queue.due(100), [])
-      yield* TestClock.setTime(1_000)
-      assert.deepStrictEqual(yield* queue.due(100), [{ ...first!, tries: 1 }])
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("are not told again at once where nobody could note that they were", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise(alert("cut short"))
+    const [first] = yield* queue.due(100)
+    yield* queue.begin(first!, 1_000)
+    assert.deepStrictEqual(yield* queue.due(100), [])
+    yield* TestClock.setTime(1_000)
+    assert.deepStrictEqual(yield* queue.due(100), [{ ...first!, tries: 1 }])
+  })
 
-  it.effect("are forgotten however many they are, and ids are not given twice", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const queue = yield* AlertQueue
-      yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+  it.effect("are forgotten however many they are, and ids are not given twice", function* () {
+    const sql = yield* SqlClient.SqlClient
+    const queue = yield* AlertQueue
+    yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
         INSERT INTO alerts (dedup, severity, kind, subject, detail, fields, at)
         SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5 FROM n`
-      yield* sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
+    yield* sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
         SELECT seq, 'log', 'delivered', 0, 6 FROM alerts`
-      yield* queue.prune(7)
-      assert.deepStrictEqual(yield* kept, [])
-      assert.strictEqual(yield* deliveries, 0)
-      yield* queue.raise(alert("next"))
-      assert.strictEqual((yield* queue.due(1))[0]?.seq, 12_001)
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+    yield* queue.prune(7)
+    assert.deepStrictEqual(yield* kept, [])
+    assert.strictEqual(yield* deliveries, 0)
+    yield* queue.raise(alert("next"))
+    assert.strictEqual((yield* queue.due(1))[0]?.seq, 12_001)
+  })
 })

@@ -12,12 +12,12 @@ const words = { reason: "audit", author: "ana" }
 describe("brake", () => {
   it.effect("keeps pauses until they are resumed or their time is over", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const brake = yield* Brake
         yield* brake.pause({ scope: "all", ...words, until: undefined })
         yield* brake.pause({ scope: "rule:r", ...words, until: 60_000 })
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const brake = yield* Brake
         assert.deepStrictEqual(
           (yield* brake.pauses).map((p) => p.scope),
@@ -30,19 +30,19 @@ describe("brake", () => {
         )
         assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
         assert.deepStrictEqual(yield* brake.pauses, [])
-      }),
+      },
     ),
   )
 
   it.effect("keeps what people say in one line that is seen whole: it is shown within sentences", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const brake = yield* Brake
         const said = { reason: "audit\nall is well", author: "ana\u202e" }
         yield* brake.pause({ scope: "all", ...said, until: undefined })
         yield* brake.halt("operator", "ana: audit\nall is well")
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const brake = yield* Brake
         const [pause] = yield* brake.pauses
         assert.deepInclude(pause, { reason: "audit\\u{a}all is well", author: "ana\\u{202e}" })
@@ -50,19 +50,19 @@ describe("brake", () => {
           (yield* brake.halts).map(({ detail }) => detail),
           ["ana: audit\\u{a}all is well"],
         )
-      }),
+      },
     ),
   )
 
   it.effect("halts once for one reason, until a person resumes or its cause is gone", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const brake = yield* Brake
         yield* brake.halt("chain_changed", "first")
         yield* brake.halt("chain_changed", "second")
         yield* brake.halt("restored_store", "stop")
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const brake = yield* Brake
         assert.deepStrictEqual(
           (yield* brake.halts).map((h) => [h.reason, h.detail]),
@@ -78,7 +78,7 @@ describe("brake", () => {
         )
         yield* brake.release("restored_store", "all is imported")
         assert.deepStrictEqual(yield* brake.halts, [])
-      }),
+      },
     ),
   )
 })
@@ -102,15 +102,15 @@ const window = { from: new Set(["f"]), to: new Set(["t"]), assetId: "a", since: 
 describe("spend log", () => {
   it.live("remembers what was signed, counts an intent once and what is over by its window, over a restart", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const log = yield* SpendLog
         yield* log.record(spend("old", 1, 5n, 100))
         yield* log.record(spend("one", 1, 2n ** 90n, 101))
         yield* log.record(spend("one", 2, 2n ** 90n, 102))
         yield* log.record(spend("two", 1, 3n, 103))
         for (const intentId of ["old", "one", "two"]) yield* log.close(intentId, undefined)
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const log = yield* SpendLog
         const paid = { signature: "s", from: "f", to: "t", assetId: "a", amount: 2n ** 90n }
         assert.deepStrictEqual(yield* log.attempts("one"), [
@@ -122,7 +122,7 @@ describe("spend log", () => {
         assert.deepStrictEqual(yield* log.used({ ...window, except: new Set(["one"]) }), { amount: 3n, count: 1 })
         assert.deepStrictEqual(yield* log.used({ ...window, to: new Set(["x"]) }), { amount: 0n, count: 0 })
         assert.strictEqual((yield* Effect.exit(log.record(spend("two", 1, 9n, 104))))._tag, "Failure")
-      }),
+      },
     ),
   )
 })
@@ -140,7 +140,7 @@ const alert: Alert = {
 describe("alert queue", () => {
   it.effect("keeps an alert for each receiver until that one has taken it", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const queue = yield* AlertQueue
         assert.isTrue(yield* queue.raise(alert))
         assert.isFalse(yield* queue.raise(alert))
@@ -150,8 +150,8 @@ describe("alert queue", () => {
         yield* queue.begin(desk!, 1_000)
         yield* queue.failed(desk!, "no answer", 5_000)
         assert.deepStrictEqual(yield* queue.due(10), [])
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const queue = yield* AlertQueue
         assert.deepInclude((yield* queue.pending)[0], { receiver: "desk", n: 1 })
         yield* TestClock.adjust("5 seconds")
@@ -160,7 +160,7 @@ describe("alert queue", () => {
         yield* queue.failed(again!, "no such receiver", undefined)
         yield* TestClock.adjust("1 hour")
         assert.deepStrictEqual(yield* queue.due(10), [], "given up, visibly")
-      }),
+      },
     ),
   )
 })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { deadlineHeight, marginBlocks, sendEnd } from "../../src/domain/Attempt.ts"
 import { ChainRules } from "../../src/store/network/ChainRules.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -10,36 +11,28 @@ const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, t
 const see = (height: bigint, change: Partial<typeof pow> = {}) =>
   Effect.flatMap(ChainRules, (rules) => rules.see({ chainId: "c", height, pow: { ...pow, ...change } }))
 /** One process after the other on one store. */
-const lives = (
-  ...uses: ReadonlyArray<Effect.Effect<void, unknown, ChainRules | Outbox>>
-): Effect.Effect<void, unknown> => {
+const lives = (...uses: ReadonlyArray<Work<ChainRules | Outbox>>): Effect.Effect<void, unknown> => {
   const store = testStore()
-  return Effect.forEach(uses, (use) => use.pipe(Effect.provide(store.layer())), { discard: true }).pipe(
+  return Effect.forEach(uses, (use) => Effect.provide(effectOf(use), store.layer()), { discard: true }).pipe(
     Effect.ensuring(Effect.sync(store.remove)),
   )
 }
 
 describe("stored work parameters", () => {
   it.effect("that are odd are told as such after a restart, until a legal answer", () =>
-    lives(
-      see(5n, { pastBlocks: 4_294_967_295 }),
-      Effect.gen(function* () {
-        const rules = yield* ChainRules
-        assert.include((yield* rules.odd) ?? "", "window of 4294967295")
-        yield* see(6n)
-        assert.isUndefined(yield* rules.odd)
-      }),
-    ),
+    lives(see(5n, { pastBlocks: 4_294_967_295 }), function* () {
+      const rules = yield* ChainRules
+      assert.include((yield* rules.odd) ?? "", "window of 4294967295")
+      yield* see(6n)
+      assert.isUndefined(yield* rules.odd)
+    }),
   )
 
   it.effect("keep the larger window over a restart", () =>
-    lives(
-      Effect.andThen(see(5n), see(6n, { pastBlocks: 7 })),
-      Effect.gen(function* () {
-        const { windowAt } = yield* ChainRules
-        assert.deepStrictEqual([yield* windowAt(105n), yield* windowAt(106n)], [100, 7])
-      }),
-    ),
+    lives(Effect.andThen(see(5n), see(6n, { pastBlocks: 7 })), function* () {
+      const { windowAt } = yield* ChainRules
+      assert.deepStrictEqual([yield* windowAt(105n), yield* windowAt(106n)], [100, 7])
+    }),
   )
 })
 
@@ -53,7 +46,7 @@ describe("an attempt that is open", () => {
     ["several", [7, 300, 8], 7, 300],
   ] as const)("is sent by the smallest window and proven dead by the largest: %s", ([, windows, min, max]) =>
     lives(
-      Effect.gen(function* () {
+      function* () {
         const outbox = yield* Outbox
         const intent = intentOf("1")
         yield* see(11n)
@@ -62,12 +55,12 @@ describe("an attempt that is open", () => {
         yield* outbox.persist(reserved, { ...attemptOf(intent, 1), windowBlocks: 100 })
         for (const [i, pastBlocks] of windows.entries()) yield* see(12n + BigInt(i), { pastBlocks })
         yield* see(12n + BigInt(windows.length))
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const attempt = yield* attemptNow
         assert.strictEqual(deadlineHeight(attempt), attempt.anchorHeight + BigInt(max))
         assert.strictEqual(sendEnd(attempt), attempt.anchorHeight + BigInt(min) - marginBlocks(min))
-      }),
+      },
     ),
   )
 })

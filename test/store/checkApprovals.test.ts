@@ -47,65 +47,64 @@ const forged = (receipt: Receipt, change: (kind: string, body: Record<string, un
 describe("a receipt of an approved payment", () => {
   it.effect("is whole by itself, and whoever writes its journal anew cannot forge an approval", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const receipt = yield* approvedReceipt(options, sandbox)
-          assert.isUndefined(checkReceipt(receipt).problem)
-          const approval = (facts: object) => (kind: string, body: Record<string, unknown>) =>
-            kind === "approval" && body["operator"] === "ana" ? { ...body, ...facts } : body
-          const said = (from: string | RegExp, to: string) => (kind: string, body: Record<string, unknown>) =>
-            approval({ text: String(body["text"]).replace(from, to) })(kind, body)
-          /** The operator signed the other text. */
-          const signed = (from: string | RegExp, to: string) => (kind: string, body: Record<string, unknown>) => {
-            const text = String(body["text"]).replace(from, to)
-            return approval({ text, signature: operatorSigns("ana", text) })(kind, body)
-          }
-          const foreign = /^the approval of ana is not of this payment$/
-          const cases: ReadonlyArray<readonly [RegExp, Parameters<typeof forged>[1]]> = [
-            [foreign, said("policy: ", "policy: e")],
-            [foreign, said("group: desk", "group: night")],
-            [foreign, said("to: bob", "to: eve")],
-            [foreign, said("asset: USDT", "asset: USDC")],
-            [foreign, said("6 decimals", "7 decimals")],
-            [foreign, said("chain: ", "chain: x")],
-            [foreign, said("void from: 20", "void from: 21")],
-            [foreign, said("cofferer approval: payment", "cofferer approval: terms")],
-            [foreign, approval({ text: undefined })],
-            [foreign, signed("treasury: ", "treasury: x")],
-            [foreign, signed("rule: ", "rule: x")],
-            [foreign, signed("proposed by: its rule", "proposed by: zoe")],
-            [foreign, signed("payment: ", "payment: x")],
-            [foreign, signed(/amount(.*)150/g, "amount$1151")],
-            [/the signer relied on 2 approvals of desk, and 1 are here/, signed("group: desk", "group: night")],
-            [/the signer relied on 2 approvals of desk, and 1 are here/, signed("policy: ", "policy: e")],
-            [/the signer relied on 2 approvals of desk, and 1 are here/, signed("chain: ", "chain: x")],
-            [
-              /the signer relied on 2 approvals of desk, and 1 are here/,
-              signed(/void from: .*/, "void from: 1970-01-01T00:00:00.000Z"),
-            ],
-            [foreign, approval({ key: operatorKey("chloe").publicKey })],
-            [foreign, approval({ signature: "00".repeat(64) })],
-            [/the signer relied on 2 approvals of desk, and 1 are here/, approval({ operator: "chloe" })],
-            [
-              /the signer relied on 2 approvals of desk, and 1 are here/,
-              (kind, body) =>
-                kind === "signature" ? { ...body, approval: { group: "desk", need: 2, by: ["ana", "ana"] } } : body,
-            ],
-            [
-              /it was signed without the approval of desk/,
-              (kind, body) => (kind === "signature" ? { ...body, approval: undefined } : body),
-            ],
-            [
-              /the approval of ana is not of this payment/,
-              (kind, body) => (kind === "intent" && body["rule"] ? { ...body, submittedBy: "zoe" } : body),
-            ],
-            [
-              /the approval of ana is not of this payment/,
-              (kind, body) => (kind === "intent" && body["rule"] ? { ...body, feeMax: "x" } : body),
-            ],
-          ]
-          for (const [says, change] of cases) assert.match(forged(receipt, change), says)
-        }),
+      function* (options, sandbox) {
+        const receipt = yield* approvedReceipt(options, sandbox)
+        assert.isUndefined(checkReceipt(receipt).problem)
+        const approval = (facts: object) => (kind: string, body: Record<string, unknown>) =>
+          kind === "approval" && body["operator"] === "ana" ? { ...body, ...facts } : body
+        const said = (from: string | RegExp, to: string) => (kind: string, body: Record<string, unknown>) =>
+          approval({ text: String(body["text"]).replace(from, to) })(kind, body)
+        /** The operator signed the other text. */
+        const signed = (from: string | RegExp, to: string) => (kind: string, body: Record<string, unknown>) => {
+          const text = String(body["text"]).replace(from, to)
+          return approval({ text, signature: operatorSigns("ana", text) })(kind, body)
+        }
+        const foreign = /^the approval of ana is not of this payment$/
+        const cases: ReadonlyArray<readonly [RegExp, Parameters<typeof forged>[1]]> = [
+          [foreign, said("policy: ", "policy: e")],
+          [foreign, said("group: desk", "group: night")],
+          [foreign, said("to: bob", "to: eve")],
+          [foreign, said("asset: USDT", "asset: USDC")],
+          [foreign, said("6 decimals", "7 decimals")],
+          [foreign, said("chain: ", "chain: x")],
+          [foreign, said("void from: 20", "void from: 21")],
+          [foreign, said("cofferer approval: payment", "cofferer approval: terms")],
+          [foreign, approval({ text: undefined })],
+          [foreign, signed("treasury: ", "treasury: x")],
+          [foreign, signed("rule: ", "rule: x")],
+          [foreign, signed("proposed by: its rule", "proposed by: zoe")],
+          [foreign, signed("payment: ", "payment: x")],
+          [foreign, signed(/amount(.*)150/g, "amount$1151")],
+          [/the signer relied on 2 approvals of desk, and 1 are here/, signed("group: desk", "group: night")],
+          [/the signer relied on 2 approvals of desk, and 1 are here/, signed("policy: ", "policy: e")],
+          [/the signer relied on 2 approvals of desk, and 1 are here/, signed("chain: ", "chain: x")],
+          [
+            /the signer relied on 2 approvals of desk, and 1 are here/,
+            signed(/void from: .*/, "void from: 1970-01-01T00:00:00.000Z"),
+          ],
+          [foreign, approval({ key: operatorKey("chloe").publicKey })],
+          [foreign, approval({ signature: "00".repeat(64) })],
+          [/the signer relied on 2 approvals of desk, and 1 are here/, approval({ operator: "chloe" })],
+          [
+            /the signer relied on 2 approvals of desk, and 1 are here/,
+            (kind, body) =>
+              kind === "signature" ? { ...body, approval: { group: "desk", need: 2, by: ["ana", "ana"] } } : body,
+          ],
+          [
+            /it was signed without the approval of desk/,
+            (kind, body) => (kind === "signature" ? { ...body, approval: undefined } : body),
+          ],
+          [
+            /the approval of ana is not of this payment/,
+            (kind, body) => (kind === "intent" && body["rule"] ? { ...body, submittedBy: "zoe" } : body),
+          ],
+          [
+            /the approval of ana is not of this payment/,
+            (kind, body) => (kind === "intent" && body["rule"] ? { ...body, feeMax: "x" } : body),
+          ],
+        ]
+        for (const [says, change] of cases) assert.match(forged(receipt, change), says)
+      },
       { line: { approval: "desk" }, more: deskFields() },
     ),
   )

@@ -1,66 +1,65 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { tablesWritten } from "../../src/store/database/Database.ts"
+import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
+
+const it = itWith(() => testStore().layer())
 
 const reasons = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (halts) => halts.map((h) => h.reason)))
 
 describe("what was read of a table", () => {
-  it.effect("is asked of the disk once, and again after each write", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { memoryOf } = yield* Database.Database
-      let reads = 0
-      const count = memoryOf<number>("halts")(
-        "count",
-        Effect.map(sql`SELECT count(*) AS n FROM halts`, ([row]) => {
-          reads++
-          return Number(row?.["n"])
-        }),
-      )
-      assert.strictEqual(yield* count, 0)
-      assert.strictEqual(yield* count, 0)
-      assert.strictEqual(reads, 1)
-      yield* sql`INSERT INTO settings (key, value) VALUES ('a', 'b')`
-      assert.strictEqual(yield* count, 0)
-      assert.strictEqual(reads, 1, "another table")
-      yield* sql`INSERT INTO halts (reason, detail, at) VALUES ('r', 'd', 1)`
-      assert.strictEqual(yield* count, 1)
-      yield* sql`WITH gone AS (SELECT seq FROM halts) DELETE FROM halts WHERE seq IN (SELECT seq FROM gone)`
-      assert.strictEqual(yield* count, 0, "a write that begins in another way")
-      assert.strictEqual(reads, 3)
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+  it.effect("is asked of the disk once, and again after each write", function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { memoryOf } = yield* Database.Database
+    let reads = 0
+    const count = memoryOf<number>("halts")(
+      "count",
+      Effect.map(sql`SELECT count(*) AS n FROM halts`, ([row]) => {
+        reads++
+        return Number(row?.["n"])
+      }),
+    )
+    assert.strictEqual(yield* count, 0)
+    assert.strictEqual(yield* count, 0)
+    assert.strictEqual(reads, 1)
+    yield* sql`INSERT INTO settings (key, value) VALUES ('a', 'b')`
+    assert.strictEqual(yield* count, 0)
+    assert.strictEqual(reads, 1, "another table")
+    yield* sql`INSERT INTO halts (reason, detail, at) VALUES ('r', 'd', 1)`
+    assert.strictEqual(yield* count, 1)
+    yield* sql`WITH gone AS (SELECT seq FROM halts) DELETE FROM halts WHERE seq IN (SELECT seq FROM gone)`
+    assert.strictEqual(yield* count, 0, "a write that begins in another way")
+    assert.strictEqual(reads, 3)
+  })
 
-  it.effect("inside a transaction is what it wrote, and is restored after failure", () =>
-    Effect.gen(function* () {
-      const database = yield* Database.Database
-      const brake = yield* Brake
-      assert.deepStrictEqual(yield* reasons, [])
-      const failed = yield* Effect.exit(
-        database.atomically(
-          Effect.gen(function* () {
-            yield* brake.halt("invariant", "x")
-            assert.deepStrictEqual(yield* reasons, ["invariant"])
-            return yield* Effect.fail("no")
-          }),
-        ),
-      )
-      assert.isTrue(Exit.isFailure(failed))
-      assert.deepStrictEqual(yield* reasons, [])
-      yield* database.atomically(
+  it.effect("inside a transaction is what it wrote, and is restored after failure", function* () {
+    const database = yield* Database.Database
+    const brake = yield* Brake
+    assert.deepStrictEqual(yield* reasons, [])
+    const failed = yield* Effect.exit(
+      database.atomically(
         Effect.gen(function* () {
-          yield* Effect.exit(database.atomically(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
-          assert.deepStrictEqual(yield* reasons, [], "of a part that failed")
-          yield* brake.halt("halt_file", "y")
+          yield* brake.halt("invariant", "x")
+          assert.deepStrictEqual(yield* reasons, ["invariant"])
+          return yield* Effect.fail("no")
         }),
-      )
-      assert.deepStrictEqual(yield* reasons, ["halt_file"])
-    }).pipe(Effect.provide(testStore().layer())),
-  )
+      ),
+    )
+    assert.isTrue(Exit.isFailure(failed))
+    assert.deepStrictEqual(yield* reasons, [])
+    yield* database.atomically(
+      Effect.gen(function* () {
+        yield* Effect.exit(database.atomically(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
+        assert.deepStrictEqual(yield* reasons, [], "of a part that failed")
+        yield* brake.halt("halt_file", "y")
+      }),
+    )
+    assert.deepStrictEqual(yield* reasons, ["halt_file"])
+  })
 })
 
 describe("the table that a statement writes", () => {

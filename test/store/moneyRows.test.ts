@@ -11,6 +11,7 @@ import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -18,105 +19,93 @@ const start = 1_800_000_000_000
 const day = 86_400_000
 const words = { reason: "audit", author: "ana" }
 
-const withStore = <A, E>(
-  use: Effect.Effect<A, E, Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>> | SqlClient.SqlClient>,
-) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    yield* TestClock.setTime(start)
-    yield* use.pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
-  })
+const withStore = Effect.fnUntraced(function* (
+  use: Work<Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>> | SqlClient.SqlClient>,
+) {
+  const store = testStore()
+  yield* TestClock.setTime(start)
+  yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+})
 
 describe("a person's resume", () => {
   it.effect("of one scope leaves the pauses of others, and every halt", () =>
-    withStore(
-      Effect.gen(function* () {
-        const brake = yield* Brake
-        const pause = (scope: string, until?: number) => brake.pause({ scope, ...words, until })
-        yield* pause("rule:a")
-        yield* pause("rule:b")
-        yield* pause("rule:c", start + 1_000)
-        yield* brake.halt("operator", "looks at it")
-        yield* brake.halt("store_error", "takes nothing")
-        assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 1)
-        assert.deepStrictEqual(
-          (yield* brake.pauses).map(({ scope }) => scope),
-          ["rule:b", "rule:c"],
-        )
-        assert.deepStrictEqual(
-          (yield* brake.halts).map(({ reason }) => reason),
-          ["operator", "store_error"],
-        )
-        assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 0, "a second time")
-        yield* TestClock.adjust("1 minute")
-        assert.strictEqual(yield* brake.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
-      }),
-    ),
+    withStore(function* () {
+      const brake = yield* Brake
+      const pause = (scope: string, until?: number) => brake.pause({ scope, ...words, until })
+      yield* pause("rule:a")
+      yield* pause("rule:b")
+      yield* pause("rule:c", start + 1_000)
+      yield* brake.halt("operator", "looks at it")
+      yield* brake.halt("store_error", "takes nothing")
+      assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 1)
+      assert.deepStrictEqual(
+        (yield* brake.pauses).map(({ scope }) => scope),
+        ["rule:b", "rule:c"],
+      )
+      assert.deepStrictEqual(
+        (yield* brake.halts).map(({ reason }) => reason),
+        ["operator", "store_error"],
+      )
+      assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 0, "a second time")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* brake.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
+    }),
   )
 
   it.effect("of all ends the halts but those that end otherwise, once each", () =>
-    withStore(
-      Effect.gen(function* () {
-        const brake = yield* Brake
-        yield* brake.halt("operator", "looks at it")
-        yield* brake.halt("disk_full", "no room")
-        yield* brake.halt("restored_store", "put back")
-        yield* brake.halt("store_error", "takes nothing")
-        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 2)
-        assert.deepStrictEqual(
-          (yield* brake.halts).map(({ reason }) => reason),
-          ["disk_full", "restored_store"],
-        )
-        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 0, "a second time")
-      }),
-    ),
+    withStore(function* () {
+      const brake = yield* Brake
+      yield* brake.halt("operator", "looks at it")
+      yield* brake.halt("disk_full", "no room")
+      yield* brake.halt("restored_store", "put back")
+      yield* brake.halt("store_error", "takes nothing")
+      assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 2)
+      assert.deepStrictEqual(
+        (yield* brake.halts).map(({ reason }) => reason),
+        ["disk_full", "restored_store"],
+      )
+      assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 0, "a second time")
+    }),
   )
 
   it.effect("takes no payment for known that our keys made elsewhere", () =>
-    withStore(
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const findings = yield* Findings
-        const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
-        for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
-          yield* sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`
-        yield* findings.acknowledge(["known"], "adopted")
-        yield* (yield* Brake).resume({ scope: "all", ...words })
-        const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`
-        assert.deepStrictEqual(
-          rows.map(({ id, known_as }) => [id, known_as]),
-          [
-            ["foreign", null],
-            ["known", "adopted"],
-            ["own", null],
-          ],
-        )
-      }),
-    ),
+    withStore(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const findings = yield* Findings
+      const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
+      for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
+        yield* sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`
+      yield* findings.acknowledge(["known"], "adopted")
+      yield* (yield* Brake).resume({ scope: "all", ...words })
+      const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`
+      assert.deepStrictEqual(
+        rows.map(({ id, known_as }) => [id, known_as]),
+        [
+          ["foreign", null],
+          ["known", "adopted"],
+          ["own", null],
+        ],
+      )
+    }),
   )
 })
 
 describe("a halt whose cause is gone", () => {
   it.effect("ends alone, and is written down once", () =>
-    withStore(
-      Effect.gen(function* () {
-        const [brake, journal] = [yield* Brake, yield* Journal]
-        yield* brake.halt("operator", "looks at it")
-        yield* brake.halt("halt_file", "HALT")
-        const ended = Effect.map(
-          journal.about("halt_file"),
-          (all) => all.filter(({ kind }) => kind === "resume").length,
-        )
-        yield* brake.release("halt_file", "the file is gone")
-        assert.strictEqual(yield* ended, 1)
-        yield* brake.release("halt_file", "the file is gone")
-        assert.strictEqual(yield* ended, 1, "there is nothing to end")
-        assert.deepStrictEqual(
-          (yield* brake.halts).map(({ reason }) => reason),
-          ["operator"],
-        )
-      }),
-    ),
+    withStore(function* () {
+      const [brake, journal] = [yield* Brake, yield* Journal]
+      yield* brake.halt("operator", "looks at it")
+      yield* brake.halt("halt_file", "HALT")
+      const ended = Effect.map(journal.about("halt_file"), (all) => all.filter(({ kind }) => kind === "resume").length)
+      yield* brake.release("halt_file", "the file is gone")
+      assert.strictEqual(yield* ended, 1)
+      yield* brake.release("halt_file", "the file is gone")
+      assert.strictEqual(yield* ended, 1, "there is nothing to end")
+      assert.deepStrictEqual(
+        (yield* brake.halts).map(({ reason }) => reason),
+        ["operator"],
+      )
+    }),
   )
 })
 
@@ -141,30 +130,26 @@ describe("what is spent", () => {
   })
 
   it.effect("is counted once for a payment with several attempts, and for its own asset", () =>
-    withStore(
-      Effect.gen(function* () {
-        const intent = yield* moved("1")
-        yield* spend(intent, 1)
-        yield* spend(intent, 2)
-        yield* spend(yield* moved("2"), 1, { assetId: "another" })
-        assert.strictEqual(yield* used(start - 1), 1)
-      }),
-    ),
+    withStore(function* () {
+      const intent = yield* moved("1")
+      yield* spend(intent, 1)
+      yield* spend(intent, 2)
+      yield* spend(yield* moved("2"), 1, { assetId: "another" })
+      assert.strictEqual(yield* used(start - 1), 1)
+    }),
   )
 
   it.effect("stays spent where another payment ends, and where its own ended before", () =>
-    withStore(
-      Effect.gen(function* () {
-        const spends = yield* SpendLog
-        const [one, two] = [yield* moved("1"), yield* moved("2")]
-        yield* spend(one, 1)
-        yield* spend(two, 1)
-        yield* spends.close(one.id, start + 5)
-        assert.strictEqual(yield* used(start + day), 1, "the second is open")
-        yield* spends.close(one.id, start + 2 * day)
-        assert.strictEqual(yield* used(start + day), 1, "the first has its end")
-      }),
-    ),
+    withStore(function* () {
+      const spends = yield* SpendLog
+      const [one, two] = [yield* moved("1"), yield* moved("2")]
+      yield* spend(one, 1)
+      yield* spend(two, 1)
+      yield* spends.close(one.id, start + 5)
+      assert.strictEqual(yield* used(start + day), 1, "the second is open")
+      yield* spends.close(one.id, start + 2 * day)
+      assert.strictEqual(yield* used(start + day), 1, "the first has its end")
+    }),
   )
 })
 
@@ -196,83 +181,75 @@ describe("what a key used of the network's epoch", () => {
   })
 
   it.effect("is its own open and executed transfers, and no withdrawal", () =>
-    withStore(
-      Effect.gen(function* () {
-        yield* tell(start, undefined)
-        yield* sent("1", {})
-        yield* sent("2", { ...of(another) })
-        yield* sent("3", { command: "withdraw" })
-        assert.strictEqual(yield* used, 1, "open ones")
-        yield* sent("4", {}, start + 1)
-        yield* sent("5", { ...of(another) }, start + 1)
-        yield* sent("6", { command: "withdraw" }, start + 1)
-        yield* sent("7", {}, start - 2 * day)
-        assert.strictEqual(yield* used, 2, "open ones, and those executed since the epoch began")
-      }),
-    ),
+    withStore(function* () {
+      yield* tell(start, undefined)
+      yield* sent("1", {})
+      yield* sent("2", { ...of(another) })
+      yield* sent("3", { command: "withdraw" })
+      assert.strictEqual(yield* used, 1, "open ones")
+      yield* sent("4", {}, start + 1)
+      yield* sent("5", { ...of(another) }, start + 1)
+      yield* sent("6", { command: "withdraw" }, start + 1)
+      yield* sent("7", {}, start - 2 * day)
+      assert.strictEqual(yield* used, 2, "open ones, and those executed since the epoch began")
+    }),
   )
 
   it.effect("is unknown if the epoch is over, old or without limit", () =>
-    withStore(
-      Effect.gen(function* () {
-        const epochs = yield* Epochs
-        assert.isUndefined(yield* epochs.quota(key), "no epoch")
-        yield* tell(start, undefined)
-        assert.isUndefined(yield* epochs.quota(another), "no limit of that key")
-        assert.strictEqual(yield* used, 0)
-        yield* TestClock.adjust("13 hours")
-        assert.isUndefined(yield* epochs.quota(key), "its end is past")
-        yield* TestClock.setTime(start)
-        yield* tell(start - 2 * day, undefined)
-        assert.isUndefined(yield* epochs.quota(key), "told two days ago")
-      }),
-    ),
+    withStore(function* () {
+      const epochs = yield* Epochs
+      assert.isUndefined(yield* epochs.quota(key), "no epoch")
+      yield* tell(start, undefined)
+      assert.isUndefined(yield* epochs.quota(another), "no limit of that key")
+      assert.strictEqual(yield* used, 0)
+      yield* TestClock.adjust("13 hours")
+      assert.isUndefined(yield* epochs.quota(key), "its end is past")
+      yield* TestClock.setTime(start)
+      yield* tell(start - 2 * day, undefined)
+      assert.isUndefined(yield* epochs.quota(key), "told two days ago")
+    }),
   )
 })
 
 describe("an operator's signature", () => {
   it.effect("is kept and written down once", () =>
-    withStore(
-      Effect.gen(function* () {
-        const [approvals, journal] = [yield* Approvals, yield* Journal]
-        const approval = { subject: "s", operator: "ana", key: "k", text: "t", signature: "x" }
-        assert.isTrue(yield* approvals.give(approval))
-        assert.isFalse(yield* approvals.give(approval))
-        assert.lengthOf(yield* approvals.about("s"), 1)
-        assert.lengthOf(yield* journal.about("s"), 1)
-      }),
-    ),
+    withStore(function* () {
+      const [approvals, journal] = [yield* Approvals, yield* Journal]
+      const approval = { subject: "s", operator: "ana", key: "k", text: "t", signature: "x" }
+      assert.isTrue(yield* approvals.give(approval))
+      assert.isFalse(yield* approvals.give(approval))
+      assert.lengthOf(yield* approvals.about("s"), 1)
+      assert.lengthOf(yield* journal.about("s"), 1)
+    }),
   )
 })
 
 describe("a payment that movements showed before the list did", () => {
   it.effect("is found by its tag once the list names its reference", () =>
-    withStore(
-      Effect.gen(function* () {
-        const findings = yield* Findings
-        const from = "aa".repeat(32)
-        const tag = "0123456789abcdef"
-        const moved = { id: "bb".repeat(32), from, to: "", asset: "usdt", amount: 5n, reference: "", status: "done" }
-        const reference = `c3.51a51a51.a.${"A".repeat(43)}.${tag}`
-        const note = (transfer: typeof moved) =>
-          findings.note({
-            party: from,
-            cursor: undefined,
-            transfers: [{ ...transfer, timestamp: 7n }],
-            isOwn: () => false,
-          })
-        assert.lengthOf((yield* note(moved)).strangers, 1)
-        assert.lengthOf(yield* findings.bearing(from, tag), 0)
-        const listed = { ...moved, to: "cc".repeat(32), reference }
-        assert.lengthOf((yield* note(listed)).strangers, 0, "it is no news")
-        yield* note({ ...listed, to: "dd".repeat(32), reference: "another" })
-        const found = yield* findings.bearing(from, tag)
-        assert.deepStrictEqual(
-          found.map(({ to, reference }) => ({ to, reference })),
-          [{ to: listed.to, reference }],
-          "and what was listed stays",
-        )
-      }),
-    ),
+    withStore(function* () {
+      const findings = yield* Findings
+      const from = "aa".repeat(32)
+      const tag = "0123456789abcdef"
+      const moved = { id: "bb".repeat(32), from, to: "", asset: "usdt", amount: 5n, reference: "", status: "done" }
+      const reference = `c3.51a51a51.a.${"A".repeat(43)}.${tag}`
+      const note = (transfer: typeof moved) =>
+        findings.note({
+          party: from,
+          cursor: undefined,
+          transfers: [{ ...transfer, timestamp: 7n }],
+          isOwn: () => false,
+        })
+      assert.lengthOf((yield* note(moved)).strangers, 1)
+      assert.lengthOf(yield* findings.bearing(from, tag), 0)
+      const listed = { ...moved, to: "cc".repeat(32), reference }
+      assert.lengthOf((yield* note(listed)).strangers, 0, "it is no news")
+      yield* note({ ...listed, to: "dd".repeat(32), reference: "another" })
+      const found = yield* findings.bearing(from, tag)
+      assert.deepStrictEqual(
+        found.map(({ to, reference }) => ({ to, reference })),
+        [{ to: listed.to, reference }],
+        "and what was listed stays",
+      )
+    }),
   )
 })

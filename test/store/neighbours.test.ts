@@ -6,17 +6,17 @@ import type { Attempt } from "../../src/domain/Attempt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
 
-const withStore = <A, E>(use: Effect.Effect<A, E, Outbox | SqlClient.SqlClient>) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    yield* TestClock.setTime(start)
-    yield* use.pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
-  })
+const withStore = Effect.fnUntraced(function* (use: Work<Outbox | SqlClient.SqlClient>) {
+  const store = testStore()
+  yield* TestClock.setTime(start)
+  yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+})
 
 const reserved = Effect.fnUntraced(function* (intent: Intent) {
   const outbox = yield* Outbox
@@ -73,78 +73,68 @@ const end = { gateway: "g", outcome: "accepted", code: 0, data: "", log: "", evi
 
 describe("what is stored of one attempt", () => {
   it.effect("changes no other attempt, of its payment or of another", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const { live } = yield* twoPayments
-        yield* TestClock.adjust("1 second")
-        assert.deepStrictEqual(yield* changed(outbox.saveWork(live, work)), ["1/2"], "its work")
-        assert.deepStrictEqual(yield* changed(outbox.schedule(live, start + 5, 9n)), ["1/2"], "its next send")
-        assert.deepStrictEqual(yield* changed(outbox.dropWork(live, start + 6)), ["1/2"], "work that was refused")
-        const { seq, attempt } = yield* sending({ ...live, workIndex: 1 })
-        yield* TestClock.adjust("1 second")
-        const ending = outbox.endSend({ ...end, seq, attempt, state: "accepted", nextAt: start + 9, nextHeight: 4n })
-        assert.deepStrictEqual(yield* changed(ending), ["1/2"], "the answer")
-        assert.deepStrictEqual(yield* changed(sending({ ...attempt, state: "accepted" })), ["1/2"], "another send")
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const { live } = yield* twoPayments
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* changed(outbox.saveWork(live, work)), ["1/2"], "its work")
+      assert.deepStrictEqual(yield* changed(outbox.schedule(live, start + 5, 9n)), ["1/2"], "its next send")
+      assert.deepStrictEqual(yield* changed(outbox.dropWork(live, start + 6)), ["1/2"], "work that was refused")
+      const { seq, attempt } = yield* sending({ ...live, workIndex: 1 })
+      yield* TestClock.adjust("1 second")
+      const ending = outbox.endSend({ ...end, seq, attempt, state: "accepted", nextAt: start + 9, nextHeight: 4n })
+      assert.deepStrictEqual(yield* changed(ending), ["1/2"], "the answer")
+      assert.deepStrictEqual(yield* changed(sending({ ...attempt, state: "accepted" })), ["1/2"], "another send")
+    }),
   )
 
   it.effect("changes nothing of one that is over", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const { over } = yield* twoPayments
-        assert.deepStrictEqual(yield* changed(outbox.saveWork(over, work)), [], "its work")
-        assert.deepStrictEqual(yield* changed(outbox.dropWork(over, start + 6)), [], "work that was refused")
-        assert.deepStrictEqual(yield* changed(Effect.exit(sending(over))), [], "a send")
-        assert.deepStrictEqual(yield* changed(outbox.noteWindow(50)), ["1/2", "2/2"], "a shorter window")
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const { over } = yield* twoPayments
+      assert.deepStrictEqual(yield* changed(outbox.saveWork(over, work)), [], "its work")
+      assert.deepStrictEqual(yield* changed(outbox.dropWork(over, start + 6)), [], "work that was refused")
+      assert.deepStrictEqual(yield* changed(Effect.exit(sending(over))), [], "a send")
+      assert.deepStrictEqual(yield* changed(outbox.noteWindow(50)), ["1/2", "2/2"], "a shorter window")
+    }),
   )
 
   it.effect("takes an answer that comes after its end, and changes nothing by it", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const { live } = yield* twoPayments
-        const { seq, attempt } = yield* sending(live)
-        const inFlight = { ...intentOf("1"), state: "in_flight" as const }
-        yield* outbox.settle(inFlight, attempt, "expired", "reserved", { detail: "its window is over" })
-        const [other] = (yield* outbox.live).filter(({ intentId }) => intentId !== live.intentId)
-        yield* sending(other!)
-        const answer = outbox.endSend({ ...end, seq, attempt, state: "accepted", nextAt: 0, nextHeight: 0n })
-        assert.deepStrictEqual(yield* changed(answer), [])
-        assert.deepStrictEqual(
-          (yield* outbox.sends(live.intentId)).map(({ outcome }) => outcome),
-          ["accepted"],
-        )
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const { live } = yield* twoPayments
+      const { seq, attempt } = yield* sending(live)
+      const inFlight = { ...intentOf("1"), state: "in_flight" as const }
+      yield* outbox.settle(inFlight, attempt, "expired", "reserved", { detail: "its window is over" })
+      const [other] = (yield* outbox.live).filter(({ intentId }) => intentId !== live.intentId)
+      yield* sending(other!)
+      const answer = outbox.endSend({ ...end, seq, attempt, state: "accepted", nextAt: 0, nextHeight: 0n })
+      assert.deepStrictEqual(yield* changed(answer), [])
+      assert.deepStrictEqual(
+        (yield* outbox.sends(live.intentId)).map(({ outcome }) => outcome),
+        ["accepted"],
+      )
+    }),
   )
 
   it.effect("keeps a signature's first solution, and none of dropped work", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const { live } = yield* twoPayments
-        yield* outbox.saveWork(live, work)
-        assert.deepStrictEqual(yield* changed(outbox.saveWork(live, { ...work, nonce: 8n })), [], "a second one")
-        yield* outbox.dropWork(live, start)
-        assert.deepStrictEqual(yield* changed(outbox.saveWork(live, work)), [], "one of before")
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const { live } = yield* twoPayments
+      yield* outbox.saveWork(live, work)
+      assert.deepStrictEqual(yield* changed(outbox.saveWork(live, { ...work, nonce: 8n })), [], "a second one")
+      yield* outbox.dropWork(live, start)
+      assert.deepStrictEqual(yield* changed(outbox.saveWork(live, work)), [], "one of before")
+    }),
   )
 
   it.effect("moves only the payment that it is about", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const [one, other] = [yield* reserved(intentOf("1")), yield* reserved(intentOf("2"))]
-        yield* outbox.move(one, "cancelled", { detail: "need gone" })
-        assert.deepStrictEqual(yield* outbox.open, [other])
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const [one, other] = [yield* reserved(intentOf("1")), yield* reserved(intentOf("2"))]
+      yield* outbox.move(one, "cancelled", { detail: "need gone" })
+      assert.deepStrictEqual(yield* outbox.open, [other])
+    }),
   )
 })
 
@@ -153,99 +143,89 @@ describe("what is read of payments", () => {
   const others: ReadonlyArray<Partial<Intent>> = [{ treasury: "another" }, { rule: "another" }, { subject: "another" }]
 
   it.effect("tells siblings by treasury, rule and episode", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const mine = intentOf("1")
-        const all = [mine, intentOf("2"), intentOf("3", { treasury: "another" }), intentOf("4", { rule: "another" })]
-        for (const intent of [...all, intentOf("5", { episode: 2 })]) yield* outbox.record(intent)
-        assert.deepStrictEqual(yield* outbox.siblings(mine), [intentOf("2")])
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const mine = intentOf("1")
+      const all = [mine, intentOf("2"), intentOf("3", { treasury: "another" }), intentOf("4", { rule: "another" })]
+      for (const intent of [...all, intentOf("5", { episode: 2 })]) yield* outbox.record(intent)
+      assert.deepStrictEqual(yield* outbox.siblings(mine), [intentOf("2")])
+    }),
   )
 
   it.effect("tells when the last executed payment of a subject was signed", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const pay = Effect.fnUntraced(function* (id: string, more: Partial<Intent>, createdAt: number) {
-          const intent = yield* reserved(intentOf(id, { ...subject, ...more }))
-          const { attempt } = yield* sending(yield* signed(intent, 1, { createdAt }))
-          return { intent: { ...intent, state: "in_flight" as const }, attempt }
-        })
-        const confirm = ({ intent, attempt }: { readonly intent: Intent; readonly attempt: Attempt }) =>
-          outbox.settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt: 1n, fee: 0n })
-        yield* confirm(yield* pay("1", { episode: 1 }, 100))
-        for (const [i, more] of others.entries()) {
-          yield* confirm(yield* pay(String(i + 2), { episode: 2, ...more }, 200 + i))
-          assert.strictEqual(yield* outbox.lastSigned(subject), 100, "that of another subject")
-        }
-        yield* pay("6", { episode: 3 }, 300)
-        assert.strictEqual(yield* outbox.lastSigned(subject), 100, "one that is not executed")
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const pay = Effect.fnUntraced(function* (id: string, more: Partial<Intent>, createdAt: number) {
+        const intent = yield* reserved(intentOf(id, { ...subject, ...more }))
+        const { attempt } = yield* sending(yield* signed(intent, 1, { createdAt }))
+        return { intent: { ...intent, state: "in_flight" as const }, attempt }
+      })
+      const confirm = ({ intent, attempt }: { readonly intent: Intent; readonly attempt: Attempt }) =>
+        outbox.settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt: 1n, fee: 0n })
+      yield* confirm(yield* pay("1", { episode: 1 }, 100))
+      for (const [i, more] of others.entries()) {
+        yield* confirm(yield* pay(String(i + 2), { episode: 2, ...more }, 200 + i))
+        assert.strictEqual(yield* outbox.lastSigned(subject), 100, "that of another subject")
+      }
+      yield* pay("6", { episode: 3 }, 300)
+      assert.strictEqual(yield* outbox.lastSigned(subject), 100, "one that is not executed")
+    }),
   )
 
   it.effect("tells since when a subject's payments are dropped", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const open = (id: string, more: Partial<Intent>) => reserved(intentOf(id, { ...subject, ...more }))
-        const dropped = Effect.fnUntraced(function* (id: string, more: Partial<Intent>) {
-          return yield* outbox.move(yield* open(id, more), "cancelled", { detail: "" })
-        })
-        yield* open("1", { episode: 1, createdAt: 10 })
-        yield* dropped("2", { episode: 2, createdAt: 20 })
-        const newest = yield* dropped("3", { episode: 3, createdAt: 30 })
-        for (const [i, more] of others.entries()) {
-          yield* open(String(i + 4), { episode: 9, createdAt: 1, ...more })
-          yield* dropped(String(i + 7), { episode: 10, createdAt: 2, ...more })
-        }
-        assert.strictEqual(yield* outbox.droppedSince(newest), 20)
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const open = (id: string, more: Partial<Intent>) => reserved(intentOf(id, { ...subject, ...more }))
+      const dropped = Effect.fnUntraced(function* (id: string, more: Partial<Intent>) {
+        return yield* outbox.move(yield* open(id, more), "cancelled", { detail: "" })
+      })
+      yield* open("1", { episode: 1, createdAt: 10 })
+      yield* dropped("2", { episode: 2, createdAt: 20 })
+      const newest = yield* dropped("3", { episode: 3, createdAt: 30 })
+      for (const [i, more] of others.entries()) {
+        yield* open(String(i + 4), { episode: 9, createdAt: 1, ...more })
+        yield* dropped(String(i + 7), { episode: 10, createdAt: 2, ...more })
+      }
+      assert.strictEqual(yield* outbox.droppedSince(newest), 20)
+    }),
   )
 
   it.effect("tells those that settled of late, and no open ones", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const [early, late] = [yield* reserved(intentOf("1")), yield* reserved(intentOf("2"))]
-        yield* outbox.move(early, "cancelled", { detail: "" })
-        yield* TestClock.adjust("1 hour")
-        yield* outbox.move(late, "cancelled", { detail: "" })
-        yield* reserved(intentOf("3"))
-        assert.deepStrictEqual(
-          (yield* outbox.settledSince(start + 1)).map(({ id }) => id),
-          [late.id],
-        )
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const [early, late] = [yield* reserved(intentOf("1")), yield* reserved(intentOf("2"))]
+      yield* outbox.move(early, "cancelled", { detail: "" })
+      yield* TestClock.adjust("1 hour")
+      yield* outbox.move(late, "cancelled", { detail: "" })
+      yield* reserved(intentOf("3"))
+      assert.deepStrictEqual(
+        (yield* outbox.settledSince(start + 1)).map(({ id }) => id),
+        [late.id],
+      )
+    }),
   )
 
   it.effect("counts what a key signed on a block, and what was sent of late", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const party = intentOf("1").payment.fromKey
-        const attempt = yield* signed(yield* reserved(intentOf("1")), 1, { anchorHeight: 100n })
-        yield* signed(yield* reserved(intentOf("2")), 1, { anchorHeight: 101n })
-        const another = "f".repeat(64) as PublicKey
-        yield* signed(yield* reserved(intentOf("3")), 1, { party: another, anchorHeight: 100n })
-        assert.strictEqual(yield* outbox.signedAt(party, 100n), 1)
-        const send = Effect.fnUntraced(function* (of: Attempt, first: boolean) {
-          const begun = yield* sending(of, first)
-          const done = { ...end, ...begun, state: "accepted", nextAt: 0, nextHeight: 0n } as const
-          yield* outbox.endSend(done)
-          return { ...begun.attempt, state: "accepted" as const }
-        })
-        const sent = yield* send(attempt, true)
-        yield* TestClock.adjust("1 hour")
-        yield* send(sent, false)
-        const none = { accepted: 0, refused: 0, lost: 0 }
-        assert.deepStrictEqual(yield* outbox.acceptance(start), none, "an early one, and a probe")
-        assert.deepStrictEqual(yield* outbox.acceptance(start - 1), { ...none, accepted: 1 })
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const party = intentOf("1").payment.fromKey
+      const attempt = yield* signed(yield* reserved(intentOf("1")), 1, { anchorHeight: 100n })
+      yield* signed(yield* reserved(intentOf("2")), 1, { anchorHeight: 101n })
+      const another = "f".repeat(64) as PublicKey
+      yield* signed(yield* reserved(intentOf("3")), 1, { party: another, anchorHeight: 100n })
+      assert.strictEqual(yield* outbox.signedAt(party, 100n), 1)
+      const send = Effect.fnUntraced(function* (of: Attempt, first: boolean) {
+        const begun = yield* sending(of, first)
+        const done = { ...end, ...begun, state: "accepted", nextAt: 0, nextHeight: 0n } as const
+        yield* outbox.endSend(done)
+        return { ...begun.attempt, state: "accepted" as const }
+      })
+      const sent = yield* send(attempt, true)
+      yield* TestClock.adjust("1 hour")
+      yield* send(sent, false)
+      const none = { accepted: 0, refused: 0, lost: 0 }
+      assert.deepStrictEqual(yield* outbox.acceptance(start), none, "an early one, and a probe")
+      assert.deepStrictEqual(yield* outbox.acceptance(start - 1), { ...none, accepted: 1 })
+    }),
   )
 })

@@ -5,6 +5,7 @@ import type { Database } from "../../src/store/database/Database.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import type { Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { restart } from "../support/TestStore.ts"
 
@@ -14,8 +15,7 @@ const hex = (text: string) => text.repeat(64).slice(0, 64)
 
 /** What the outbox promises: twice, late, after a restart, and against whoever writes past it. */
 describe("outbox", () => {
-  const test = <E>(title: string, first: Effect.Effect<void, E, Store>, second?: Effect.Effect<void, E, Store>) =>
-    it.live(title, () => restart(first, second))
+  const test = (title: string, first: Work<Store>, second?: Work<Store>) => it.live(title, () => restart(first, second))
   const reserved = Effect.fnUntraced(function* (id: string) {
     const outbox = yield* Outbox
     const intent = intentOf(id)
@@ -26,193 +26,172 @@ describe("outbox", () => {
   test(
     "keeps an intent with its amount beyond 64 bits, over a restart",
     Effect.flatMap(Outbox, (outbox) => Effect.asVoid(outbox.record(intentOf("1")))),
-    Effect.gen(function* () {
+    function* () {
       const found = yield* (yield* Outbox).byId(intentOf("1").id)
       assert.deepStrictEqual(Option.getOrUndefined(found), intentOf("1"))
-    }),
+    },
   )
 
-  test(
-    "keeps the first of two intents with one id",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      assert.isTrue(yield* outbox.record(intentOf("1")))
-      assert.isFalse(yield* outbox.record(intentOf("1", { detail: "another" })))
-      assert.strictEqual((yield* outbox.open)[0]?.detail, "below")
-    }),
-  )
+  test("keeps the first of two intents with one id", function* () {
+    const outbox = yield* Outbox
+    assert.isTrue(yield* outbox.record(intentOf("1")))
+    assert.isFalse(yield* outbox.record(intentOf("1", { detail: "another" })))
+    assert.strictEqual((yield* outbox.open)[0]?.detail, "below")
+  })
 
-  test(
-    "refuses moves that the diagram does not have",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const intent = intentOf("1")
-      yield* outbox.record(intent)
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(outbox.move(intent, "confirmed", { detail: "" }))))
-      const done = yield* outbox.move(intent, "cancelled", { detail: "need gone" })
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(outbox.move(done, "reserved", { detail: "" }))))
-      assert.strictEqual((yield* outbox.recent(1))[0]?.state, "cancelled")
-    }),
-  )
+  test("refuses moves that the diagram does not have", function* () {
+    const outbox = yield* Outbox
+    const intent = intentOf("1")
+    yield* outbox.record(intent)
+    assert.isTrue(Exit.isFailure(yield* Effect.exit(outbox.move(intent, "confirmed", { detail: "" }))))
+    const done = yield* outbox.move(intent, "cancelled", { detail: "need gone" })
+    assert.isTrue(Exit.isFailure(yield* Effect.exit(outbox.move(done, "reserved", { detail: "" }))))
+    assert.strictEqual((yield* outbox.recent(1))[0]?.state, "cancelled")
+  })
 
   test(
     "makes signed bytes durable before they can be sent, and gives them back bit by bit",
-    Effect.gen(function* () {
+    function* () {
       const outbox = yield* Outbox
       const intent = yield* reserved("1")
       yield* outbox.persist(intent, attemptOf(intent, 1))
-    }),
-    Effect.gen(function* () {
+    },
+    function* () {
       const outbox = yield* Outbox
       const [attempt] = yield* outbox.attempts(intentOf("1").id)
       assert.deepStrictEqual(attempt, attemptOf(intentOf("1"), 1))
       assert.strictEqual((yield* outbox.open)[0]?.state, "in_flight")
-    }),
+    },
   )
 
-  test(
-    "has at most one possibly-live attempt of an intent, one nonce of a party, one transfer id",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const intent = yield* reserved("1")
-      const other = yield* reserved("2")
-      const first = attemptOf(intent, 1)
-      yield* outbox.persist(intent, first)
-      const refused = [
-        outbox.persist(intent, attemptOf(intent, 2)),
-        outbox.persist(other, attemptOf(other, 1, { nonce: first.nonce })),
-        outbox.persist(other, attemptOf(other, 1, { nonce: 7n, transferId: first.transferId })),
-      ]
-      for (const persist of refused) assert.isTrue(Exit.isFailure(yield* Effect.exit(persist)))
-      assert.strictEqual((yield* outbox.live).length, 1)
-      assert.strictEqual((yield* outbox.open).find((i) => i.id === other.id)?.state, "reserved", "undone as a whole")
-    }),
-  )
+  test("has at most one possibly-live attempt of an intent, one nonce of a party, one transfer id", function* () {
+    const outbox = yield* Outbox
+    const intent = yield* reserved("1")
+    const other = yield* reserved("2")
+    const first = attemptOf(intent, 1)
+    yield* outbox.persist(intent, first)
+    const refused = [
+      outbox.persist(intent, attemptOf(intent, 2)),
+      outbox.persist(other, attemptOf(other, 1, { nonce: first.nonce })),
+      outbox.persist(other, attemptOf(other, 1, { nonce: 7n, transferId: first.transferId })),
+    ]
+    for (const persist of refused) assert.isTrue(Exit.isFailure(yield* Effect.exit(persist)))
+    assert.strictEqual((yield* outbox.live).length, 1)
+    assert.strictEqual((yield* outbox.open).find((i) => i.id === other.id)?.state, "reserved", "undone as a whole")
+  })
 
-  test(
-    "leaves an attempt that ended while its work was solved or refused as it is, and that is no failure",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const intent = yield* reserved("1")
-      const attempt = attemptOf(intent, 1)
+  test("leaves an attempt that ended while its work was solved or refused as it is, without a failure", function* () {
+    const outbox = yield* Outbox
+    const intent = yield* reserved("1")
+    const attempt = attemptOf(intent, 1)
+    yield* outbox.persist(intent, attempt)
+    yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
+    const flying = (yield* outbox.open)[0]!
+    yield* outbox.settle(flying, (yield* outbox.live)[0]!, "confirmed", "confirmed", { detail: "found" })
+    const before = yield* outbox.attempts(intent.id)
+    const { seq } = yield* (yield* Journal).head
+    yield* outbox.saveWork(attempt, { tid: "t", nonce: 1n, hashBare: hex("7"), hashPrefixed: hex("8") })
+    yield* outbox.dropWork(attempt, 5)
+    assert.deepStrictEqual(yield* outbox.attempts(intent.id), before)
+    assert.strictEqual((yield* (yield* Journal).head).seq, seq, "nothing came of it, so nothing is told")
+  })
+
+  test("keeps signed columns, decided payments and final rows as they are, whoever writes", function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient.SqlClient
+    const intent = yield* reserved("1")
+    const attempt = attemptOf(intent, 1)
+    yield* outbox.persist(intent, attempt)
+    const attacks = [
+      sql`UPDATE attempts SET signature = ${"00"}`,
+      sql`UPDATE attempts SET nonce = ${"1"}`,
+      sql`UPDATE attempts SET anchor_height = anchor_height + 1`,
+      sql`DELETE FROM attempts`,
+      sql`UPDATE intents SET amount = ${"1"}`,
+      sql`UPDATE intents SET to_key = ${hex("f")}`,
+      sql`DELETE FROM intents`,
+    ]
+    for (const attack of attacks) assert.isTrue(Exit.isFailure(yield* Effect.exit(attack)))
+    const seq = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
+    const flying = (yield* outbox.open)[0]!
+    const sending = (yield* outbox.live)[0]!
+    yield* outbox.settle(flying, sending, "confirmed", "confirmed", {
+      detail: "found",
+      fee: 1n,
+      settledAt: 2n ** 62n,
+    })
+    assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE attempts SET state = 'signed'`)))
+    assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE intents SET state = 'reserved'`)))
+    yield* outbox.endSend({
+      seq,
+      attempt: sending,
+      gateway: "g",
+      outcome: "ambiguous",
+      code: undefined,
+      data: "late",
+      log: "",
+      evidence: "silent",
+      state: "unknown",
+      nextAt: 5,
+      nextHeight: 5n,
+    })
+    assert.strictEqual((yield* outbox.attempts(intent.id))[0]?.state, "confirmed", "a late answer changes nothing")
+    assert.strictEqual((yield* outbox.sends(intent.id))[0]?.data, "late", "and is kept")
+    assert.strictEqual((yield* outbox.recent(1))[0]?.settledAt, 2n ** 62n)
+  })
+
+  test("journals every change in the transaction of the change", function* () {
+    const outbox = yield* Outbox
+    const journal = yield* Journal
+    const sql = yield* SqlClient.SqlClient
+    const intent = yield* reserved("1")
+    const before = yield* journal.head
+    yield* Effect.exit(outbox.persist(intent, attemptOf(intent, 1, { signature: undefined as never })))
+    assert.deepStrictEqual(yield* journal.head, before, "what was undone is not told of")
+    yield* outbox.persist(intent, attemptOf(intent, 1))
+    assert.isAbove((yield* journal.head).seq, before.seq)
+    assert.isNull((yield* verifyChain()).problem)
+    yield* sql`UPDATE journal SET body = ${"{}"} WHERE seq = 2`
+    assert.match((yield* verifyChain()).problem ?? "", /^entry 2 .* was changed/)
+    yield* sql`DELETE FROM journal WHERE seq = 1`
+    assert.match((yield* verifyChain()).problem ?? "", /^entry 1 is missing/)
+  })
+
+  test("counts definite answers to first sends alone", function* () {
+    const outbox = yield* Outbox
+    const outcomes = ["framing", "accepted", "ambiguous", "refused"] as const
+    for (const [i, outcome] of outcomes.entries()) {
+      const intent = yield* reserved(String(i + 1))
+      const attempt = attemptOf(intent, 1, { nonce: BigInt(i + 1) })
       yield* outbox.persist(intent, attempt)
-      yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
-      const flying = (yield* outbox.open)[0]!
-      yield* outbox.settle(flying, (yield* outbox.live)[0]!, "confirmed", "confirmed", { detail: "found" })
-      const before = yield* outbox.attempts(intent.id)
-      const { seq } = yield* (yield* Journal).head
-      yield* outbox.saveWork(attempt, { tid: "t", nonce: 1n, hashBare: hex("7"), hashPrefixed: hex("8") })
-      yield* outbox.dropWork(attempt, 5)
-      assert.deepStrictEqual(yield* outbox.attempts(intent.id), before)
-      assert.strictEqual((yield* (yield* Journal).head).seq, seq, "nothing came of it, so nothing is told")
-    }),
-  )
-
-  test(
-    "keeps signed columns, decided payments and final rows as they are, whoever writes",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const sql = yield* SqlClient.SqlClient
-      const intent = yield* reserved("1")
-      const attempt = attemptOf(intent, 1)
-      yield* outbox.persist(intent, attempt)
-      const attacks = [
-        sql`UPDATE attempts SET signature = ${"00"}`,
-        sql`UPDATE attempts SET nonce = ${"1"}`,
-        sql`UPDATE attempts SET anchor_height = anchor_height + 1`,
-        sql`DELETE FROM attempts`,
-        sql`UPDATE intents SET amount = ${"1"}`,
-        sql`UPDATE intents SET to_key = ${hex("f")}`,
-        sql`DELETE FROM intents`,
-      ]
-      for (const attack of attacks) assert.isTrue(Exit.isFailure(yield* Effect.exit(attack)))
-      const seq = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
-      const flying = (yield* outbox.open)[0]!
-      const sending = (yield* outbox.live)[0]!
-      yield* outbox.settle(flying, sending, "confirmed", "confirmed", {
-        detail: "found",
-        fee: 1n,
-        settledAt: 2n ** 62n,
-      })
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE attempts SET state = 'signed'`)))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE intents SET state = 'reserved'`)))
-      yield* outbox.endSend({
-        seq,
-        attempt: sending,
-        gateway: "g",
-        outcome: "ambiguous",
-        code: undefined,
-        data: "late",
-        log: "",
-        evidence: "silent",
-        state: "unknown",
-        nextAt: 5,
-        nextHeight: 5n,
-      })
-      assert.strictEqual((yield* outbox.attempts(intent.id))[0]?.state, "confirmed", "a late answer changes nothing")
-      assert.strictEqual((yield* outbox.sends(intent.id))[0]?.data, "late", "and is kept")
-      assert.strictEqual((yield* outbox.recent(1))[0]?.settledAt, 2n ** 62n)
-    }),
-  )
-
-  test(
-    "journals every change in the transaction of the change",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const journal = yield* Journal
-      const sql = yield* SqlClient.SqlClient
-      const intent = yield* reserved("1")
-      const before = yield* journal.head
-      yield* Effect.exit(outbox.persist(intent, attemptOf(intent, 1, { signature: undefined as never })))
-      assert.deepStrictEqual(yield* journal.head, before, "what was undone is not told of")
-      yield* outbox.persist(intent, attemptOf(intent, 1))
-      assert.isAbove((yield* journal.head).seq, before.seq)
-      assert.isNull((yield* verifyChain()).problem)
-      yield* sql`UPDATE journal SET body = ${"{}"} WHERE seq = 2`
-      assert.match((yield* verifyChain()).problem ?? "", /^entry 2 .* was changed/)
-      yield* sql`DELETE FROM journal WHERE seq = 1`
-      assert.match((yield* verifyChain()).problem ?? "", /^entry 1 is missing/)
-    }),
-  )
-
-  test(
-    "counts definite answers to first sends alone",
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const outcomes = ["framing", "accepted", "ambiguous", "refused"] as const
-      for (const [i, outcome] of outcomes.entries()) {
-        const intent = yield* reserved(String(i + 1))
-        const attempt = attemptOf(intent, 1, { nonce: BigInt(i + 1) })
-        yield* outbox.persist(intent, attempt)
-        for (const first of [true, false]) {
-          const live = (yield* outbox.attempts(intent.id))[0]!
-          const seq = yield* outbox.beginSend({
-            attempt: live,
-            gateway: "g",
-            framing: "bare",
-            first,
-            txHash: hex("9"),
-          })
-          const state = outcome === "ambiguous" ? "unknown" : outcome === "accepted" ? "accepted" : "refused"
-          const end = {
-            seq,
-            gateway: "g",
-            outcome,
-            code: 0,
-            data: "",
-            log: "",
-            evidence: "silent" as const,
-            state,
-          } as const
-          yield* outbox.endSend({
-            ...end,
-            attempt: (yield* outbox.attempts(intent.id))[0]!,
-            nextAt: 0,
-            nextHeight: 0n,
-          })
-        }
+      for (const first of [true, false]) {
+        const live = (yield* outbox.attempts(intent.id))[0]!
+        const seq = yield* outbox.beginSend({
+          attempt: live,
+          gateway: "g",
+          framing: "bare",
+          first,
+          txHash: hex("9"),
+        })
+        const state = outcome === "ambiguous" ? "unknown" : outcome === "accepted" ? "accepted" : "refused"
+        const end = {
+          seq,
+          gateway: "g",
+          outcome,
+          code: 0,
+          data: "",
+          log: "",
+          evidence: "silent" as const,
+          state,
+        } as const
+        yield* outbox.endSend({
+          ...end,
+          attempt: (yield* outbox.attempts(intent.id))[0]!,
+          nextAt: 0,
+          nextHeight: 0n,
+        })
       }
-      assert.deepStrictEqual(yield* outbox.acceptance(0), { accepted: 1, refused: 1, lost: 1 })
-    }),
-  )
+    }
+    assert.deepStrictEqual(yield* outbox.acceptance(0), { accepted: 1, refused: 1, lost: 1 })
+  })
 })

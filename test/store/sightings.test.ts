@@ -24,14 +24,14 @@ const late = 9_007_199_254_740_993_123n
 describe("observations", () => {
   it.live("keeps each row once however often it comes, exact to the nanosecond, with its watermark", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const store = yield* Observations
         const rows = [row(late, 2n ** 100n), row(late + 1_000n, 5n), row(late, 7n, { asset: "b" })]
         yield* store.advance(rows, { timestamp: late + 2_000n, height: 9n })
         const again = yield* store.advance(rows, { timestamp: late + 2_000n, height: 9n })
         assert.deepStrictEqual(again, [])
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const store = yield* Observations
         assert.deepInclude(yield* store.watermark, { timestamp: late + 2_000n, height: 9n })
         const history = yield* store.history("p", "a", 0n)
@@ -49,50 +49,48 @@ describe("observations", () => {
             ["b", 7n],
           ],
         )
-      }),
+      },
     ),
   )
 
   it.live("takes the latest row of an account, in whatever order rows come", () =>
-    restart(
-      Effect.gen(function* () {
-        const store = yield* Observations
-        const changes = yield* store.advance([row(20n, 2n), row(10n, 1n)], { timestamp: 30n, height: 1n })
-        assert.deepStrictEqual(
-          changes.map((c) => [c.before, c.row.balance]),
-          [[undefined, 2n]],
-        )
-        yield* store.advance([row(15n, 9n)], { timestamp: 31n, height: 1n })
-        assert.strictEqual((yield* store.accounts)[0]?.balance, 2n, "an older row changes nothing")
-        const touched = yield* store.advance([row(32n, 2n)], { timestamp: 33n, height: 1n })
-        assert.deepStrictEqual(touched, [], "touched is not changed")
-      }),
-    ),
+    restart(function* () {
+      const store = yield* Observations
+      const changes = yield* store.advance([row(20n, 2n), row(10n, 1n)], { timestamp: 30n, height: 1n })
+      assert.deepStrictEqual(
+        changes.map((c) => [c.before, c.row.balance]),
+        [[undefined, 2n]],
+      )
+      yield* store.advance([row(15n, 9n)], { timestamp: 31n, height: 1n })
+      assert.strictEqual((yield* store.accounts)[0]?.balance, 2n, "an older row changes nothing")
+      const touched = yield* store.advance([row(32n, 2n)], { timestamp: 33n, height: 1n })
+      assert.deepStrictEqual(touched, [], "touched is not changed")
+    }),
   )
 
   it.live("keeps a row as it was first read, whatever balance it comes with later", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const store = yield* Observations
         yield* store.advance([row(10n, 1n)], { timestamp: 30n, height: 1n })
         assert.deepStrictEqual(yield* store.advance([row(10n, 2n)], { timestamp: 31n, height: 1n }), [])
         assert.strictEqual((yield* store.accounts)[0]?.balance, 1n)
         yield* store.advance([row(20n, 5n), row(20n, 6n)], { timestamp: 32n, height: 1n })
         assert.strictEqual((yield* store.accounts)[0]?.balance, 5n, "one answer may contradict itself")
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const store = yield* Observations
         assert.deepStrictEqual(
           (yield* store.history("p", "a", 0n)).map((r) => r.balance),
           [1n, 5n],
         )
-      }),
+      },
     ),
   )
 
   it.live("shows opening balances in the history without taking them for rows", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const store = yield* Observations
         assert.deepStrictEqual(
           (yield* store.rebase([row(9n, 4n)], { timestamp: 10n, height: 3n })).map((c) => c.before),
@@ -103,8 +101,8 @@ describe("observations", () => {
           later.map((c) => [c.before, c.row.balance]),
           [[4n, 3n]],
         )
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const store = yield* Observations
         assert.deepStrictEqual(
           (yield* store.history("p", "a", 0n)).map((r) => r.timestamp),
@@ -112,20 +110,20 @@ describe("observations", () => {
         )
         yield* store.prune(11n)
         assert.strictEqual((yield* store.history("p", "a", 0n)).length, 1)
-      }),
+      },
     ),
   )
 
   it.live("begins one account anew, whatever it knew of it since, and leaves others", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const store = yield* Observations
         const rows = [row(10n, 1n), row(20n, 2n), row(29n, 9n), row(29n, 7n, { asset: "b" })]
         yield* store.advance(rows, { timestamp: 30n, height: 1n })
         const anew = { party: "p", asset: "a", since: 15n, openings: [row(28n, 3n)] }
         assert.strictEqual(yield* store.reopen(anew), 2)
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const store = yield* Observations
         const held = (yield* store.accounts).map(({ asset, balance }) => [asset, balance])
         assert.deepStrictEqual(held, [
@@ -135,20 +133,18 @@ describe("observations", () => {
         const balances = (yield* store.history("p", "a", 0n)).map((r) => r.balance)
         assert.deepStrictEqual(balances, [1n, 3n])
         assert.strictEqual((yield* store.watermark)?.timestamp, 30n)
-      }),
+      },
     ),
   )
 
   it.live("forgets old rows and no balance", () =>
-    restart(
-      Effect.gen(function* () {
-        const store = yield* Observations
-        yield* store.advance([row(10n, 1n), row(20n, 2n)], { timestamp: 30n, height: 1n })
-        yield* store.prune(25n)
-        assert.deepStrictEqual(yield* store.history("p", "a", 0n), [])
-        assert.strictEqual((yield* store.accounts)[0]?.balance, 2n)
-      }),
-    ),
+    restart(function* () {
+      const store = yield* Observations
+      yield* store.advance([row(10n, 1n), row(20n, 2n)], { timestamp: 30n, height: 1n })
+      yield* store.prune(25n)
+      assert.deepStrictEqual(yield* store.history("p", "a", 0n), [])
+      assert.strictEqual((yield* store.accounts)[0]?.balance, 2n)
+    }),
   )
 })
 
@@ -166,7 +162,7 @@ const asset = (id: string, status: string): Asset => ({
 describe("listings", () => {
   it.live("sees each change of status once, also over a restart; the first listing is no change", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const store = yield* Listings
         assert.deepStrictEqual(yield* store.replace([asset("A", "STATUS_ENABLED")]), [])
         const steps = yield* store.replace([asset("A", "STATUS_ENABLED"), asset("B", "STATUS_PROPOSED")])
@@ -174,8 +170,8 @@ describe("listings", () => {
           steps.map((s) => [s.symbol, s.from, s.to]),
           [["B", undefined, "proposed"]],
         )
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const store = yield* Listings
         assert.deepStrictEqual(yield* store.replace([asset("A", "STATUS_ENABLED"), asset("B", "STATUS_PROPOSED")]), [])
         const [seen] = yield* store.unhandled
@@ -185,7 +181,7 @@ describe("listings", () => {
         yield* store.replace([asset("B", "STATUS_FROM_THE_FUTURE")])
         assert.strictEqual((yield* store.unhandled)[0]?.to, "unspecified")
         assert.strictEqual((yield* store.assets).find((a) => a.id === "B")?.quantum, 2n ** 80n)
-      }),
+      },
     ),
   )
 })
@@ -208,7 +204,7 @@ const memory: RuleMemory = {
 describe("rule states and settings", () => {
   it.live("survive a restart as they were", () =>
     restart(
-      Effect.gen(function* () {
+      function* () {
         const states = yield* RuleStates
         const settings = yield* Settings
         yield* states.save(memory, undefined)
@@ -216,8 +212,8 @@ describe("rule states and settings", () => {
         assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("one")), "one")
         yield* settings.rememberFraming("c", "prefixed")
         yield* settings.rememberFraming("c", "bare")
-      }),
-      Effect.gen(function* () {
+      },
+      function* () {
         const settings = yield* Settings
         assert.deepStrictEqual(yield* (yield* RuleStates).all, [{ ...memory, firingSince: 7, observations: 2 }])
         assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("two")), "one")
@@ -225,7 +221,7 @@ describe("rule states and settings", () => {
         assert.isUndefined(yield* settings.framing("another chain"))
         yield* settings.forgetFraming("c")
         assert.isUndefined(yield* settings.framing("c"))
-      }),
+      },
     ),
   )
 })

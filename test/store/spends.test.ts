@@ -7,6 +7,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import type { Database } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -14,12 +15,13 @@ const hour = 3_600_000
 const day = 24 * hour
 const start = 20_000 * day
 
-const withStore = <A, E>(use: Effect.Effect<A, E, Database | Observations | Outbox | SpendLog | SqlClient.SqlClient>) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    yield* TestClock.setTime(start)
-    yield* use.pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
-  })
+const withStore = Effect.fnUntraced(function* (
+  use: Work<Database | Observations | Outbox | SpendLog | SqlClient.SqlClient>,
+) {
+  const store = testStore()
+  yield* TestClock.setTime(start)
+  yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+})
 
 /** A payment that was signed at the start, in flight. */
 const signed = Effect.fnUntraced(function* (id: string) {
@@ -44,66 +46,56 @@ const countSince = Effect.fnUntraced(function* (since: number) {
 
 describe("what a payment takes of its window", () => {
   it.effect("is taken for as long as the payment is open", () =>
-    withStore(
-      Effect.gen(function* () {
-        yield* signed("1")
-        assert.strictEqual(yield* countSince(start + 300 * day), 1)
-      }),
-    ),
+    withStore(function* () {
+      yield* signed("1")
+      assert.strictEqual(yield* countSince(start + 300 * day), 1)
+    }),
   )
 
   it.effect("is taken until 24 hours after it executed, by the block that executed it", () =>
-    withStore(
-      Effect.gen(function* () {
-        const { intent, attempt } = yield* signed("1")
-        yield* TestClock.setTime(start + 9 * day)
-        const settledAt = BigInt(start + 5 * hour) * 1_000_000n
-        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
-        assert.strictEqual(yield* countSince(start + 5 * hour), 1)
-        assert.strictEqual(yield* countSince(start + 5 * hour + 1), 0)
-      }),
-    ),
+    withStore(function* () {
+      const { intent, attempt } = yield* signed("1")
+      yield* TestClock.setTime(start + 9 * day)
+      const settledAt = BigInt(start + 5 * hour) * 1_000_000n
+      yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+      assert.strictEqual(yield* countSince(start + 5 * hour), 1)
+      assert.strictEqual(yield* countSince(start + 5 * hour + 1), 0)
+    }),
   )
 
   it.effect("is not taken for ever by a block of the year 2200", () =>
-    withStore(
-      Effect.gen(function* () {
-        const { intent, attempt } = yield* signed("1")
-        const settledAt = BigInt(Date.UTC(2200, 0)) * 1_000_000n
-        yield* TestClock.setTime(start + hour)
-        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
-        assert.strictEqual(yield* countSince(start + hour - 1), 1)
-        assert.strictEqual(yield* countSince(start + hour), 0)
-      }),
-    ),
+    withStore(function* () {
+      const { intent, attempt } = yield* signed("1")
+      const settledAt = BigInt(Date.UTC(2200, 0)) * 1_000_000n
+      yield* TestClock.setTime(start + hour)
+      yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+      assert.strictEqual(yield* countSince(start + hour - 1), 1)
+      assert.strictEqual(yield* countSince(start + hour), 0)
+    }),
   )
 
   it.effect("is taken by the newest block where our clock is behind it", () =>
-    withStore(
-      Effect.gen(function* () {
-        const { intent, attempt } = yield* signed("1")
-        const block = { timestamp: BigInt(start + 25 * hour) * 1_000_000n, height: 9n }
-        yield* (yield* Observations).rebase([], block)
-        const settledAt = block.timestamp - 1_000_000_000n
-        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
-        assert.strictEqual(yield* countSince(start + 25 * hour - 1_000), 1)
-        assert.strictEqual(yield* countSince(start + 25 * hour), 0)
-      }),
-    ),
+    withStore(function* () {
+      const { intent, attempt } = yield* signed("1")
+      const block = { timestamp: BigInt(start + 25 * hour) * 1_000_000n, height: 9n }
+      yield* (yield* Observations).rebase([], block)
+      const settledAt = block.timestamp - 1_000_000_000n
+      yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+      assert.strictEqual(yield* countSince(start + 25 * hour - 1_000), 1)
+      assert.strictEqual(yield* countSince(start + 25 * hour), 0)
+    }),
   )
 
   it.effect("is taken for 24 hours even if it never executed", () =>
-    withStore(
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const one = yield* signed("1")
-        const two = yield* signed("2")
-        yield* TestClock.setTime(start + 2 * day)
-        yield* outbox.settle(one.intent, one.attempt, "expired", "abandoned", { detail: "" })
-        yield* outbox.settle(two.intent, two.attempt, "expired", "reserved", { detail: "" })
-        assert.strictEqual(yield* countSince(start - 1), 2)
-        assert.strictEqual(yield* countSince(start + day), 1, "the second may be signed again: it is open")
-      }),
-    ),
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const one = yield* signed("1")
+      const two = yield* signed("2")
+      yield* TestClock.setTime(start + 2 * day)
+      yield* outbox.settle(one.intent, one.attempt, "expired", "abandoned", { detail: "" })
+      yield* outbox.settle(two.intent, two.attempt, "expired", "reserved", { detail: "" })
+      assert.strictEqual(yield* countSince(start - 1), 2)
+      assert.strictEqual(yield* countSince(start + day), 1, "the second may be signed again: it is open")
+    }),
   )
 })

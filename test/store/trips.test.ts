@@ -5,19 +5,19 @@ import { trip } from "../../src/store/controls/trip.ts"
 import { guarded, isDoubtful, isUnwritten } from "../../src/store/database/guarded.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { metricsLayer } from "../recordings/replay.ts"
+import { effectOf, type Work } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { isWoken } from "../support/woken.ts"
 
 type Store = Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>> | Layer.Success<typeof metricsLayer>
 
-const withStore = <A, E>(use: Effect.Effect<A, E, Store>) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    yield* use.pipe(
-      Effect.provide(Layer.merge(store.layer(), metricsLayer)),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
-  })
+const withStore = Effect.fnUntraced(function* (use: Work<Store>) {
+  const store = testStore()
+  yield* effectOf(use).pipe(
+    Effect.provide(Layer.merge(store.layer(), metricsLayer)),
+    Effect.ensuring(Effect.sync(store.remove)),
+  )
+})
 
 const reasons = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.halts),
@@ -29,12 +29,11 @@ const sqlite = (errcode: number | undefined, message = "it failed") =>
   new StoreError({ operation: "move", cause: { reason: { cause: Object.assign(new Error(message), { errcode }) } } })
 
 /** What a loop that fails so ends with, and what halts then. */
-const failed = (error: StoreError) =>
-  Effect.gen(function* () {
-    const ended = yield* Effect.flip(guarded(Effect.fail(error)))
-    assert.strictEqual(ended, error)
-    return { halts: yield* reasons, ends: isUnwritten(ended), isDoubted: isDoubtful(ended) }
-  })
+const failed = Effect.fnUntraced(function* (error: StoreError) {
+  const ended = yield* Effect.flip(guarded(Effect.fail(error)))
+  assert.strictEqual(ended, error)
+  return { halts: yield* reasons, ends: isUnwritten(ended), isDoubted: isDoubtful(ended) }
+})
 
 describe("a failure of the store", () => {
   const known = { ends: false, isDoubted: false }
@@ -63,13 +62,11 @@ describe("a failure of the store", () => {
 
 describe("a halt", () => {
   it.effect("wakes who pages people, once", () =>
-    withStore(
-      Effect.gen(function* () {
-        yield* trip("operator", "looks at it")
-        assert.isTrue(yield* isWoken("alerts"))
-        yield* trip("operator", "looks at it")
-        assert.isFalse(yield* isWoken("alerts"))
-      }),
-    ),
+    withStore(function* () {
+      yield* trip("operator", "looks at it")
+      assert.isTrue(yield* isWoken("alerts"))
+      yield* trip("operator", "looks at it")
+      assert.isFalse(yield* isWoken("alerts"))
+    }),
   )
 })

@@ -9,39 +9,37 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, round } from "../support/Flow.ts"
 
 /** What verifying says after a change that is undone again. */
-const verifiedAfter = (change: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    let found: Verified | undefined
-    const exit = yield* Effect.exit(
-      sql.withTransaction(
-        Effect.gen(function* () {
-          yield* change
-          found = yield* verifyStore()
-          return yield* Effect.fail("undo")
-        }),
-      ),
-    )
-    assert.isTrue(Exit.isFailure(exit))
-    if (found === undefined) assert.fail(`the change itself failed: ${String(exit)}`)
-    return found
-  })
+const verifiedAfter = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) {
+  const sql = yield* SqlClient.SqlClient
+  let found: Verified | undefined
+  const exit = yield* Effect.exit(
+    sql.withTransaction(
+      Effect.gen(function* () {
+        yield* change
+        found = yield* verifyStore()
+        return yield* Effect.fail("undo")
+      }),
+    ),
+  )
+  assert.isTrue(Exit.isFailure(exit))
+  if (found === undefined) assert.fail(`the change itself failed: ${String(exit)}`)
+  return found
+})
 
 const statement = (text: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text))
 
 /** Who can write the file can write all hashes anew. */
-const rechained = (change: string) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* statement(change)
-    let last = genesis
-    for (const entry of yield* entriesAfter(0, 1_000)) {
-      const row = { ...entry, seq: last.seq + 1, prev: last.hash }
-      const hash = entryHash(row)
-      yield* sql`UPDATE journal SET seq = ${row.seq}, prev = ${row.prev}, hash = ${hash} WHERE seq = ${entry.seq}`
-      last = { seq: row.seq, hash }
-    }
-  })
+const rechained = Effect.fnUntraced(function* (change: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* statement(change)
+  let last = genesis
+  for (const entry of yield* entriesAfter(0, 1_000)) {
+    const row = { ...entry, seq: last.seq + 1, prev: last.hash }
+    const hash = entryHash(row)
+    yield* sql`UPDATE journal SET seq = ${row.seq}, prev = ${row.prev}, hash = ${hash} WHERE seq = ${entry.seq}`
+    last = { seq: row.seq, hash }
+  }
+})
 
 const triggers = [
   "attempts_signed",
@@ -114,39 +112,35 @@ const forged: ReadonlyArray<readonly [string, string, RegExp]> = [
 
 describe("the journal of a treasury that paid", () => {
   it.effect("is sound, and each change of it is found in place", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 8; i++) yield* round(options, sandbox)
-        const head = yield* (yield* Journal).head
-        const whole = { problem: null, entries: head.seq, head: head.hash, intents: 1 }
-        assert.deepStrictEqual(yield* verifyStore(), whole)
-        for (const [what, texts, says] of changes) {
-          const change = unguarded.pipe(Effect.andThen(Effect.forEach(texts, statement)))
-          assert.match((yield* verifiedAfter(change)).problem ?? "whole", says, what)
-        }
-        for (const [what, text, says] of forged) {
-          assert.match((yield* verifiedAfter(rechained(text))).problem ?? "whole", says, `rewritten: ${what}`)
-        }
-        assert.deepStrictEqual(yield* verifyStore(), whole, "and nothing was left changed")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 8; i++) yield* round(options, sandbox)
+      const head = yield* (yield* Journal).head
+      const whole = { problem: null, entries: head.seq, head: head.hash, intents: 1 }
+      assert.deepStrictEqual(yield* verifyStore(), whole)
+      for (const [what, texts, says] of changes) {
+        const change = unguarded.pipe(Effect.andThen(Effect.forEach(texts, statement)))
+        assert.match((yield* verifiedAfter(change)).problem ?? "whole", says, what)
+      }
+      for (const [what, text, says] of forged) {
+        assert.match((yield* verifiedAfter(rechained(text))).problem ?? "whole", says, `rewritten: ${what}`)
+      }
+      assert.deepStrictEqual(yield* verifyStore(), whole, "and nothing was left changed")
+    }),
   )
 
   it.effect("is sound during a payment and after an interrupted send", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        for (let i = 0; i < 6; i++) {
-          yield* round(options, sandbox, new Set(["confirm"]))
-          assert.isNull((yield* verifyStore()).problem)
-        }
-        const [live] = yield* outbox.live
-        const send = { attempt: live!, gateway: "sandbox", framing: "bare", first: false, txHash: "a" } as const
-        yield* outbox.beginSend(send)
-        yield* outbox.beginSend({ ...send, attempt: { ...live!, state: "sending", sends: live!.sends + 1 } })
+    flow(function* (options, sandbox) {
+      const outbox = yield* Outbox
+      for (let i = 0; i < 6; i++) {
+        yield* round(options, sandbox, new Set(["confirm"]))
         assert.isNull((yield* verifyStore()).problem)
-      }),
-    ),
+      }
+      const [live] = yield* outbox.live
+      const send = { attempt: live!, gateway: "sandbox", framing: "bare", first: false, txHash: "a" } as const
+      yield* outbox.beginSend(send)
+      yield* outbox.beginSend({ ...send, attempt: { ...live!, state: "sending", sends: live!.sends + 1 } })
+      assert.isNull((yield* verifyStore()).problem)
+    }),
   )
 
   it("reads what a command's reference says of it, and nothing else", () => {

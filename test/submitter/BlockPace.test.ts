@@ -7,27 +7,26 @@ import { testStore } from "../support/TestStore.ts"
 const begin = 1_800_000_000_000
 
 /** What is measured as balances come to be known up to one block after the other, each so many blocks on. */
-const measured = (steps: ReadonlyArray<readonly [blocks: number, millisEach: number]>) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    return yield* Effect.gen(function* () {
-      const [observations, { millis }] = [yield* Observations, yield* BlockPace]
-      let [height, at, pace] = [1n, begin, 0]
+const measured = Effect.fnUntraced(function* (steps: ReadonlyArray<readonly [blocks: number, millisEach: number]>) {
+  const store = testStore()
+  return yield* Effect.gen(function* () {
+    const [observations, { millis }] = [yield* Observations, yield* BlockPace]
+    let [height, at, pace] = [1n, begin, 0]
+    yield* observations.rebase([], { height, timestamp: BigInt(at) * 1_000_000n })
+    yield* millis
+    for (const [blocks, millisEach] of steps) {
+      height += BigInt(blocks)
+      at += blocks * millisEach
       yield* observations.rebase([], { height, timestamp: BigInt(at) * 1_000_000n })
-      yield* millis
-      for (const [blocks, millisEach] of steps) {
-        height += BigInt(blocks)
-        at += blocks * millisEach
-        yield* observations.rebase([], { height, timestamp: BigInt(at) * 1_000_000n })
-        pace = yield* millis
-      }
-      return pace
-    }).pipe(
-      Effect.provide(BlockPace.layer, { local: true }),
-      Effect.provide(store.layer()),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
-  })
+      pace = yield* millis
+    }
+    return pace
+  }).pipe(
+    Effect.provide(BlockPace.layer, { local: true }),
+    Effect.provide(store.layer()),
+    Effect.ensuring(Effect.sync(store.remove)),
+  )
+})
 
 describe("how long a block takes", () => {
   it.effect.each([

@@ -1,21 +1,16 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { prepare } from "../../src/daemon.ts"
 import { shortId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve, findApproval } from "../../src/http/approvals.ts"
 import { endPayment } from "../../src/http/brakeVerbs.ts"
 import { receiptOf } from "../../src/http/stories.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
@@ -24,7 +19,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { approvalOf } from "../../src/submitter/awaitApproval.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
-import { knowsChain } from "../support/knowsChain.ts"
+import { life, reborn } from "../support/Lives.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
@@ -77,90 +72,60 @@ const changed = (options: DaemonOptions, from: string, to: string) => {
   return Effect.map(treasuryOf({ ...document, value }), (treasury) => ({ ...options, treasury }))
 }
 
-/** One life of a daemon. Its end is abrupt: nothing is told to stop. */
-const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
-  prepare(options).pipe(
-    Effect.andThen(knowsChain(options.treasury.network.chainId)),
-    Effect.andThen(pollAssets()),
-    Effect.andThen(use),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
-  )
-
-/** The flow's options with a data directory that several lives may use, one after the other. */
-const reborn = (use: (options: DaemonOptions, sandbox: Sandbox) => Effect.Effect<void, unknown>) =>
-  flow((options, sandbox) => {
-    const dataDir = mkdtempSync(join(tmpdir(), "cofferer-approvals-"))
-    cpSync(join(options.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-    const removed = Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))
-    return use({ ...options, dataDir }, sandbox).pipe(Effect.ensuring(removed))
-  }, desk)
-
 describe("a payment that people must approve", () => {
   it.effect("is paid once when two of three have signed, and logs each step", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const intent = yield* proposed(options, sandbox)
-          assert.match(intent.detail, /^waits for 2 of ana, ben, chloe, until 20\d\d-\d\d-\d\d \d\d:\d\d UTC$/)
-          assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: true })
-          assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: false })
-          yield* rounds(options, sandbox, 3)
-          assert.match((yield* newest).detail, /^ben approved; waits for 1 of ana, chloe/)
-          assert.lengthOf(yield* paid(sandbox), 0)
-          yield* signs(options, intent, "ana")
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-          assert.deepStrictEqual(yield* alerts, ["ticket approval", "info approved"])
-          assert.containSubset(yield* signs(options, intent, "chloe"), { status: 409 })
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      const intent = yield* proposed(options, sandbox)
+      assert.match(intent.detail, /^waits for 2 of ana, ben, chloe, until 20\d\d-\d\d-\d\d \d\d:\d\d UTC$/)
+      assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: true })
+      assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: false })
+      yield* rounds(options, sandbox, 3)
+      assert.match((yield* newest).detail, /^ben approved; waits for 1 of ana, chloe/)
+      assert.lengthOf(yield* paid(sandbox), 0)
+      yield* signs(options, intent, "ana")
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      assert.deepStrictEqual(yield* alerts, ["ticket approval", "info approved"])
+      assert.containSubset(yield* signs(options, intent, "chloe"), { status: 409 })
+    }, desk),
   )
 
   it.effect("has its approvals in the receipt, checked offline, and in the whole store", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const intent = yield* proposed(options, sandbox)
-          for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
-          yield* rounds(options, sandbox, 6)
-          const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent.id)))
-          assert.isUndefined(checkReceipt(receipt).problem)
-          const by = ["ana", "chloe"]
-          assert.containSubset(receipt.proven.recorded, [{ k: 1, approval: { group: "desk", need: 2, by } }])
-          assert.containSubset(receipt.claimed, {
-            decision: { approval: "desk" },
-            approvals: by.map((operator) => ({
-              operator,
-              key: operatorKey(operator).publicKey,
-              text: neededBy(options, intent).text,
-            })),
-            attempts: [{ permit: { approval: { group: "desk", need: 2, by } } }],
-          })
-          assert.isNull((yield* verifyStore()).problem)
-          const sql = yield* SqlClient.SqlClient
-          const kept = yield* Effect.flip(sql`UPDATE approvals SET operator = 'eve'`)
-          assert.include(String(kept.cause), "an approval never changes")
-          yield* sql`DROP TRIGGER approvals_given`
-          yield* sql`UPDATE approvals SET key = ${operatorKey("ben").publicKey} WHERE operator = 'ana'`
-          assert.match((yield* verifyStore()).problem ?? "", /the approval of ana is not signed with their key/)
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      const intent = yield* proposed(options, sandbox)
+      for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
+      yield* rounds(options, sandbox, 6)
+      const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent.id)))
+      assert.isUndefined(checkReceipt(receipt).problem)
+      const by = ["ana", "chloe"]
+      assert.containSubset(receipt.proven.recorded, [{ k: 1, approval: { group: "desk", need: 2, by } }])
+      assert.containSubset(receipt.claimed, {
+        decision: { approval: "desk" },
+        approvals: by.map((operator) => ({
+          operator,
+          key: operatorKey(operator).publicKey,
+          text: neededBy(options, intent).text,
+        })),
+        attempts: [{ permit: { approval: { group: "desk", need: 2, by } } }],
+      })
+      assert.isNull((yield* verifyStore()).problem)
+      const sql = yield* SqlClient.SqlClient
+      const kept = yield* Effect.flip(sql`UPDATE approvals SET operator = 'eve'`)
+      assert.include(String(kept.cause), "an approval never changes")
+      yield* sql`DROP TRIGGER approvals_given`
+      yield* sql`UPDATE approvals SET key = ${operatorKey("ben").publicKey} WHERE operator = 'ana'`
+      assert.match((yield* verifyStore()).problem ?? "", /the approval of ana is not signed with their key/)
+    }, desk),
   )
 
   it.effect("is reserved from the proposal on: the line's limits hold for the others", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* proposed(options, sandbox)
-          for (const key of ["a", "b"]) yield* handIn(options, key, "zoe")
-          const over = yield* Effect.flip(handIn(options, "c", "zoe"))
-          assert.match(over.message, /window_amount\): 350 USDT of 400 USDT in 24 h are used; /)
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      yield* proposed(options, sandbox)
+      for (const key of ["a", "b"]) yield* handIn(options, key, "zoe")
+      const over = yield* Effect.flip(handIn(options, "c", "zoe"))
+      assert.match(over.message, /window_amount\): 350 USDT of 400 USDT in 24 h are used; /)
+    }, desk),
   )
 
   it.effect("is logged from its submission on, with its possible approvers", () => {
@@ -184,95 +149,78 @@ describe("a payment that people must approve", () => {
   })
 
   it.effect("ends when a person rejects it or it times out, after a warning", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const first = yield* proposed(options, sandbox)
-          const body = { reason: "not today", author: "ana" }
-          assert.containSubset(yield* endPayment(options.treasury, first.id, "reject", body), {
-            ended: { state: "rejected" },
-          })
-          const second = yield* proposed(options, sandbox)
-          yield* signs(options, second, "ana")
-          yield* TestClock.adjust("3 hours")
-          yield* submitOnce()
-          assert.match((yield* newest).detail, /^ana approved; waits for 1 of ben, chloe, .*: the time ends soon$/)
-          yield* TestClock.adjust("1 hour")
-          assert.containSubset(yield* signs(options, second, "ben"), { problem: "the time to approve it is over" })
-          yield* round(options, sandbox, undecided)
-          assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
-          assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
-          const rejected = "info rejected"
-          const told = ["ticket approval", rejected, "ticket approval", "ticket approval-late", "ticket rejected"]
-          assert.deepStrictEqual(yield* alerts, told)
-          assert.lengthOf(yield* paid(sandbox), 0)
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      const first = yield* proposed(options, sandbox)
+      const body = { reason: "not today", author: "ana" }
+      assert.containSubset(yield* endPayment(options.treasury, first.id, "reject", body), {
+        ended: { state: "rejected" },
+      })
+      const second = yield* proposed(options, sandbox)
+      yield* signs(options, second, "ana")
+      yield* TestClock.adjust("3 hours")
+      yield* submitOnce()
+      assert.match((yield* newest).detail, /^ana approved; waits for 1 of ben, chloe, .*: the time ends soon$/)
+      yield* TestClock.adjust("1 hour")
+      assert.containSubset(yield* signs(options, second, "ben"), { problem: "the time to approve it is over" })
+      yield* round(options, sandbox, undecided)
+      assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
+      assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
+      const rejected = "info rejected"
+      const told = ["ticket approval", rejected, "ticket approval", "ticket approval-late", "ticket rejected"]
+      assert.deepStrictEqual(yield* alerts, told)
+      assert.lengthOf(yield* paid(sandbox), 0)
+    }, desk),
   )
 
   it.effect("needs nobody up to the amount that the line names", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 8)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.containSubset(yield* findApproval(options.treasury, (yield* newest).id), { status: 409 })
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 8)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.containSubset(yield* findApproval(options.treasury, (yield* newest).id), { status: 409 })
+      },
       { ...desk, line: { approval: "desk", approvalAbove: "150" } },
     ),
   )
 
   it.effect("is put to people and approved while payments are halted, and paid after", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* handIn(options, "a", "zoe")
-          const brake = yield* Brake
-          yield* brake.halt("operator", "stop")
-          const intent = yield* proposed(options, sandbox)
-          for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
-          yield* rounds(options, sandbox, 3)
-          assert.deepStrictEqual(yield* states, ["reserved"])
-          yield* brake.resume({ scope: "all", reason: "fine", author: "ana" })
-          yield* rounds(options, sandbox, 6)
-          assert.include(yield* states, "confirmed")
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      yield* handIn(options, "a", "zoe")
+      const brake = yield* Brake
+      yield* brake.halt("operator", "stop")
+      const intent = yield* proposed(options, sandbox)
+      for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
+      yield* rounds(options, sandbox, 3)
+      assert.deepStrictEqual(yield* states, ["reserved"])
+      yield* brake.resume({ scope: "all", reason: "fine", author: "ana" })
+      yield* rounds(options, sandbox, 6)
+      assert.include(yield* states, "confirmed")
+    }, desk),
   )
 })
 
 describe("who hands a payment in", () => {
   it.effect("is named, does not approve it, and leaves enough others", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          assert.match(
-            (yield* Effect.flip(handIn(options, "a", undefined))).message,
-            /approval of 2 of ana, ben, chloe/,
-          )
-          yield* handIn(options, "a", "ana")
-          yield* rounds(options, sandbox, 3)
-          const intent = (yield* (yield* Outbox).open).find(({ rule }) => rule === "submit")!
-          assert.strictEqual(intent.submittedBy, "ana")
-          assert.match(intent.detail, /waits for 2 of ben, chloe/)
-          assert.containSubset(yield* signs(options, intent, "ana"), { status: 403 })
-          for (const name of ["ben", "chloe"]) yield* signs(options, intent, name)
-          yield* rounds(options, sandbox, 6)
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      assert.match((yield* Effect.flip(handIn(options, "a", undefined))).message, /approval of 2 of ana, ben, chloe/)
+      yield* handIn(options, "a", "ana")
+      yield* rounds(options, sandbox, 3)
+      const intent = (yield* (yield* Outbox).open).find(({ rule }) => rule === "submit")!
+      assert.strictEqual(intent.submittedBy, "ana")
+      assert.match(intent.detail, /waits for 2 of ben, chloe/)
+      assert.containSubset(yield* signs(options, intent, "ana"), { status: 403 })
+      for (const name of ["ben", "chloe"]) yield* signs(options, intent, name)
+      yield* rounds(options, sandbox, 6)
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }, desk),
   )
 
   it.effect("is refused where the others are too few", () =>
     flow(
-      (options) =>
-        Effect.gen(function* () {
-          const refused = yield* Effect.flip(handIn(options, "a", "ana"))
-          assert.match(refused.message, /3 others than ana must approve it: desk has 2/)
-        }),
+      function* (options) {
+        const refused = yield* Effect.flip(handIn(options, "a", "ana"))
+        assert.match(refused.message, /3 others than ana must approve it: desk has 2/)
+      },
       { ...desk, more: deskFields(3) },
     ),
   )
@@ -280,140 +228,112 @@ describe("who hands a payment in", () => {
 
 describe("approvals and another policy", () => {
   it.effect("outlive the process: what was approved before its end is paid once after it", () =>
-    reborn((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            const intent = yield* proposed(options, sandbox)
-            for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
-          }),
-        )
-        assert.lengthOf(yield* paid(sandbox), 0)
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            yield* rounds(options, sandbox, 8)
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-          }),
-        )
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    reborn(function* (options, sandbox) {
+      yield* life(options, function* () {
+        const intent = yield* proposed(options, sandbox)
+        for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+      })
+      assert.lengthOf(yield* paid(sandbox), 0)
+      yield* life(options, function* () {
+        yield* rounds(options, sandbox, 8)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      })
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }, desk),
   )
 
   it.effect("say nothing under it: people must sign again", () =>
-    reborn((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            const intent = yield* proposed(options, sandbox)
-            for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
-          }),
-        )
-        const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"3"')
-        yield* life(
-          other,
-          Effect.gen(function* () {
-            yield* rounds(other, sandbox, 4)
-            const intent = yield* newest
-            assert.match(intent.detail, /^waits for 2 of ana, ben, chloe/)
-            assert.lengthOf(yield* (yield* Approvals).about(intent.id), 2)
-            const old = operatorSigns("ana", textOf(options, intent))
-            assert.containSubset(yield* approve(other.treasury, intent.id, { signature: old }), { status: 403 })
-            for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
-            yield* rounds(other, sandbox, 6)
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-          }),
-        )
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    reborn(function* (options, sandbox) {
+      yield* life(options, function* () {
+        const intent = yield* proposed(options, sandbox)
+        for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+      })
+      const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"3"')
+      yield* life(other, function* () {
+        yield* rounds(other, sandbox, 4)
+        const intent = yield* newest
+        assert.match(intent.detail, /^waits for 2 of ana, ben, chloe/)
+        assert.lengthOf(yield* (yield* Approvals).about(intent.id), 2)
+        const old = operatorSigns("ana", textOf(options, intent))
+        assert.containSubset(yield* approve(other.treasury, intent.id, { signature: old }), { status: 403 })
+        for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+        yield* rounds(other, sandbox, 6)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      })
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }, desk),
   )
 
   for (const before of ["waits", "is approved"] as const) {
     it.effect(`return a payment that ${before} to people when a reload changes its terms`, () =>
-      flow(
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            const config = yield* ConfigInForce
-            const intent = yield* proposed(options, sandbox)
-            yield* (yield* Brake).pause({ scope: "party:alice", reason: "later", author: "ana", until: undefined })
-            const signed = before === "waits" ? ["ana"] : ["ana", "ben"]
-            for (const name of signed) yield* signs(options, intent, name)
-            yield* underConfig(submitOnce())
-            assert.strictEqual((yield* newest).state, before === "waits" ? "awaiting_approval" : "reserved")
-            const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"5"')
-            const reload = (to: DaemonOptions) => config.replace({ treasury: to.treasury, mode: "live" }, Effect.void)
-            yield* reload(other)
-            for (let i = 0; i < 3; i++) yield* underConfig(submitOnce())
-            const back = yield* newest
-            assert.strictEqual(back.state, "awaiting_approval")
-            const names = signed.join(", ")
-            assert.match(
-              back.detail,
-              new RegExp(`^waits for 2 of .*; ${names} must sign again: what they signed has changed$`),
-            )
-            assert.containSubset(yield* findApproval(other.treasury, intent.id), { again: signed, missing: 2 })
-            const kinds = yield* alerts
-            assert.lengthOf(
-              kinds.filter((kind) => /^ticket approval-(again|back)-[0-9]+$/.test(kind)),
-              1,
-              kinds.join(),
-            )
-            yield* (yield* Brake).resume({ scope: "party:alice", reason: "now", author: "ana" })
-            for (const name of ["ana", "ben"]) yield* signs(other, back, name)
-            for (let i = 0; i < 6; i++)
-              yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-            assert.lengthOf(yield* paid(sandbox), 1)
-          }),
-        desk,
-      ),
+      flow(function* (options, sandbox) {
+        const config = yield* ConfigInForce
+        const intent = yield* proposed(options, sandbox)
+        yield* (yield* Brake).pause({ scope: "party:alice", reason: "later", author: "ana", until: undefined })
+        const signed = before === "waits" ? ["ana"] : ["ana", "ben"]
+        for (const name of signed) yield* signs(options, intent, name)
+        yield* underConfig(submitOnce())
+        assert.strictEqual((yield* newest).state, before === "waits" ? "awaiting_approval" : "reserved")
+        const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"5"')
+        const reload = (to: DaemonOptions) => config.replace({ treasury: to.treasury, mode: "live" }, Effect.void)
+        yield* reload(other)
+        for (let i = 0; i < 3; i++) yield* underConfig(submitOnce())
+        const back = yield* newest
+        assert.strictEqual(back.state, "awaiting_approval")
+        const names = signed.join(", ")
+        assert.match(
+          back.detail,
+          new RegExp(`^waits for 2 of .*; ${names} must sign again: what they signed has changed$`),
+        )
+        assert.containSubset(yield* findApproval(other.treasury, intent.id), { again: signed, missing: 2 })
+        const kinds = yield* alerts
+        assert.lengthOf(
+          kinds.filter((kind) => /^ticket approval-(again|back)-[0-9]+$/.test(kind)),
+          1,
+          kinds.join(),
+        )
+        yield* (yield* Brake).resume({ scope: "party:alice", reason: "now", author: "ana" })
+        for (const name of ["ana", "ben"]) yield* signs(other, back, name)
+        for (let i = 0; i < 6; i++)
+          yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }, desk),
     )
   }
 
   it.effect("end an unsigned payment when they lapse, and say what to do", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const intent = yield* proposed(options, sandbox)
-          for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
-          yield* (yield* Brake).halt("operator", "stop")
-          yield* submitOnce()
-          assert.deepStrictEqual(yield* states, ["reserved"])
-          yield* TestClock.adjust("4 hours")
-          yield* round(options, sandbox, undecided)
-          assert.deepStrictEqual(yield* states, ["denied"])
-          assert.strictEqual((yield* newest).detail, "the approval lapsed before it was signed")
-          const sql = yield* SqlClient.SqlClient
-          const rows = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'denied/%'`
-          const said = String(rows[0]?.["detail"])
-          assert.match(
-            said,
-            /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides anew$/,
-          )
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      const intent = yield* proposed(options, sandbox)
+      for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+      yield* (yield* Brake).halt("operator", "stop")
+      yield* submitOnce()
+      assert.deepStrictEqual(yield* states, ["reserved"])
+      yield* TestClock.adjust("4 hours")
+      yield* round(options, sandbox, undecided)
+      assert.deepStrictEqual(yield* states, ["denied"])
+      assert.strictEqual((yield* newest).detail, "the approval lapsed before it was signed")
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'denied/%'`
+      const said = String(rows[0]?.["detail"])
+      assert.match(
+        said,
+        /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides anew$/,
+      )
+    }, desk),
   )
 
   it.effect("that asks for nobody lets the payment go once it is in force", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* proposed(options, sandbox)
-          const other = yield* changed(options, ',"approval":"desk"', "")
-          yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
-          for (let i = 0; i < 6; i++) {
-            yield* round(other, sandbox, new Set(["submit"]))
-            yield* underConfig(submitOnce())
-          }
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
-      desk,
-    ),
+    flow(function* (options, sandbox) {
+      yield* proposed(options, sandbox)
+      const other = yield* changed(options, ',"approval":"desk"', "")
+      yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
+      for (let i = 0; i < 6; i++) {
+        yield* round(other, sandbox, new Set(["submit"]))
+        yield* underConfig(submitOnce())
+      }
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }, desk),
   )
 })
 
@@ -431,45 +351,44 @@ const partOf = (to: string) =>
 describe("a part of a split that people must approve", () => {
   it.effect("stays owed after its deadline if another part is paid, and asks again", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const first = yield* proposed(options, sandbox)
-          for (const name of ["ana", "ben"]) yield* signs(options, first, name)
-          yield* rounds(options, sandbox, 9)
-          const [bob] = yield* partOf("bob")
-          const [eve] = yield* partOf("eve")
-          for (const name of ["ana", "ben"]) yield* signs(options, bob!, name)
-          yield* signs(options, eve!, "ana")
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(
-            (yield* partOf("bob")).map(({ state }) => state),
-            ["confirmed"],
-          )
-          for (let lapses = 0; lapses < 2; lapses++) {
-            yield* TestClock.adjust("5 hours")
-            yield* rounds(options, sandbox, 3)
-            const [waiting, ...others] = yield* partOf("eve")
-            assert.deepStrictEqual(others, [])
-            assert.strictEqual(waiting?.state, "awaiting_approval")
-            assert.match(waiting?.detail ?? "", /^waits for 2 of ana, ben, chloe, until .*; ana must sign again: /)
-          }
-          const sql = yield* SqlClient.SqlClient
-          const told = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'approval-back-%' ORDER BY seq`
-          assert.lengthOf(told, 2)
-          assert.match(
-            String(told[0]?.["detail"]),
-            /^divide: \S+ USDT alice -> eve was not approved in time and stays owed/,
-          )
-          const [asked] = yield* partOf("eve")
-          for (const name of ["ben", "chloe"]) yield* signs(options, asked!, name)
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(
-            (yield* partOf("eve")).map(({ state }) => state),
-            ["confirmed"],
-          )
-          assert.isNull((yield* verifyStore()).problem)
-          assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(asked!.id)))).problem)
-        }),
+      function* (options, sandbox) {
+        const first = yield* proposed(options, sandbox)
+        for (const name of ["ana", "ben"]) yield* signs(options, first, name)
+        yield* rounds(options, sandbox, 9)
+        const [bob] = yield* partOf("bob")
+        const [eve] = yield* partOf("eve")
+        for (const name of ["ana", "ben"]) yield* signs(options, bob!, name)
+        yield* signs(options, eve!, "ana")
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(
+          (yield* partOf("bob")).map(({ state }) => state),
+          ["confirmed"],
+        )
+        for (let lapses = 0; lapses < 2; lapses++) {
+          yield* TestClock.adjust("5 hours")
+          yield* rounds(options, sandbox, 3)
+          const [waiting, ...others] = yield* partOf("eve")
+          assert.deepStrictEqual(others, [])
+          assert.strictEqual(waiting?.state, "awaiting_approval")
+          assert.match(waiting?.detail ?? "", /^waits for 2 of ana, ben, chloe, until .*; ana must sign again: /)
+        }
+        const sql = yield* SqlClient.SqlClient
+        const told = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'approval-back-%' ORDER BY seq`
+        assert.lengthOf(told, 2)
+        assert.match(
+          String(told[0]?.["detail"]),
+          /^divide: \S+ USDT alice -> eve was not approved in time and stays owed/,
+        )
+        const [asked] = yield* partOf("eve")
+        for (const name of ["ben", "chloe"]) yield* signs(options, asked!, name)
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(
+          (yield* partOf("eve")).map(({ state }) => state),
+          ["confirmed"],
+        )
+        assert.isNull((yield* verifyStore()).problem)
+        assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(asked!.id)))).problem)
+      },
       { ...desk, rules: [divide] },
     ),
   )

@@ -1,22 +1,19 @@
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Draining } from "../../src/submitter/Draining.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 
 it.effect("a lookup does not settle a payment while a send awaits its answer", () =>
-  flow((options, sandbox) =>
-    Effect.gen(function* () {
-      const unseen = new Set(["confirm"])
-      for (let i = 0; i < 20 && (yield* paid(sandbox)).length === 0; i++) yield* round(options, sandbox, unseen)
-      const [attempt = assert.fail("nothing was signed")] = yield* (yield* Outbox).live
-      const before = yield* states
-      const looks = rounds(options, sandbox, 4, new Set(["submit"]))
-      yield* (yield* Draining).counted(attempt, looks)
-      assert.deepStrictEqual(yield* states, before, "the answer comes first")
-      yield* looks
-      assert.deepStrictEqual(yield* states, ["confirmed"])
-    }),
-  ),
+  flow(function* (options, sandbox) {
+    const unseen = new Set(["confirm"])
+    for (let i = 0; i < 20 && (yield* paid(sandbox)).length === 0; i++) yield* round(options, sandbox, unseen)
+    const [attempt = assert.fail("nothing was signed")] = yield* (yield* Outbox).live
+    const before = yield* states
+    const looks = rounds(options, sandbox, 4, new Set(["submit"]))
+    yield* (yield* Draining).counted(attempt, looks)
+    assert.deepStrictEqual(yield* states, before, "the answer comes first")
+    yield* looks
+    assert.deepStrictEqual(yield* states, ["confirmed"])
+  }),
 )

@@ -20,54 +20,49 @@ const lacking = Effect.flatMap(Clearance, (clearance) => clearance.lacking(alice
 
 describe("a key that is not compared with the journal", () => {
   it.effect("signs nothing while its transfers cannot be listed", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* arm(client, { operation: "transfers", kind: "http_status", status: 503, rate: 1 })
-        yield* rounds(options, sandbox, 15)
-        assert.strictEqual(yield* lacking, unchecked)
-        assert.deepStrictEqual(yield* paid(sandbox), [])
-        assert.lengthOf(yield* states, 1, "a payment was decided, and waits")
-        assert.deepStrictEqual(yield* (yield* Outbox).live, [])
-        yield* disarm(client)
-        yield* rounds(options, sandbox, 10)
-        assert.isUndefined(yield* lacking)
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* arm(client, { operation: "transfers", kind: "http_status", status: 503, rate: 1 })
+      yield* rounds(options, sandbox, 15)
+      assert.strictEqual(yield* lacking, unchecked)
+      assert.deepStrictEqual(yield* paid(sandbox), [])
+      assert.lengthOf(yield* states, 1, "a payment was decided, and waits")
+      assert.deepStrictEqual(yield* (yield* Outbox).live, [])
+      yield* disarm(client)
+      yield* rounds(options, sandbox, 10)
+      assert.isUndefined(yield* lacking)
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }),
   )
 
   it.effect("is not cleared by a listing that has no end", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* arm(client, { operation: "transfers", kind: "cursor_cycle", rate: 1 })
-        yield* rounds(options, sandbox, 15)
-        assert.strictEqual(yield* lacking, unchecked)
-        assert.deepStrictEqual(yield* paid(sandbox), [])
-        yield* disarm(client)
-        yield* rounds(options, sandbox, 10)
-        assert.isUndefined(yield* lacking)
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* arm(client, { operation: "transfers", kind: "cursor_cycle", rate: 1 })
+      yield* rounds(options, sandbox, 15)
+      assert.strictEqual(yield* lacking, unchecked)
+      assert.deepStrictEqual(yield* paid(sandbox), [])
+      yield* disarm(client)
+      yield* rounds(options, sandbox, 10)
+      assert.isUndefined(yield* lacking)
+    }),
   )
 
   const fronts: Array<Front> = []
   it.effect("is cleared, where listings name no block, once the gateway's own head was there before one", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const [clearance, looks] = [yield* Clearance, yield* Looks]
-          yield* rounds(options, sandbox, 3)
-          fronts[0]!.manner = withoutBlocks
-          yield* clearance.revoke
-          yield* looks.restart
-          const start = yield* looks.startHeight((yield* (yield* Tip).head).height + 6n)
-          for (let height = 0n; height < start; height = (yield* (yield* Tip).head).height) {
-            assert.isFalse(yield* clearance.isGranted(alice), `cleared at block ${height} of ${start}`)
-            yield* rounds(options, sandbox, 1)
-          }
-          yield* rounds(options, sandbox, 3)
-          assert.isUndefined(yield* lacking)
-        }),
+      function* (options, sandbox) {
+        const [clearance, looks] = [yield* Clearance, yield* Looks]
+        yield* rounds(options, sandbox, 3)
+        fronts[0]!.manner = withoutBlocks
+        yield* clearance.revoke
+        yield* looks.restart
+        const start = yield* looks.startHeight((yield* (yield* Tip).head).height + 6n)
+        for (let height = 0n; height < start; height = (yield* (yield* Tip).head).height) {
+          assert.isFalse(yield* clearance.isGranted(alice), `cleared at block ${height} of ${start}`)
+          yield* rounds(options, sandbox, 1)
+        }
+        yield* rounds(options, sandbox, 3)
+        assert.isUndefined(yield* lacking)
+      },
       {
         front: (url) =>
           Effect.map(startFront("sandbox", url), (front) => {
@@ -80,20 +75,18 @@ describe("a key that is not compared with the journal", () => {
 })
 
 it.effect("no send begins without the lease, nor of an attempt that has ended though its payment goes on", () =>
-  flow((options, sandbox) =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      for (let i = 0; i < 20 && (yield* outbox.live).length === 0; i++) {
-        yield* round(options, sandbox, new Set(["confirm"]))
-      }
-      const [attempt = assert.fail("nothing was signed")] = yield* outbox.live
-      const [intent = assert.fail()] = yield* outbox.open
-      const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
-      const begun = beginSend(start, attempt.anchorHeight + 1n)
-      assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
-      yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
-      assert.isUndefined(yield* begun)
-      assert.deepStrictEqual(yield* states, ["reserved"])
-    }),
-  ),
+  flow(function* (options, sandbox) {
+    const outbox = yield* Outbox
+    for (let i = 0; i < 20 && (yield* outbox.live).length === 0; i++) {
+      yield* round(options, sandbox, new Set(["confirm"]))
+    }
+    const [attempt = assert.fail("nothing was signed")] = yield* outbox.live
+    const [intent = assert.fail()] = yield* outbox.open
+    const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
+    const begun = beginSend(start, attempt.anchorHeight + 1n)
+    assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
+    yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
+    assert.isUndefined(yield* begun)
+    assert.deepStrictEqual(yield* states, ["reserved"])
+  }),
 )

@@ -7,7 +7,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { flow } from "../support/Flow.ts"
+import { flow, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { request } from "../support/TestClient.ts"
@@ -33,70 +33,64 @@ const block = Effect.fnUntraced(function* (fromNow: number) {
 
 describe("a clock that no block agrees with", () => {
   it.effect("raises one alert after a minute without newer blocks, and one when it ends", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 2)
-        yield* watchHealth()
-        yield* TestClock.adjust("2 minutes")
-        yield* watchHealth()
-        assert.deepStrictEqual(yield* told, [], "seen first")
-        yield* TestClock.adjust("59 seconds")
-        yield* watchHealth()
-        assert.deepStrictEqual(yield* told, [])
-        yield* TestClock.adjust("1 second")
-        yield* watchHealth()
-        assert.deepStrictEqual(yield* told, ["page stale"])
-        yield* TestClock.adjust("1 hour")
-        yield* watchHealth()
-        assert.deepStrictEqual(yield* told, [])
-        yield* block(0)
-        yield* watchHealth()
-        assert.deepStrictEqual(yield* told, ["info stale"])
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2)
+      yield* watchHealth()
+      yield* TestClock.adjust("2 minutes")
+      yield* watchHealth()
+      assert.deepStrictEqual(yield* told, [], "seen first")
+      yield* TestClock.adjust("59 seconds")
+      yield* watchHealth()
+      assert.deepStrictEqual(yield* told, [])
+      yield* TestClock.adjust("1 second")
+      yield* watchHealth()
+      assert.deepStrictEqual(yield* told, ["page stale"])
+      yield* TestClock.adjust("1 hour")
+      yield* watchHealth()
+      assert.deepStrictEqual(yield* told, [])
+      yield* block(0)
+      yield* watchHealth()
+      assert.deepStrictEqual(yield* told, ["info stale"])
+    }),
   )
 
   it.effect("keeps payments from being signed, in either direction, and each says so", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-        const outbox = yield* Outbox
-        for (const [gap, words] of [
-          [-31_000, "behind our clock"],
-          [31_000, "ahead of our clock"],
-        ] as const) {
-          yield* block(gap)
-          yield* submitOnce()
-          const [intent] = yield* outbox.open
-          assert.strictEqual(intent?.detail, `waits: the newest final block is more than 30 s ${words}`)
-          assert.deepStrictEqual(yield* outbox.attempts(intent?.id ?? ""), [])
-        }
-        yield* block(0)
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+      const outbox = yield* Outbox
+      for (const [gap, words] of [
+        [-31_000, "behind our clock"],
+        [31_000, "ahead of our clock"],
+      ] as const) {
+        yield* block(gap)
         yield* submitOnce()
         const [intent] = yield* outbox.open
-        assert.lengthOf(yield* outbox.attempts(intent?.id ?? ""), 1)
-      }),
-    ),
+        assert.strictEqual(intent?.detail, `waits: the newest final block is more than 30 s ${words}`)
+        assert.deepStrictEqual(yield* outbox.attempts(intent?.id ?? ""), [])
+      }
+      yield* block(0)
+      yield* submitOnce()
+      const [intent] = yield* outbox.open
+      assert.lengthOf(yield* outbox.attempts(intent?.id ?? ""), 1)
+    }),
   )
 
   it.effect("proves no absence", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const first = Effect.gen(function* () {
-          const [intent] = yield* outbox.recent(1)
-          return (yield* outbox.attempts(intent?.id ?? ""))[0]?.state
-        })
-        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-        const fault = { operation: "submit", kind: "http_status", status: 503 }
-        yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
-        yield* rounds(options, sandbox, 4, new Set(["decide"]))
-        yield* rounds(options, sandbox, 130, new Set(["decide", "poll"]))
-        assert.strictEqual(yield* first, "unknown")
-        yield* rounds(options, sandbox, 60, new Set(["decide"]))
-        assert.strictEqual(yield* first, "expired")
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      const outbox = yield* Outbox
+      const first = Effect.gen(function* () {
+        const [intent] = yield* outbox.recent(1)
+        return (yield* outbox.attempts(intent?.id ?? ""))[0]?.state
+      })
+      yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+      const fault = { operation: "submit", kind: "http_status", status: 503 }
+      yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+      yield* rounds(options, sandbox, 4, new Set(["decide"]))
+      yield* pass(sandbox, 130, round(options, sandbox, new Set(["decide", "poll"])))
+      assert.strictEqual(yield* first, "unknown")
+      yield* pass(sandbox, 60, round(options, sandbox, new Set(["decide"])))
+      assert.strictEqual(yield* first, "expired")
+    }),
   )
 
   for (const [what, setup] of [
@@ -104,32 +98,28 @@ describe("a clock that no block agrees with", () => {
     ["time of those who must approve it", { line: { approval: "desk" }, more: deskFields() }],
   ] as const) {
     it.effect(`ends no payment: the ${what} runs on once it is right again`, () =>
-      flow(
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            const outbox = yield* Outbox
-            yield* rounds(options, sandbox, 3)
-            yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
-            yield* TestClock.adjust("1 minute")
-            yield* (yield* Brake).resume({ scope: "all", reason: "looked", author: "ana" })
-            yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-            yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
-            yield* submitOnce()
-            const before = yield* outbox.open
-            assert.isNotEmpty(before)
-            const now = yield* Clock.currentTimeMillis
-            yield* TestClock.setTime(now + 72 * hour)
-            for (let i = 0; i < 3; i++) yield* submitOnce()
-            assert.deepStrictEqual(
-              (yield* outbox.open).map(({ id, state }) => [id, state]),
-              before.map(({ id, state }) => [id, state]),
-            )
-            yield* TestClock.setTime(now + 72 * hour)
-            yield* rounds(options, sandbox, 2)
-            assert.isEmpty(yield* outbox.open, "with blocks of that time it is over")
-          }),
-        setup,
-      ),
+      flow(function* (options, sandbox) {
+        const outbox = yield* Outbox
+        yield* rounds(options, sandbox, 3)
+        yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+        yield* TestClock.adjust("1 minute")
+        yield* (yield* Brake).resume({ scope: "all", reason: "looked", author: "ana" })
+        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+        yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+        yield* submitOnce()
+        const before = yield* outbox.open
+        assert.isNotEmpty(before)
+        const now = yield* Clock.currentTimeMillis
+        yield* TestClock.setTime(now + 72 * hour)
+        for (let i = 0; i < 3; i++) yield* submitOnce()
+        assert.deepStrictEqual(
+          (yield* outbox.open).map(({ id, state }) => [id, state]),
+          before.map(({ id, state }) => [id, state]),
+        )
+        yield* TestClock.setTime(now + 72 * hour)
+        yield* rounds(options, sandbox, 2)
+        assert.isEmpty(yield* outbox.open, "with blocks of that time it is over")
+      }, setup),
     )
   }
 })

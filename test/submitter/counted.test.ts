@@ -1,14 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer, Logger } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { prepare } from "../../src/daemon.ts"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
@@ -16,30 +12,18 @@ import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { fallsAmong } from "../../src/submitter/audit/noteListing.ts"
-import { alice, bob, flow, paid, states } from "../support/Flow.ts"
+import { alice, bob, type FlowServices, flow, paid, states } from "../support/Flow.ts"
 import { halts, rounds } from "../support/Intents.ts"
-import { knowsChain } from "../support/knowsChain.ts"
+import type { Body } from "../support/it.ts"
+import { elsewhere, life } from "../support/Lives.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
-/** One life of a daemon on a data directory of its own, which is empty but for the keys. */
-const onNewStore = <A, E>(
-  outer: DaemonOptions,
-  use: (options: DaemonOptions) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>,
-) => {
-  const dataDir = mkdtempSync(join(tmpdir(), "cofferer-counted-"))
-  cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-  const options = { ...outer, dataDir }
-  return prepare(options).pipe(
-    Effect.andThen(knowsChain(options.treasury.network.chainId)),
-    Effect.andThen(pollAssets()),
-    Effect.andThen(use(options)),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
-    Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
-  )
-}
+/** One life of a daemon on a data directory of its own. */
+const onNewStore = (outer: DaemonOptions, use: Body<[options: DaemonOptions], FlowServices>) =>
+  elsewhere(outer, (options) => life(options, () => use(options)))
 
 /** What of the last 24 hours counts for payments from alice to the receiver. */
 const usedTo = (receiver: string, since = 0) =>
@@ -56,89 +40,76 @@ const asked = { reason: "the disk died", author: "ana" }
 
 describe("payments that a new store does not know", () => {
   it.effect("count in its limits once they are adopted, however often, and recovered too", () =>
-    flow((outer, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* rounds(outer, sandbox, 12)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        const [first] = yield* paid(sandbox)
-        assert.isDefined(first)
-        yield* onNewStore(outer, (options) =>
-          Effect.gen(function* () {
-            yield* rounds(options, sandbox, 4)
-            assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-            yield* adopt([alice], asked, () => Effect.void)
-            const used = { amount: 150n * one, count: 1 }
-            assert.deepStrictEqual(yield* usedTo(bob), used)
-            yield* adopt([alice], asked, () => Effect.void)
-            yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
-            assert.deepStrictEqual(yield* usedTo(bob), used)
-            assert.deepStrictEqual(
-              yield* usedTo(bob, yield* Clock.currentTimeMillis),
-              { amount: 0n, count: 0 },
-              "not for ever",
-            )
-            assert.isNull((yield* verifyStore()).problem)
-            assert.deepStrictEqual(yield* halts, [])
-          }),
+    flow(function* (outer, sandbox, client) {
+      yield* rounds(outer, sandbox, 12)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      const [first] = yield* paid(sandbox)
+      assert.isDefined(first)
+      yield* onNewStore(outer, function* (options) {
+        yield* rounds(options, sandbox, 4)
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* adopt([alice], asked, () => Effect.void)
+        const used = { amount: 150n * one, count: 1 }
+        assert.deepStrictEqual(yield* usedTo(bob), used)
+        yield* adopt([alice], asked, () => Effect.void)
+        yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
+        assert.deepStrictEqual(yield* usedTo(bob), used)
+        assert.deepStrictEqual(
+          yield* usedTo(bob, yield* Clock.currentTimeMillis),
+          { amount: 0n, count: 0 },
+          "not for ever",
         )
-        assert.lengthOf(yield* paid(sandbox), 1)
-        // A day later nothing of it counts any more.
-        yield* TestClock.adjust("25 hours")
-        yield* sandbox.stepBlock
-        yield* by(client, payment(client, "eve", 5n * one, { asset: usdt }))
-        yield* sandbox.stepBlock
-        yield* onNewStore(outer, (options) =>
-          Effect.gen(function* () {
-            yield* rounds(options, sandbox, 2)
-            yield* adopt([alice], asked, () => Effect.void)
-            assert.deepStrictEqual(yield* usedTo(bob), { amount: 0n, count: 0 })
-          }),
-        )
-      }),
-    ),
+        assert.isNull((yield* verifyStore()).problem)
+        assert.deepStrictEqual(yield* halts, [])
+      })
+      assert.lengthOf(yield* paid(sandbox), 1)
+      // A day later nothing of it counts any more.
+      yield* TestClock.adjust("25 hours")
+      yield* sandbox.stepBlock
+      yield* by(client, payment(client, "eve", 5n * one, { asset: usdt }))
+      yield* sandbox.stepBlock
+      yield* onNewStore(outer, function* (options) {
+        yield* rounds(options, sandbox, 2)
+        yield* adopt([alice], asked, () => Effect.void)
+        assert.deepStrictEqual(yield* usedTo(bob), { amount: 0n, count: 0 })
+      })
+    }),
   )
 
   it.effect("count in its limits once adopted, even for a new key", () =>
-    flow((outer, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
-        yield* sandbox.stepBlock
-        yield* onNewStore(outer, () =>
-          Effect.gen(function* () {
-            assert.lengthOf(yield* adopt([alice], asked, () => Effect.void), 1)
-            assert.deepStrictEqual(yield* usedTo(bob), { amount: 30n * one, count: 1 })
-          }),
-        )
-      }),
-    ),
+    flow(function* (outer, sandbox, client) {
+      yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
+      yield* sandbox.stepBlock
+      yield* onNewStore(outer, function* () {
+        assert.lengthOf(yield* adopt([alice], asked, () => Effect.void), 1)
+        assert.deepStrictEqual(yield* usedTo(bob), { amount: 30n * one, count: 1 })
+      })
+    }),
   )
 
   it.effect("count before the key is cleared for the first time: withdrawals", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        const amount = BaseUnits.make(30n * one)
-        yield* by(client, Command.cases.Withdraw.make({ amount, asset: usdt, receiverAddress: vault }))
-        yield* rounds(options, sandbox, 1)
-        assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
-        yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      const amount = BaseUnits.make(30n * one)
+      yield* by(client, Command.cases.Withdraw.make({ amount, asset: usdt, receiverAddress: vault }))
+      yield* rounds(options, sandbox, 1)
+      assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
+      yield* rounds(options, sandbox, 10)
+      assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
+    }),
   )
 
   it.effect("count for every receiver where the gateway lists none, and people hear of it", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          yield* sandbox.stepBlock
-          yield* rounds(options, sandbox, 3)
-          const { count } = yield* usedTo(bob)
-          assert.strictEqual(count, 1)
-          const told = (yield* (yield* AlertQueue).due(50)).map(({ detail }) => detail)
-          assert.isTrue(told.some((detail) => /^1 debit of the key .* count in the policy's limits/.test(detail)))
-        }),
+      function* (options, sandbox, client) {
+        yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        yield* sandbox.stepBlock
+        yield* rounds(options, sandbox, 3)
+        const { count } = yield* usedTo(bob)
+        assert.strictEqual(count, 1)
+        const told = (yield* (yield* AlertQueue).due(50)).map(({ detail }) => detail)
+        assert.isTrue(told.some((detail) => /^1 debit of the key .* count in the policy's limits/.test(detail)))
+      },
       { scenario: { profile: "specification" } },
     ),
   )

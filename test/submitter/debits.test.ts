@@ -43,80 +43,69 @@ const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["
 
 describe("a debit that no payment explains", () => {
   it.effect("of a withdrawal, which no transfer listing shows, halts within ten blocks", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-        yield* by(client, withdrawal)
-        yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-        const [detail] = yield* told
-        assert.match(
-          detail ?? "",
-          /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/,
-        )
-        const [stranger] = yield* (yield* Findings).strangers
-        assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
-        yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
-        yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* reasons, [], "told of once")
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+      yield* by(client, withdrawal)
+      yield* rounds(options, sandbox, 10)
+      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      const [detail] = yield* told
+      assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
+      const [stranger] = yield* (yield* Findings).strangers
+      assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
+      yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
+      yield* rounds(options, sandbox, 10)
+      assert.deepStrictEqual(yield* reasons, [], "told of once")
+    }),
   )
 
   it.effect("is seen in the balances where the gateway lists no transfers", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 14)
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-          assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
-          yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
-          yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* reasons, [], "told of once")
-        }),
+      function* (options, sandbox, client) {
+        yield* rounds(options, sandbox, 14)
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
+        yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* reasons, [], "told of once")
+      },
       { scenario: { profile: "specification" } },
     ),
   )
 
   it.effect("of a hidden transfer halts with the id from its movements", () =>
-    flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
-          for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
-          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-          assert.include((yield* told)[0] ?? "", "by a transfer that the gateway does not list")
-          const [stranger] = yield* (yield* Findings).strangers
-          assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
-        }),
-      behind(hidingButMovements),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
+      yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
+      for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
+      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.include((yield* told)[0] ?? "", "by a transfer that the gateway does not list")
+      const [stranger] = yield* (yield* Findings).strangers
+      assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
+    }, behind(hidingButMovements)),
   )
 
   it.effect("halts after a time offline too, but our own payments do not", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          for (let i = 0; i < 30; i++) {
-            yield* TestClock.adjust("1 second")
-            yield* sandbox.stepBlock
-          }
-          yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          for (let i = 0; i < 30; i++) {
-            yield* TestClock.adjust("1 second")
-            yield* sandbox.stepBlock
-          }
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-        }),
+      function* (options, sandbox, client) {
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        for (let i = 0; i < 30; i++) {
+          yield* TestClock.adjust("1 second")
+          yield* sandbox.stepBlock
+        }
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        for (let i = 0; i < 30; i++) {
+          yield* TestClock.adjust("1 second")
+          yield* sandbox.stepBlock
+        }
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      },
       {
         scenario: {
           profile: "specification",
@@ -130,19 +119,17 @@ describe("a debit that no payment explains", () => {
     lives(
       [
         (options, sandbox) => rounds(options, sandbox, 14),
-        (options, sandbox, client) =>
-          Effect.gen(function* () {
-            assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-            yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-            yield* rounds(options, sandbox, 10)
-            assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-            yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
-          }),
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* rounds(options, sandbox, 10)
-            assert.deepStrictEqual(yield* reasons, [])
-          }),
+        function* (options, sandbox, client) {
+          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+          yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
+        },
+        function* (options, sandbox) {
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* reasons, [])
+        },
       ],
       { scenario: { profile: "specification" } },
     ),
@@ -150,74 +137,71 @@ describe("a debit that no payment explains", () => {
 
   it.effect("is none where balances began anew over a time whose rows are lost", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 16)
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          for (let i = 0; i < 8; i++) {
-            yield* TestClock.adjust("1 second")
-            yield* sandbox.stepBlock
-          }
-          const { timestamp, height } = (yield* (yield* Observations).watermark)!
-          const until = timestamp + 8_000_000_000n
-          yield* (yield* Backfills).lost({ since: timestamp, until, cause: "forgotten" })
-          yield* (yield* Observations).rebase([], { timestamp: until, height })
-          yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
-          yield* rounds(options, sandbox, 12)
-          assert.deepStrictEqual(yield* reasons, [])
-          yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
-          yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-        }),
+      function* (options, sandbox, client) {
+        yield* rounds(options, sandbox, 16)
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        for (let i = 0; i < 8; i++) {
+          yield* TestClock.adjust("1 second")
+          yield* sandbox.stepBlock
+        }
+        const { timestamp, height } = (yield* (yield* Observations).watermark)!
+        const until = timestamp + 8_000_000_000n
+        yield* (yield* Backfills).lost({ since: timestamp, until, cause: "forgotten" })
+        yield* (yield* Observations).rebase([], { timestamp: until, height })
+        yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
+        yield* rounds(options, sandbox, 12)
+        assert.deepStrictEqual(yield* reasons, [])
+        yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      },
       { scenario: { profile: "specification" } },
     ),
   )
 
   it.effect("is none if the gateway corrects the time of our payment's row", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const outbox = yield* Outbox
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          const observations = yield* Observations
-          const [open] = yield* outbox.open
-          const [attempt] = yield* outbox.live
-          assert.exists(open)
-          assert.exists(attempt)
-          const { amount, toKey } = open.payment
-          const signedAt = BigInt(attempt.createdAt) * 1_000_000n
-          const accounts = yield* observations.accounts
-          const shown = (party: string, plus: bigint, after: bigint) => {
-            const own = accounts.find((one) => one.party === party && one.asset === usdt && one.type === general)
-            const balance = (own?.balance ?? 0n) + plus
-            return { party, asset: usdt, market: "", type: general, balance, timestamp: signedAt + after }
-          }
-          const skewed = [shown(alice, -amount - amount / 1_000n, 1_000n), shown(toKey, amount, 1_000n)]
-          const { height } = (yield* observations.watermark)!
-          yield* observations.advance([...skewed, shown(alice, 0n, 2_000n)], { timestamp: signedAt + 3_000n, height })
-          yield* rounds(options, sandbox, 20)
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-        }),
+      function* (options, sandbox) {
+        const outbox = yield* Outbox
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        const observations = yield* Observations
+        const [open] = yield* outbox.open
+        const [attempt] = yield* outbox.live
+        assert.exists(open)
+        assert.exists(attempt)
+        const { amount, toKey } = open.payment
+        const signedAt = BigInt(attempt.createdAt) * 1_000_000n
+        const accounts = yield* observations.accounts
+        const shown = (party: string, plus: bigint, after: bigint) => {
+          const own = accounts.find((one) => one.party === party && one.asset === usdt && one.type === general)
+          const balance = (own?.balance ?? 0n) + plus
+          return { party, asset: usdt, market: "", type: general, balance, timestamp: signedAt + after }
+        }
+        const skewed = [shown(alice, -amount - amount / 1_000n, 1_000n), shown(toKey, amount, 1_000n)]
+        const { height } = (yield* observations.watermark)!
+        yield* observations.advance([...skewed, shown(alice, 0n, 2_000n)], { timestamp: signedAt + 3_000n, height })
+        yield* rounds(options, sandbox, 20)
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+      },
       { scenario: { profile: "specification" } },
     ),
   )
 
   it.effect("is none for a trading key whose account changes without a listing", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 12)
-          const observations = yield* Observations
-          const { timestamp, height } = (yield* observations.watermark)!
-          const margin = { party: alice, asset: usdt, market: "ee".repeat(32), type: "ACCOUNT_TYPE_MARGIN" }
-          yield* observations.advance([{ ...margin, balance: 1n, timestamp: timestamp - 1_000n }], {
-            timestamp,
-            height,
-          })
-          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          yield* rounds(options, sandbox, 12)
-          assert.deepStrictEqual(yield* reasons, [])
-        }),
+      function* (options, sandbox, client) {
+        yield* rounds(options, sandbox, 12)
+        const observations = yield* Observations
+        const { timestamp, height } = (yield* observations.watermark)!
+        const margin = { party: alice, asset: usdt, market: "ee".repeat(32), type: "ACCOUNT_TYPE_MARGIN" }
+        yield* observations.advance([{ ...margin, balance: 1n, timestamp: timestamp - 1_000n }], {
+          timestamp,
+          height,
+        })
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        yield* rounds(options, sandbox, 12)
+        assert.deepStrictEqual(yield* reasons, [])
+      },
       { scenario: { profile: "specification" } },
     ),
   )

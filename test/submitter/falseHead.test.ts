@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
+import { type Flow, type FlowServices, type FlowSetup, flow, paid, pass, round } from "../support/Flow.ts"
 import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
+import type { Body } from "../support/it.ts"
 import { powOf } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -39,7 +40,7 @@ const mannerOf =
     return { status: 503, headers: {}, text: "" }
   }
 
-const behindLiar = (use: (liar: Liar, ...args: Parameters<Flow>) => ReturnType<Flow>) => {
+const behindLiar = (use: Body<[liar: Liar, ...Parameters<Flow>], FlowServices>) => {
   const liar: Liar = { front: undefined, by: 0n, keeps: true, kept: [], network: "" }
   const setup: FlowSetup = {
     scenario,
@@ -73,42 +74,36 @@ const attempts = Effect.gen(function* () {
 
 describe("a lone gateway whose head, row headers and marks are 900 blocks ahead for four seconds", () => {
   it.effect.each([0, 20, 50])("kills no attempt that may still execute, %i s after it was sent", (seconds) =>
-    behindLiar((liar, options, sandbox) =>
-      Effect.gen(function* () {
-        const rounds = (count: number, skip: ReadonlySet<string> = new Set()) =>
-          Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox, skip)))
-        yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, rounds(1))
-        yield* rounds(seconds)
-        // Slow to sign: what a lie of this kind would have signed on has no place in the network.
-        for (const second of [0n, 1n, 2n, 3n]) {
-          liar.by = 900n + 12n * second
-          yield* rounds(1, new Set(["submit"]))
-        }
-        liar.by = 0n
-        yield* rounds(34)
-        yield* release(liar)
-        yield* rounds(60)
-        const { intent, attempts: made } = yield* attempts
-        assert.lengthOf(yield* paid(sandbox), 1, "it executed once")
-        assert.deepStrictEqual([intent?.state, made.map(({ state }) => state)], ["confirmed", ["confirmed"]])
-      }),
-    ),
+    behindLiar(function* (liar, options, sandbox) {
+      const passing = Effect.ignore(round(options, sandbox))
+      yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, passing)
+      yield* pass(sandbox, seconds, passing)
+      // Slow to sign: what a lie of this kind would have signed on has no place in the network.
+      for (const second of [0n, 1n, 2n, 3n]) {
+        liar.by = 900n + 12n * second
+        yield* Effect.ignore(round(options, sandbox, new Set(["submit"])))
+      }
+      liar.by = 0n
+      yield* pass(sandbox, 34, passing)
+      yield* release(liar)
+      yield* pass(sandbox, 60, passing)
+      const { intent, attempts: made } = yield* attempts
+      assert.lengthOf(yield* paid(sandbox), 1, "it executed once")
+      assert.deepStrictEqual([intent?.state, made.map(({ state }) => state)], ["confirmed", ["confirmed"]])
+    }),
   )
 
   it.effect("does not keep an attempt that never executed from being proven so", () =>
-    behindLiar((liar, options, sandbox) =>
-      Effect.gen(function* () {
-        const rounds = (count: number) =>
-          Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox)))
-        yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, rounds(1))
-        yield* rounds(20)
-        liar.by = 900n
-        yield* rounds(4)
-        liar.by = 0n
-        yield* rounds(160)
-        const { attempts: made } = yield* attempts
-        assert.strictEqual(made[0]?.state, "expired")
-      }),
-    ),
+    behindLiar(function* (liar, options, sandbox) {
+      const passing = Effect.ignore(round(options, sandbox))
+      yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, passing)
+      yield* pass(sandbox, 20, passing)
+      liar.by = 900n
+      for (let i = 0; i < 4; i++) yield* passing
+      liar.by = 0n
+      yield* pass(sandbox, 160, passing)
+      const { attempts: made } = yield* attempts
+      assert.strictEqual(made[0]?.state, "expired")
+    }),
   )
 })

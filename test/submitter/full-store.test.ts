@@ -1,9 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { guarded, isUnwritten } from "../../src/store/database/guarded.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 
 /** SQLite's own limit: the next page is refused with SQLITE_FULL, once the file got `spare` more of them. */
 const fill = Effect.fnUntraced(function* (spare: number) {
@@ -33,32 +34,27 @@ const rounds = Effect.fnUntraced(function* (count: number, ...args: Parameters<t
 })
 
 /** Whether the disk got full before the payment was over. */
-const payWith = (spare: number) =>
-  Effect.gen(function* () {
-    let wasFull = false
-    yield* flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* fill(spare)
-        wasFull = yield* rounds(12, options, sandbox)
-        const sql = yield* SqlClient.SqlClient
-        const known = new Set((yield* sql<{ tx_hash: string }>`SELECT tx_hash FROM sends`).map((row) => row.tx_hash))
-        for (const { hash } of yield* paid(sandbox)) assert.isTrue(known.has(hash), "its send is stored")
-        yield* empty
-        assert.deepStrictEqual(yield* (yield* Brake).halts, [], "nothing has to be ended")
-        yield* rounds(30, options, sandbox)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    )
-    return wasFull
+const payWith = Effect.fnUntraced(function* (spare: number) {
+  let wasFull = false
+  yield* flow(function* (options, sandbox) {
+    yield* fill(spare)
+    wasFull = yield* rounds(12, options, sandbox)
+    const sql = yield* SqlClient.SqlClient
+    const known = new Set((yield* sql<{ tx_hash: string }>`SELECT tx_hash FROM sends`).map((row) => row.tx_hash))
+    for (const { hash } of yield* paid(sandbox)) assert.isTrue(known.has(hash), "its send is stored")
+    yield* empty
+    assert.deepStrictEqual(yield* (yield* Brake).halts, [], "nothing has to be ended")
+    yield* rounds(30, options, sandbox)
+    assert.deepStrictEqual(yield* states, ["confirmed"])
+    assert.lengthOf(yield* paid(sandbox), 1)
   })
+  return wasFull
+})
 
 describe("a store that is full", () => {
-  it.effect("sends nothing unsaved, and pays once it has room", () =>
-    Effect.gen(function* () {
-      const full = yield* Effect.forEach([0, 1, 2, 3, 4, 100], payWith)
-      assert.isAtLeast(full.filter((was) => was).length, 2)
-      assert.isFalse(full.at(-1), "with room enough nothing happens")
-    }),
-  )
+  it.effect("sends nothing unsaved, and pays once it has room", function* () {
+    const full = yield* Effect.forEach([0, 1, 2, 3, 4, 100], payWith)
+    assert.isAtLeast(full.filter((was) => was).length, 2)
+    assert.isFalse(full.at(-1), "with room enough nothing happens")
+  })
 })

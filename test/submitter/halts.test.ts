@@ -14,7 +14,7 @@ import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
 import { signatureAlgorithm, signatureVersion } from "../../src/tx/Transaction.ts"
-import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { hasAttempt } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
@@ -85,35 +85,33 @@ describe("a second execution of a payment", () => {
       const scenario = { profile, pow: powOf(window) }
       it.effect(`after confirmation halts and pages, on ${profile} with a window of ${window} blocks`, () =>
         flow(
-          (options, sandbox, client) =>
-            Effect.gen(function* () {
-              for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-              const step = yield* inContext(round(options, sandbox, settling))
-              yield* toLastBlock(client, step)
-              assert.deepStrictEqual(yield* states, ["confirmed"])
-              assert.include((yield* replay(client)).text, '"success":true')
-              yield* haltsWithin(options, sandbox)
-              assert.lengthOf(yield* paid(sandbox), 2, "the network let it happen")
-              yield* resume
-              for (let i = 0; i < 3 * window; i++) yield* round(options, sandbox, settling)
-              assert.deepStrictEqual(yield* reasons, [], "told of once")
-              assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
-            }),
+          function* (options, sandbox, client) {
+            for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+            const step = yield* inContext(round(options, sandbox, settling))
+            yield* toLastBlock(client, step)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            assert.include((yield* replay(client)).text, '"success":true')
+            yield* haltsWithin(options, sandbox)
+            assert.lengthOf(yield* paid(sandbox), 2, "the network let it happen")
+            yield* resume
+            yield* pass(sandbox, 3 * window, round(options, sandbox, settling))
+            assert.deepStrictEqual(yield* reasons, [], "told of once")
+            assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
+          },
           { scenario },
         ),
       )
 
       it.effect(`of a refused payment pays it, on ${profile} with a window of ${window} blocks`, () =>
         flow(
-          (options, sandbox, client) =>
-            Effect.gen(function* () {
-              yield* refusedInBlock(options, sandbox, client)
-              assert.deepStrictEqual(yield* states, ["in_flight"], "its bytes can still execute")
-              assert.include((yield* replay(client)).text, '"success":true')
-              for (let i = 0; i < 6; i++) yield* round(options, sandbox, settling)
-              assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-              assert.lengthOf(yield* paid(sandbox), 1)
-            }),
+          function* (options, sandbox, client) {
+            yield* refusedInBlock(options, sandbox, client)
+            assert.deepStrictEqual(yield* states, ["in_flight"], "its bytes can still execute")
+            assert.include((yield* replay(client)).text, '"success":true')
+            for (let i = 0; i < 6; i++) yield* round(options, sandbox, settling)
+            assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+            assert.lengthOf(yield* paid(sandbox), 1)
+          },
           { scenario },
         ),
       )
@@ -122,119 +120,113 @@ describe("a second execution of a payment", () => {
 
   it.effect("is counted on the ledger where the list showed neither", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-          const blind = new Set(["decide", "reconcile", "confirm"])
-          const step = yield* inContext(round(options, sandbox, blind))
-          yield* toLastBlock(client, step)
-          yield* replay(client)
-          for (let i = 0; i < 2; i++) yield* step
-          assert.deepStrictEqual(yield* reasons, [])
-          yield* haltsWithin(options, sandbox)
-        }),
+      function* (options, sandbox, client) {
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+        const blind = new Set(["decide", "reconcile", "confirm"])
+        const step = yield* inContext(round(options, sandbox, blind))
+        yield* toLastBlock(client, step)
+        yield* replay(client)
+        for (let i = 0; i < 2; i++) yield* step
+        assert.deepStrictEqual(yield* reasons, [])
+        yield* haltsWithin(options, sandbox)
+      },
       { scenario: { profile: "0.74" } },
     ),
   )
 
   it.effect("is counted when the ledger answers, even after the balances moved", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          const arm = (fault: Readonly<Record<string, unknown>>) =>
-            request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-          yield* toLastBlock(client, yield* inContext(round(options, sandbox, settling)))
-          yield* replay(client)
-          const listing = { operation: "transfers", kind: "http_status", status: 503 }
-          yield* arm(listing)
-          yield* arm({ operation: "ledgerEntries", kind: "http_status", status: 503 })
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, settling)
-          assert.deepStrictEqual([(yield* paid(sandbox)).length, yield* reasons], [2, []])
-          yield* request(client, "/sandbox/faults", { method: "DELETE" })
-          yield* arm(listing)
-          // No block comes any more, as on a network that makes none without transactions.
-          yield* TestClock.adjust("1 second")
-          yield* reconcileOnce()
-          assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
-        }),
+      function* (options, sandbox, client) {
+        const arm = (fault: Readonly<Record<string, unknown>>) =>
+          request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+        yield* toLastBlock(client, yield* inContext(round(options, sandbox, settling)))
+        yield* replay(client)
+        const listing = { operation: "transfers", kind: "http_status", status: 503 }
+        yield* arm(listing)
+        yield* arm({ operation: "ledgerEntries", kind: "http_status", status: 503 })
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, settling)
+        assert.deepStrictEqual([(yield* paid(sandbox)).length, yield* reasons], [2, []])
+        yield* request(client, "/sandbox/faults", { method: "DELETE" })
+        yield* arm(listing)
+        // No block comes any more, as on a network that makes none without transactions.
+        yield* TestClock.adjust("1 second")
+        yield* reconcileOnce()
+        assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+      },
       { scenario: { profile: "0.74" } },
     ),
   )
 
   it.effect("is counted on the ledger while no balance can be read", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          const blind = new Set(["decide", "reconcile", "confirm", "poll"])
-          const step = yield* inContext(round(options, sandbox, blind))
-          yield* toLastBlock(client, step)
-          yield* replay(client)
-          for (let i = 0; i < 2; i++) yield* step
-          for (let i = 0; i < 31; i++) yield* round(options, sandbox, new Set(["decide", "reconcile", "poll"]))
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-          yield* haltsWithin(options, sandbox, new Set(["decide", "poll"]))
-        }),
+      function* (options, sandbox, client) {
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        const blind = new Set(["decide", "reconcile", "confirm", "poll"])
+        const step = yield* inContext(round(options, sandbox, blind))
+        yield* toLastBlock(client, step)
+        yield* replay(client)
+        for (let i = 0; i < 2; i++) yield* step
+        yield* pass(sandbox, 31, round(options, sandbox, new Set(["decide", "reconcile", "poll"])))
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        yield* haltsWithin(options, sandbox, new Set(["decide", "poll"]))
+      },
       { scenario: { profile: "0.74" } },
     ),
   )
 
   it.effect("is counted again if a balance falls after its watch ended", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          const blind = new Set(["decide", "reconcile", "confirm"])
-          const step = yield* inContext(round(options, sandbox, blind))
-          yield* toLastBlock(client, step)
-          yield* replay(client)
-          for (let i = 0; i < 2; i++) yield* step
-          yield* round(options, sandbox, new Set(["decide", "reconcile"]))
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-          const findings = yield* Findings
-          for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
-          yield* haltsWithin(options, sandbox)
-        }),
+      function* (options, sandbox, client) {
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        const blind = new Set(["decide", "reconcile", "confirm"])
+        const step = yield* inContext(round(options, sandbox, blind))
+        yield* toLastBlock(client, step)
+        yield* replay(client)
+        for (let i = 0; i < 2; i++) yield* step
+        yield* round(options, sandbox, new Set(["decide", "reconcile"]))
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        const findings = yield* Findings
+        for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
+        yield* haltsWithin(options, sandbox)
+      },
       { scenario: { profile: "0.74" } },
     ),
   )
 
   it.effect("of a withdrawal, whose movements bear no id, is counted on the ledger", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          const step = yield* inContext(round(options, sandbox, settling))
-          yield* toLastBlock(client, step)
-          assert.deepStrictEqual(yield* reasons, [], "one execution is the payment itself")
-          assert.include((yield* replay(client)).text, '"success":true')
-          yield* haltsWithin(options, sandbox)
-          assert.strictEqual((yield* newest).intent.command, "withdraw")
-        }),
+      function* (options, sandbox, client) {
+        const brake = yield* Brake
+        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        const step = yield* inContext(round(options, sandbox, settling))
+        yield* toLastBlock(client, step)
+        assert.deepStrictEqual(yield* reasons, [], "one execution is the payment itself")
+        assert.include((yield* replay(client)).text, '"success":true')
+        yield* haltsWithin(options, sandbox)
+        assert.strictEqual((yield* newest).intent.command, "withdraw")
+      },
       { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },
     ),
   )
 
   it.effect("is none of a withdrawal beside another one alike", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
-          for (let i = 0; i < 90; i++) yield* round(options, sandbox)
-          const made = yield* (yield* Outbox).recent(9)
-          assert.deepStrictEqual(
-            made.map(({ state, payment }) => [state, payment.amount]),
-            [
-              ["confirmed", 40n * one],
-              ["confirmed", 40n * one],
-            ],
-          )
-          assert.deepStrictEqual(yield* reasons, [])
-        }),
+      function* (options, sandbox) {
+        const brake = yield* Brake
+        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* pass(sandbox, 90, round(options, sandbox))
+        const made = yield* (yield* Outbox).recent(9)
+        assert.deepStrictEqual(
+          made.map(({ state, payment }) => [state, payment.amount]),
+          [
+            ["confirmed", 40n * one],
+            ["confirmed", 40n * one],
+          ],
+        )
+        assert.deepStrictEqual(yield* reasons, [])
+      },
       {
         scenario: {
           profile: "0.75",
@@ -249,56 +241,52 @@ describe("a second execution of a payment", () => {
 
   it.effect("is none of a withdrawal that failed in its block and was signed again", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          yield* (yield* Settings).rememberFraming(chainId, "bare")
-          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
-          const body = JSON.stringify({ operation: "submit", kind: "execution_failure", count: 1 })
-          yield* request(client, "/sandbox/faults", { body })
-          const withdrawn = Effect.map(
-            Effect.flatMap(Outbox, ({ recent }) => recent(9)),
-            (all) => all.map(({ state }) => state),
-          )
-          for (let i = 0; i < 200 && !(yield* withdrawn).includes("confirmed"); i++) yield* round(options, sandbox)
-          for (let i = 0; i < 20; i++) yield* round(options, sandbox, settling)
-          assert.deepStrictEqual(yield* withdrawn, ["confirmed"])
-          const { intent } = yield* newest
-          assert.lengthOf(yield* (yield* Outbox).attempts(intent.id), 2)
-          assert.deepStrictEqual(yield* reasons, [])
-        }),
+      function* (options, sandbox, client) {
+        const brake = yield* Brake
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
+        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        const body = JSON.stringify({ operation: "submit", kind: "execution_failure", count: 1 })
+        yield* request(client, "/sandbox/faults", { body })
+        const withdrawn = Effect.map(
+          Effect.flatMap(Outbox, ({ recent }) => recent(9)),
+          (all) => all.map(({ state }) => state),
+        )
+        for (let i = 0; i < 200 && !(yield* withdrawn).includes("confirmed"); i++) yield* round(options, sandbox)
+        for (let i = 0; i < 20; i++) yield* round(options, sandbox, settling)
+        assert.deepStrictEqual(yield* withdrawn, ["confirmed"])
+        const { intent } = yield* newest
+        assert.lengthOf(yield* (yield* Outbox).attempts(intent.id), 2)
+        assert.deepStrictEqual(yield* reasons, [])
+      },
       { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },
     ),
   )
 
   it.effect("is not believed where a gateway shifts its times: the ledger's movements are counted", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        const skew = { operation: "transfers", kind: "clock_skew", skewMillis: 4_000 }
-        yield* request(client, "/sandbox/faults", { body: JSON.stringify(skew) })
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-        for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
-        const { attempt } = yield* newest
-        assert.strictEqual(yield* (yield* Findings).executions(attempt.transferId), 2, "seen in two blocks")
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      const skew = { operation: "transfers", kind: "clock_skew", skewMillis: 4_000 }
+      yield* request(client, "/sandbox/faults", { body: JSON.stringify(skew) })
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+      for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
+      const { attempt } = yield* newest
+      assert.strictEqual(yield* (yield* Findings).executions(attempt.transferId), 2, "seen in two blocks")
+      assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+    }),
   )
 
   it.effect("is seen in the balances of both ends where the gateway lists nothing", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          yield* round(options, sandbox, settling)
-          const { intent } = yield* newest
-          const command = payment(client, "bob", intent.payment.amount, { asset: usdt })
-          const draft = { from: "alice", command, framing: "prefixed" as const, ...(yield* head(client)) }
-          yield* submit(client, signed(client, draft))
-          for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
-          assert.lengthOf(yield* paid(sandbox), 2)
-          assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
-        }),
+      function* (options, sandbox, client) {
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        yield* round(options, sandbox, settling)
+        const { intent } = yield* newest
+        const command = payment(client, "bob", intent.payment.amount, { asset: usdt })
+        const draft = { from: "alice", command, framing: "prefixed" as const, ...(yield* head(client)) }
+        yield* submit(client, signed(client, draft))
+        for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
+        assert.lengthOf(yield* paid(sandbox), 2)
+        assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+      },
       { scenario: { profile: "specification" } },
     ),
   )
@@ -338,99 +326,89 @@ describe("a payment that the journal does not know", () => {
   })
 
   it.effect("halts and pages within one poll, and stops a payment before its signature", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-        yield* elsewhere(client)
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-        assert.deepStrictEqual(yield* pages, ["foreign_payment"])
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-        assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
-        assert.lengthOf(yield* (yield* Findings).strangers, 1)
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+      yield* elsewhere(client)
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.deepStrictEqual(yield* pages, ["foreign_payment"])
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+      assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
+      assert.lengthOf(yield* (yield* Findings).strangers, 1)
+    }),
   )
 
   it.effect("of a key with a history stops the first signature until adopted", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* elsewhere(client)
-        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
-        assert.lengthOf(yield* paid(sandbox), 1)
-        const [alert] = yield* (yield* AlertQueue).due(10)
-        assert.include(alert?.detail ?? "", "cofferer adopt --reason")
-        const adopted = yield* adopt([alice], { reason: "the old wallet", author: "ana" }, () => Effect.void)
-        assert.deepStrictEqual(
-          adopted.map(({ amount }) => amount),
-          [10n * one],
-        )
-        assert.include(
-          (yield* (yield* Journal).about("foreign_payment")).map(({ kind }) => kind),
-          "adopted",
-        )
-        for (let i = 0; i < 14; i++) yield* round(options, sandbox)
-        assert.lengthOf(yield* paid(sandbox), 1, "a window and ten blocks are waited for")
-        for (let i = 0; i < 45; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual([yield* reasons, (yield* states)[0]], [[], "confirmed"])
-        yield* elsewhere(client)
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"], "the next one is a stranger again")
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* elsewhere(client)
+      for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      const [alert] = yield* (yield* AlertQueue).due(10)
+      assert.include(alert?.detail ?? "", "cofferer adopt --reason")
+      const adopted = yield* adopt([alice], { reason: "the old wallet", author: "ana" }, () => Effect.void)
+      assert.deepStrictEqual(
+        adopted.map(({ amount }) => amount),
+        [10n * one],
+      )
+      assert.include(
+        (yield* (yield* Journal).about("foreign_payment")).map(({ kind }) => kind),
+        "adopted",
+      )
+      for (let i = 0; i < 14; i++) yield* round(options, sandbox)
+      assert.lengthOf(yield* paid(sandbox), 1, "a window and ten blocks are waited for")
+      for (let i = 0; i < 45 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual([yield* reasons, (yield* states)[0]], [[], "confirmed"])
+      yield* elsewhere(client)
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* reasons, ["foreign_payment"], "the next one is a stranger again")
+    }),
   )
 })
 
 describe("a failure of the machine", () => {
   it.effect("that refuses writes halts nothing, pays nothing, and all goes on once it takes them", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-        yield* sql`PRAGMA query_only = ON`
-        for (let i = 0; i < 4; i++) {
-          assert.isTrue(isUnwritten(yield* Effect.flip(guarded(round(options, sandbox)))))
-        }
-        assert.deepStrictEqual([yield* reasons, yield* pages], [[], []])
-        assert.lengthOf(yield* paid(sandbox), 0)
-        yield* sql`PRAGMA query_only = OFF`
-        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual([yield* reasons, yield* states], [[], ["confirmed"]])
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const sql = yield* SqlClient.SqlClient
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+      yield* sql`PRAGMA query_only = ON`
+      for (let i = 0; i < 4; i++) {
+        assert.isTrue(isUnwritten(yield* Effect.flip(guarded(round(options, sandbox)))))
+      }
+      assert.deepStrictEqual([yield* reasons, yield* pages], [[], []])
+      assert.lengthOf(yield* paid(sandbox), 0)
+      yield* sql`PRAGMA query_only = OFF`
+      for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual([yield* reasons, yield* states], [[], ["confirmed"]])
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }),
   )
 
   it.effect("that changes stored bytes halts before they are sent again", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
-        const body = JSON.stringify({ operation: "submit", kind: "http_status", status: 503 })
-        yield* request(client, "/sandbox/faults", { body })
-        yield* round(options, sandbox, settling)
-        yield* request(client, "/sandbox/faults", { method: "DELETE" })
-        const sql = yield* SqlClient.SqlClient
-        yield* sql`UPDATE attempts SET pow_nonce = CAST(pow_nonce + 1 AS TEXT)`
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox, settling)
-        assert.deepStrictEqual(yield* reasons, ["invariant"])
-        assert.deepStrictEqual(yield* pages, ["invariant"])
-        assert.lengthOf(yield* paid(sandbox), 0)
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
+      const body = JSON.stringify({ operation: "submit", kind: "http_status", status: 503 })
+      yield* request(client, "/sandbox/faults", { body })
+      yield* round(options, sandbox, settling)
+      yield* request(client, "/sandbox/faults", { method: "DELETE" })
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE attempts SET pow_nonce = CAST(pow_nonce + 1 AS TEXT)`
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox, settling)
+      assert.deepStrictEqual(yield* reasons, ["invariant"])
+      assert.deepStrictEqual(yield* pages, ["invariant"])
+      assert.lengthOf(yield* paid(sandbox), 0)
+    }),
   )
 
   it.effect("that lets a final payment change halts", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
-        const { intent } = yield* newest
-        assert.strictEqual(intent.state, "confirmed")
-        const outbox = yield* Outbox
-        yield* Effect.exit(guarded(outbox.move(intent, "reserved", { detail: "again" })))
-        assert.deepStrictEqual(yield* reasons, ["invariant"])
-        assert.strictEqual((yield* newest).intent.state, "confirmed")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+      const { intent } = yield* newest
+      assert.strictEqual(intent.state, "confirmed")
+      const outbox = yield* Outbox
+      yield* Effect.exit(guarded(outbox.move(intent, "reserved", { detail: "again" })))
+      assert.deepStrictEqual(yield* reasons, ["invariant"])
+      assert.strictEqual((yield* newest).intent.state, "confirmed")
+    }),
   )
 })

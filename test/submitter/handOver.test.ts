@@ -17,9 +17,10 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signIntent } from "../../src/submitter/signIntent.ts"
-import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, type FlowBody, type FlowServices, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { addressesOf, type Front, rewritten, startFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
@@ -28,9 +29,9 @@ import { waitUntil } from "../support/until.ts"
 
 interface Story {
   /** What the store does before it is copied. */
-  readonly before: Flow
+  readonly before: FlowBody
   /** What it does before it is lost. */
-  readonly after: Flow
+  readonly after: FlowBody
   /** Blocks that pass once it is put back and recovered. */
   readonly blocks: number
   /** Put back with the whole disk, so that nothing shows it, and nobody recovers it. */
@@ -51,69 +52,56 @@ const attemptStates = Effect.gen(function* () {
 })
 
 /** Puts a copy over the store and recovers it; runs `then` in that life. */
-const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: Flow, setup: FlowSetup = {}) =>
-  flow(
-    (outer, world, client) =>
-      Effect.gen(function* () {
-        const [home, copy] = [folder(), folder()]
-        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-        const options = { ...outer, dataDir: home }
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            yield* wake
-            yield* before(options, world, client)
-          }),
-        )
-        copyTo(home, copy)
-        yield* life(options, after(options, world, client))
-        if (isUnseen) overwrite(copy, home)
-        else {
-          rmSync(home, { recursive: true })
-          cpSync(copy, home, { recursive: true })
-        }
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            if (!isUnseen) yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
-            yield* rounds(options, world, blocks)
-            yield* then(options, world, client)
-          }),
-        )
-        for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
-      }),
-    setup,
-  )
+const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: FlowBody, setup: FlowSetup = {}) =>
+  flow(function* (outer, world, client) {
+    const [home, copy] = [folder(), folder()]
+    cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+    const options = { ...outer, dataDir: home }
+    yield* life(options, function* () {
+      yield* wake
+      yield* effectOf(before(options, world, client))
+    })
+    copyTo(home, copy)
+    yield* life(options, () => after(options, world, client))
+    if (isUnseen) overwrite(copy, home)
+    else {
+      rmSync(home, { recursive: true })
+      cpSync(copy, home, { recursive: true })
+    }
+    yield* life(options, function* () {
+      if (!isUnseen) yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+      yield* rounds(options, world, blocks)
+      yield* effectOf(then(options, world, client))
+    })
+    for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
+  }, setup)
 
 describe("what a store held open that was put back", () => {
   it.effect("is not paid again: a payment that was decided and not signed", () =>
     putBack(
       {
-        before: (options, world) =>
-          Effect.gen(function* () {
-            for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
-              yield* round(options, world, new Set(["submit", "confirm"]))
-            }
-            assert.deepStrictEqual(yield* states, ["proposed"])
-          }),
-        after: (options, world) =>
-          Effect.gen(function* () {
-            yield* rounds(options, world, 5)
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-          }),
+        before: function* (options, world) {
+          for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
+            yield* round(options, world, new Set(["submit", "confirm"]))
+          }
+          assert.deepStrictEqual(yield* states, ["proposed"])
+        },
+        after: function* (options, world) {
+          yield* rounds(options, world, 5)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+        },
         blocks: 60,
       },
-      (_, world) =>
-        Effect.gen(function* () {
-          assert.lengthOf(yield* paid(world), 1)
-          assert.deepStrictEqual(yield* states, ["cancelled"])
-          const told = (yield* alerts).filter((alert) => alert.startsWith("ticket cancelled"))
-          assert.lengthOf(told, 1)
-          assert.match(
-            told[0] ?? "",
-            /is cancelled: the store was put back from a copy, and the one that was lost may have paid it; the rule decides anew$/,
-          )
-        }),
+      function* (_, world) {
+        assert.lengthOf(yield* paid(world), 1)
+        assert.deepStrictEqual(yield* states, ["cancelled"])
+        const told = (yield* alerts).filter((alert) => alert.startsWith("ticket cancelled"))
+        assert.lengthOf(told, 1)
+        assert.match(
+          told[0] ?? "",
+          /is cancelled: the store was put back from a copy, and the one that was lost may have paid it; the rule decides anew$/,
+        )
+      },
     ),
   )
 
@@ -121,28 +109,26 @@ describe("what a store held open that was put back", () => {
     putBack(
       {
         before: (options, world) => rounds(options, world, 12),
-        after: (options, world) =>
-          Effect.gen(function* () {
-            yield* TestClock.adjust("47 seconds")
-            yield* rounds(options, world, 8)
-            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-          }),
+        after: function* (options, world) {
+          yield* TestClock.adjust("47 seconds")
+          yield* rounds(options, world, 8)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+        },
         blocks: 60,
       },
-      (options, world) =>
-        Effect.gen(function* () {
-          assert.lengthOf(yield* paid(world), 2)
-          const told = (yield* alerts).filter((alert) => alert.includes("wage"))
-          assert.lengthOf(told, 1)
-          assert.match(
-            told[0] ?? "",
-            /^ticket listed: wage: 30.00 USDT alice -> eve, paid by another life of this store as transfer [0-9a-f]{64} at /,
-          )
-          assert.deepStrictEqual((yield* states).toSorted(), ["confirmed", "confirmed"])
-          yield* TestClock.adjust("110 seconds")
-          yield* rounds(options, world, 20)
-          assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")
-        }),
+      function* (options, world) {
+        assert.lengthOf(yield* paid(world), 2)
+        const told = (yield* alerts).filter((alert) => alert.includes("wage"))
+        assert.lengthOf(told, 1)
+        assert.match(
+          told[0] ?? "",
+          /^ticket listed: wage: 30.00 USDT alice -> eve, paid by another life of this store as transfer [0-9a-f]{64} at /,
+        )
+        assert.deepStrictEqual((yield* states).toSorted(), ["confirmed", "confirmed"])
+        yield* TestClock.adjust("110 seconds")
+        yield* rounds(options, world, 20)
+        assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")
+      },
       {
         rules: [
           {
@@ -160,22 +146,20 @@ describe("what a store held open that was put back", () => {
     putBack(
       {
         before: (options, world) => rounds(options, world, 12),
-        after: (options, world) =>
-          Effect.gen(function* () {
-            yield* TestClock.adjust("47 seconds")
-            yield* rounds(options, world, 8)
-            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-            yield* TestClock.adjust("5 minutes")
-          }),
+        after: function* (options, world) {
+          yield* TestClock.adjust("47 seconds")
+          yield* rounds(options, world, 8)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          yield* TestClock.adjust("5 minutes")
+        },
         blocks: 60,
       },
-      (_, world) =>
-        Effect.gen(function* () {
-          assert.lengthOf(yield* paid(world), 2)
-          const told = (yield* alerts).filter((alert) => alert.includes("wage"))
-          assert.lengthOf(told, 1, told.join("; "))
-          assert.match(told[0] ?? "", /let go .*; first look at transfer [0-9a-f]{64} \(done\), which another life/)
-        }),
+      function* (_, world) {
+        assert.lengthOf(yield* paid(world), 2)
+        const told = (yield* alerts).filter((alert) => alert.includes("wage"))
+        assert.lengthOf(told, 1, told.join("; "))
+        assert.match(told[0] ?? "", /let go .*; first look at transfer [0-9a-f]{64} \(done\), which another life/)
+      },
       {
         rules: [
           {
@@ -192,106 +176,94 @@ describe("what a store held open that was put back", () => {
   it.effect("is not paid by another attempt if signed and unknown", () =>
     putBack(
       {
-        before: (options, world, client) =>
-          Effect.gen(function* () {
-            yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
-            for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
-            assert.lengthOf(yield* states, 1)
-          }),
-        after: (options, world, client) =>
-          Effect.gen(function* () {
-            for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
-            yield* disarm(client)
-            for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
-            assert.deepStrictEqual((yield* attemptStates).slice(-2), ["expired", "confirmed"])
-          }),
+        before: function* (options, world, client) {
+          yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
+          for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
+          assert.lengthOf(yield* states, 1)
+        },
+        after: function* (options, world, client) {
+          for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+          yield* disarm(client)
+          for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+          assert.deepStrictEqual((yield* attemptStates).slice(-2), ["expired", "confirmed"])
+        },
         blocks: 55,
       },
-      (_, world) =>
-        Effect.gen(function* () {
-          assert.lengthOf(yield* paid(world), 1)
-          const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
-          assert.match(told ?? "", /is manual: the store was put back from a copy/)
-        }),
+      function* (_, world) {
+        assert.lengthOf(yield* paid(world), 1)
+        const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
+        assert.match(told ?? "", /is manual: the store was put back from a copy/)
+      },
     ),
   )
 
   it.effect("is no payment of its own attempt once another one paid it: neither in the export nor as a receipt", () =>
     putBack(
       {
-        before: (options, world, client) =>
-          Effect.gen(function* () {
-            yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
-            for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
-          }),
-        after: (options, world, client) =>
-          Effect.gen(function* () {
-            for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
-            yield* disarm(client)
-            for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
-          }),
+        before: function* (options, world, client) {
+          yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
+          for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
+        },
+        after: function* (options, world, client) {
+          for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+          yield* disarm(client)
+          for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+        },
         blocks: 55,
       },
-      (options, world) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
-          const [intent] = yield* (yield* Outbox).recent(1)
-          assert.include(intent?.detail ?? "", "paid by another life of this store")
-          const row = paymentRow(intent!, yield* (yield* Outbox).attempts(intent!.id))
-          assert.deepStrictEqual([row.transferId, row.txHash], [null, null])
-          const receipt = yield* receiptOf(intent!.id)
-          assert.match("problem" in receipt ? receipt.problem : "a receipt", /another life of the store paid it/)
-          assert.isNull((yield* verifyStore()).problem)
-        }),
+      function* (options, world) {
+        for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+        const [intent] = yield* (yield* Outbox).recent(1)
+        assert.include(intent?.detail ?? "", "paid by another life of this store")
+        const row = paymentRow(intent!, yield* (yield* Outbox).attempts(intent!.id))
+        assert.deepStrictEqual([row.transferId, row.txHash], [null, null])
+        const receipt = yield* receiptOf(intent!.id)
+        assert.match("problem" in receipt ? receipt.problem : "a receipt", /another life of the store paid it/)
+        assert.isNull((yield* verifyStore()).problem)
+      },
     ),
   )
 
   const unsent: Story = {
-    before: (options, world) =>
-      Effect.gen(function* () {
-        yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
-        const dying = yield* Effect.forkChild(submitOnce())
-        yield* waitUntil(
-          "an attempt",
-          Effect.map(attemptStates, (all) => all.length > 0),
-          Effect.yieldNow,
-        )
-        yield* Fiber.interrupt(dying)
-        assert.deepStrictEqual(yield* attemptStates, ["signed"])
-      }),
-    after: (options, world) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
-        assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
-      }),
+    before: Effect.fnUntraced(function* (options, world) {
+      yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
+      const dying = yield* Effect.forkChild(submitOnce())
+      yield* waitUntil(
+        "an attempt",
+        Effect.map(attemptStates, (all) => all.length > 0),
+        Effect.yieldNow,
+      )
+      yield* Fiber.interrupt(dying)
+      assert.deepStrictEqual(yield* attemptStates, ["signed"])
+    }),
+    after: Effect.fnUntraced(function* (options, world) {
+      for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+      assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
+    }),
     blocks: 55,
   }
 
   for (const isUnseen of [false, true]) {
     const how = isUnseen ? ", where nothing shows that it was put back" : ""
     it.effect(`is looked up on the ledger if signed and apparently never sent${how}`, () =>
-      putBack({ ...unsent, isUnseen }, (_, world) =>
-        Effect.gen(function* () {
-          assert.lengthOf(yield* paid(world), 1)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.deepStrictEqual(yield* halts, [])
-        }),
-      ),
+      putBack({ ...unsent, isUnseen }, function* (_, world) {
+        assert.lengthOf(yield* paid(world), 1)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.deepStrictEqual(yield* halts, [])
+      }),
     )
   }
 
   it.effect("stays open in a store that nobody lost, whoever asks for recovery", () =>
-    flow((options, world) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
-          yield* round(options, world, new Set(["submit", "confirm"]))
-        }
-        yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
-        yield* rounds(options, world, 60)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.lengthOf(yield* paid(world), 1)
-      }),
-    ),
+    flow(function* (options, world) {
+      for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
+        yield* round(options, world, new Set(["submit", "confirm"]))
+      }
+      yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
+      yield* rounds(options, world, 60)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(world), 1)
+    }),
   )
 })
 
@@ -302,79 +274,71 @@ const handIn = (options: DaemonOptions) => {
 }
 
 /** Pays it beside the rule's own payment, deletes the store, and runs `next` in a new one. */
-const afterLoss = (next: (options: DaemonOptions, world: Sandbox["Service"]) => ReturnType<Flow>, setup?: FlowSetup) =>
-  flow(
-    (outer, world) =>
-      Effect.gen(function* () {
-        const home = folder()
-        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-        const options = { ...outer, dataDir: home }
-        const pays = Effect.gen(function* () {
-          yield* wake
-          yield* ticking(rounds(options, world, 12))
-          yield* handIn(options)
-          yield* ticking(rounds(options, world, 12))
-          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-        })
-        yield* life(options, pays)
-        for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
-          rmSync(join(home, file), { force: true })
-        }
-        yield* life(options, next(options, world))
-        assert.lengthOf(yield* paid(world), 2)
-        rmSync(home, { recursive: true, force: true })
-      }),
-    setup,
-  )
+const afterLoss = (next: Body<[options: DaemonOptions, world: Sandbox["Service"]], FlowServices>, setup?: FlowSetup) =>
+  flow(function* (outer, world) {
+    const home = folder()
+    cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+    const options = { ...outer, dataDir: home }
+    const pays = Effect.gen(function* () {
+      yield* wake
+      yield* ticking(rounds(options, world, 12))
+      yield* handIn(options)
+      yield* ticking(rounds(options, world, 12))
+      assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+    })
+    yield* life(options, pays)
+    for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
+      rmSync(join(home, file), { force: true })
+    }
+    yield* life(options, () => next(options, world))
+    assert.lengthOf(yield* paid(world), 2)
+    rmSync(home, { recursive: true, force: true })
+  }, setup)
 
 describe("what a lost store paid and is handed in again", () => {
   it.effect("is told to be paid, where it fills the limit itself", () =>
     afterLoss(
-      (options, world) =>
-        Effect.gen(function* () {
-          yield* rounds(options, world, 2)
-          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-          yield* ticking(adopt([alice], asked, () => Effect.void))
-          const refused = yield* Effect.flip(handIn(options))
-          assert.match(refused.message, /in 24 h are used/)
-          assert.match(refused.message, /the ledger lists this very payment already, as transfer [0-9a-f]{64} \(done\)/)
-        }),
+      function* (options, world) {
+        yield* rounds(options, world, 2)
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* ticking(adopt([alice], asked, () => Effect.void))
+        const refused = yield* Effect.flip(handIn(options))
+        assert.match(refused.message, /in 24 h are used/)
+        assert.match(refused.message, /the ledger lists this very payment already, as transfer [0-9a-f]{64} \(done\)/)
+      },
       { line: { per24h: "200" } },
     ),
   )
 
   it.effect("is not signed before the ledger was asked what became of it", () =>
-    afterLoss((options, world) =>
-      Effect.gen(function* () {
-        yield* rounds(options, world, 2)
-        yield* ticking(adopt([alice], asked, () => Effect.void))
-        const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
-        yield* waitUntil("the end of the quarantine", isGranted, round(options, world))
-        yield* handIn(options)
-        for (let i = 0; i < 4; i++) yield* round(options, world, new Set(["reconcile", "decide"]))
-        const [intent = assert.fail()] = yield* (yield* Outbox).recent(1)
-        assert.deepStrictEqual([intent.state, yield* attemptStates], ["reserved", []])
-        assert.isFalse(yield* signIntent(intent), "nor where it is listed only just before its signature")
-        assert.deepStrictEqual(yield* attemptStates, [])
-        yield* rounds(options, world, 2)
-        assert.deepStrictEqual([(yield* states)[0], yield* attemptStates], ["confirmed", []])
-      }),
-    ),
+    afterLoss(function* (options, world) {
+      yield* rounds(options, world, 2)
+      yield* ticking(adopt([alice], asked, () => Effect.void))
+      const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
+      yield* waitUntil("the end of the quarantine", isGranted, round(options, world))
+      yield* handIn(options)
+      for (let i = 0; i < 4; i++) yield* round(options, world, new Set(["reconcile", "decide"]))
+      const [intent = assert.fail()] = yield* (yield* Outbox).recent(1)
+      assert.deepStrictEqual([intent.state, yield* attemptStates], ["reserved", []])
+      assert.isFalse(yield* signIntent(intent), "nor where it is listed only just before its signature")
+      assert.deepStrictEqual(yield* attemptStates, [])
+      yield* rounds(options, world, 2)
+      assert.deepStrictEqual([(yield* states)[0], yield* attemptStates], ["confirmed", []])
+    }),
   )
 
   it.effect("is confirmed by the word of the quorum, whatever one gateway lists under its name", () => {
     const fronts: Array<Front> = []
     return afterLoss(
-      (options, world) =>
-        Effect.gen(function* () {
-          fronts[0]!.manner = rewritten("amount", (old) => `${old}0`, "/api/v2/transfers")
-          yield* ticking(rounds(options, world, 2))
-          yield* ticking(adopt([alice], asked, () => Effect.void))
-          yield* handIn(options)
-          yield* ticking(rounds(options, world, 4))
-          const [intent] = yield* (yield* Outbox).recent(1)
-          assert.strictEqual(intent?.state, "confirmed", intent?.detail)
-        }),
+      function* (options, world) {
+        fronts[0]!.manner = rewritten("amount", (old) => `${old}0`, "/api/v2/transfers")
+        yield* ticking(rounds(options, world, 2))
+        yield* ticking(adopt([alice], asked, () => Effect.void))
+        yield* handIn(options)
+        yield* ticking(rounds(options, world, 4))
+        const [intent] = yield* (yield* Outbox).recent(1)
+        assert.strictEqual(intent?.state, "confirmed", intent?.detail)
+      },
       {
         line: { per24h: "5_000" },
         gateways: (url) =>

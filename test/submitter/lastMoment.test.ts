@@ -55,13 +55,12 @@ const changes: Readonly<Record<string, (stage: Stage) => Change>> = {
     Effect.flatMap(Brake, (brake) =>
       brake.pause({ scope: "party:bob", reason: "odd", author: "ana", until: undefined }),
     ),
-  "the end of its window": ({ options, sandbox }) =>
-    Effect.gen(function* () {
-      for (let i = 0; i < blocksLeft; i++) yield* sandbox.stepBlock
-      yield* TestClock.adjust("1 second")
-      const poll = pollBalances(pollerOptionsOf(options.treasury))
-      yield* ticking(yield* Effect.forkChild(Effect.repeat(poll, { while: (isMore) => isMore })))
-    }),
+  "the end of its window": Effect.fnUntraced(function* ({ options, sandbox }) {
+    for (let i = 0; i < blocksLeft; i++) yield* sandbox.stepBlock
+    yield* TestClock.adjust("1 second")
+    const poll = pollBalances(pollerOptionsOf(options.treasury))
+    yield* ticking(yield* Effect.forkChild(Effect.repeat(poll, { while: (isMore) => isMore })))
+  }),
   "the end of the process": () => Effect.flatMap(Draining, (draining) => draining.start),
 }
 
@@ -138,20 +137,19 @@ describe("a send that has not begun", () => {
               return one.server.url
             })
           return flow(
-            (options, sandbox) =>
-              Effect.gen(function* () {
-                for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-                if (front === undefined) return assert.fail("no front")
-                const stage = { front, options, sandbox }
-                let before = { posts: -1, sends: -1 }
-                const noted = Effect.gen(function* () {
-                  before = { posts: posts(stage.front), sends: yield* sends }
-                  yield* change(stage)
-                })
-                yield* play(stage, noted)
-                assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
-                assert.lengthOf(yield* paid(sandbox), 0)
-              }),
+            function* (options, sandbox) {
+              for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+              if (front === undefined) return assert.fail("no front")
+              const stage = { front, options, sandbox }
+              let before = { posts: -1, sends: -1 }
+              const noted = Effect.gen(function* () {
+                before = { posts: posts(stage.front), sends: yield* sends }
+                yield* change(stage)
+              })
+              yield* play(stage, noted)
+              assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
+              assert.lengthOf(yield* paid(sandbox), 0)
+            },
             { front: started, scenario: { pow } },
           )
         }),

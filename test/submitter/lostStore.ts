@@ -287,18 +287,15 @@ export const assertPaidOnce = (seed: string) => {
             rmSync(join(home, file), { force: true })
             if (copy !== undefined && existsSync(join(copy, file))) cpSync(join(copy, file), join(home, file))
           }
-          yield* life(
-            options,
-            Effect.gen(function* () {
-              yield* remedy(here, copy !== undefined, 60)
-              for (const key of history.handed.keys()) yield* hand(here, key)
-              yield* remedy(here, false, 25)
-              yield* fills(here)
-              for (let i = 0; i < 6; i++) yield* event(here)
-              for (let i = 0; i < 120 && (yield* handedOpen); i++) yield* rounds(options, world, 1)
-              yield* allEnded(here)
-            }),
-          )
+          yield* life(options, function* () {
+            yield* remedy(here, copy !== undefined, 60)
+            for (const key of history.handed.keys()) yield* hand(here, key)
+            yield* remedy(here, false, 25)
+            yield* fills(here)
+            for (let i = 0; i < 6; i++) yield* event(here)
+            for (let i = 0; i < 120 && (yield* handedOpen); i++) yield* rounds(options, world, 1)
+            yield* allEnded(here)
+          })
         }
         yield* judge(here)
         for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })

@@ -38,43 +38,39 @@ describe("a payment of an account in mismatch", () => {
     ["who pays", alice],
     ["who receives", bob],
   ] as const)("is not signed while it stands, whoever asked for it (%s)", ([, party]) =>
-    flow((...args) =>
-      Effect.gen(function* () {
-        const [options, sandbox] = args
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["decide", "submit"]))
-        yield* begins(party)
-        const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "30" }
-        yield* submitPayment(options.treasury, "live", { idempotencyKey: "one", transfer })
-        yield* rounds(args, 20, "decide")
-        assert.deepStrictEqual(yield* states, ["reserved"])
-        assert.match((yield* detail) ?? "", waits)
-        yield* ends(party)
-        yield* rounds(args, 10, "decide")
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    flow(function* (...args) {
+      const [options, sandbox] = args
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["decide", "submit"]))
+      yield* begins(party)
+      const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "30" }
+      yield* submitPayment(options.treasury, "live", { idempotencyKey: "one", transfer })
+      yield* rounds(args, 20, "decide")
+      assert.deepStrictEqual(yield* states, ["reserved"])
+      assert.match((yield* detail) ?? "", waits)
+      yield* ends(party)
+      yield* rounds(args, 10, "decide")
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }),
   )
 
   it.effect("is asked about again once it is over: it may have been decided by false rows", () =>
     flow(
-      (...args) =>
-        Effect.gen(function* () {
-          const [options, sandbox, client] = args
-          for (let i = 0; i < 20 && (yield* states).length === 0; i++)
-            yield* round(options, sandbox, new Set(["submit"]))
-          yield* begins(bob)
-          yield* rounds(args, 3)
-          assert.deepStrictEqual(yield* states, ["reserved"])
-          const command = payment(client, "bob", 150n * one, { asset: usdt })
-          yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
-          yield* rounds(args, 3)
-          yield* ends(bob)
-          yield* rounds(args, 10)
-          assert.deepStrictEqual(yield* states, ["cancelled"])
-          assert.include(yield* detail, "today the rule would not decide it")
-          assert.lengthOf(yield* paid(sandbox), 0)
-        }),
+      function* (...args) {
+        const [options, sandbox, client] = args
+        for (let i = 0; i < 20 && (yield* states).length === 0; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* begins(bob)
+        yield* rounds(args, 3)
+        assert.deepStrictEqual(yield* states, ["reserved"])
+        const command = payment(client, "bob", 150n * one, { asset: usdt })
+        yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
+        yield* rounds(args, 3)
+        yield* ends(bob)
+        yield* rounds(args, 10)
+        assert.deepStrictEqual(yield* states, ["cancelled"])
+        assert.include(yield* detail, "today the rule would not decide it")
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
       { scenario: { deposits } },
     ),
   )

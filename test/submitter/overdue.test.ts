@@ -69,46 +69,43 @@ describe("a payment that is open beyond its bound", () => {
     Effect.suspend(() => {
       let isDown = false
       return flow(
-        (...flowed) =>
-          Effect.gen(function* () {
-            const [options, sandbox] = flowed
-            for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
-            yield* submitOnce()
-            isDown = true
-            yield* callOverdue()
-            yield* passes("29 minutes")
-            yield* Effect.ignore(confirmOnce())
-            assert.deepStrictEqual(yield* pages, [])
-            yield* passes("2 minutes")
-            yield* passes("1 hour")
-            const [said = "", ...more] = yield* pages
-            assert.deepStrictEqual(more, [])
-            assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob has no end 31 min after its signature/)
-            const [intent] = yield* (yield* Outbox).open
-            const state = intent?.state as "in_flight" | "unknown"
-            assert.include(["in_flight", "unknown"], state)
-            assert.include(said, `waits for ${intentWaits[state].waitsFor}`)
-            const story = storyText(JSON.parse(toJson(yield* storyOf(intent?.id ?? ""))) as Story)
-            assert.include(story, `people are called: ${intentWaits[state].called}`)
-          }),
+        function* (...flowed) {
+          const [options, sandbox] = flowed
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+          yield* submitOnce()
+          isDown = true
+          yield* callOverdue()
+          yield* passes("29 minutes")
+          yield* Effect.ignore(confirmOnce())
+          assert.deepStrictEqual(yield* pages, [])
+          yield* passes("2 minutes")
+          yield* passes("1 hour")
+          const [said = "", ...more] = yield* pages
+          assert.deepStrictEqual(more, [])
+          assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob has no end 31 min after its signature/)
+          const [intent] = yield* (yield* Outbox).open
+          const state = intent?.state as "in_flight" | "unknown"
+          assert.include(["in_flight", "unknown"], state)
+          assert.include(said, `waits for ${intentWaits[state].waitsFor}`)
+          const story = storyText(JSON.parse(toJson(yield* storyOf(intent?.id ?? ""))) as Story)
+          assert.include(story, `people are called: ${intentWaits[state].called}`)
+        },
         behind(() => (isDown ? { status: 503, body: {} } : undefined)),
       )
     }),
   )
 
   it.effect("is first looked up by a process that started after it became due", () =>
-    flow((...flowed) =>
-      Effect.gen(function* () {
-        const [options, sandbox] = flowed
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
-        yield* submitOnce()
-        yield* passes("4 hours")
-        yield* passes("1 minute")
-        assert.deepStrictEqual(yield* pages, [])
-        yield* passes("1 minute")
-        assert.lengthOf(yield* pages, 1)
-      }),
-    ),
+    flow(function* (...flowed) {
+      const [options, sandbox] = flowed
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+      yield* submitOnce()
+      yield* passes("4 hours")
+      yield* passes("1 minute")
+      assert.deepStrictEqual(yield* pages, [])
+      yield* passes("1 minute")
+      assert.lengthOf(yield* pages, 1)
+    }),
   )
 
   it.effect("is not signed for a day: whatever else tells of it, people are paged", () => {

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { flow, round } from "../support/Flow.ts"
+import { flow, pass, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
 const undone = new Set(["submit", "confirm"])
@@ -28,21 +28,20 @@ const wages = Effect.map(
 
 it.effect("a signed planned payment does not stand for a later time", () =>
   flow(
-    (options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 12; i++) yield* round(options, sandbox)
-        yield* TestClock.adjust("47 seconds")
-        for (let i = 0; i < 8; i++) yield* round(options, sandbox, undone)
-        yield* arm(client, { operation: "submit", kind: "http_status", status: 503, count: 1_000 })
-        yield* submitOnce()
-        assert.deepStrictEqual(yield* wages, ["08:01 unknown"])
-        yield* TestClock.adjust("2 minutes")
-        for (let i = 0; i < 75; i++) yield* round(options, sandbox, new Set(["submit"]))
-        assert.deepStrictEqual(yield* wages, ["08:01 reserved"], "its first attempt is proven dead after 08:03")
-        yield* disarm(client)
-        for (let i = 0; i < 30; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* wages, ["08:01 confirmed", "08:03 confirmed"])
-      }),
+    function* (options, sandbox, client) {
+      for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+      yield* TestClock.adjust("47 seconds")
+      for (let i = 0; i < 8; i++) yield* round(options, sandbox, undone)
+      yield* arm(client, { operation: "submit", kind: "http_status", status: 503, count: 1_000 })
+      yield* submitOnce()
+      assert.deepStrictEqual(yield* wages, ["08:01 unknown"])
+      yield* TestClock.adjust("2 minutes")
+      yield* pass(sandbox, 75, round(options, sandbox, new Set(["submit"])))
+      assert.deepStrictEqual(yield* wages, ["08:01 reserved"], "its first attempt is proven dead after 08:03")
+      yield* disarm(client)
+      yield* pass(sandbox, 30, round(options, sandbox))
+      assert.deepStrictEqual(yield* wages, ["08:01 confirmed", "08:03 confirmed"])
+    },
     { rules, transfersPer24h: 9 },
   ),
 )

@@ -50,17 +50,16 @@ const pages = Effect.gen(function* () {
 describe("a pin whose decimals are wrong", () => {
   it.effect("signs nothing from the first round of a new store on", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* submit(options)
-          yield* rounds(8)(options, sandbox, client)
-          assert.deepStrictEqual(yield* details, ["waits: USDT is not compared with the asset listing yet"])
-          yield* pollAssets([...options.treasury.assets.values()])
-          yield* rounds(8)(options, sandbox, client)
-          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
-          assert.match((yield* pages).join(), /listed with 6 decimals, pinned with 8: no payment of USDT.*decimals: 6/)
-          assert.deepStrictEqual(yield* paid(sandbox), [])
-        }),
+      function* (options, sandbox, client) {
+        yield* submit(options)
+        yield* rounds(8)(options, sandbox, client)
+        assert.deepStrictEqual(yield* details, ["waits: USDT is not compared with the asset listing yet"])
+        yield* pollAssets([...options.treasury.assets.values()])
+        yield* rounds(8)(options, sandbox, client)
+        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+        assert.match((yield* pages).join(), /listed with 6 decimals, pinned with 8: no payment of USDT.*decimals: 6/)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+      },
       { unlisted: true, keepBob: still, more: pinnedWith(8) },
     ),
   )
@@ -69,15 +68,14 @@ describe("a pin whose decimals are wrong", () => {
 describe("a new store", () => {
   it.effect("waits for the listing, and pays once it agrees with the pin", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* submit(options)
-          yield* rounds(4)(options, sandbox, client)
-          assert.deepStrictEqual(yield* paid(sandbox), [], "before the listing")
-          yield* pollAssets([...options.treasury.assets.values()])
-          yield* rounds(6)(options, sandbox, client)
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox, client) {
+        yield* submit(options)
+        yield* rounds(4)(options, sandbox, client)
+        assert.deepStrictEqual(yield* paid(sandbox), [], "before the listing")
+        yield* pollAssets([...options.treasury.assets.values()])
+        yield* rounds(6)(options, sandbox, client)
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { unlisted: true, keepBob: still },
     ),
   )
@@ -86,15 +84,14 @@ describe("a new store", () => {
 describe("a pin that a person resumed", () => {
   it.effect("stays unsigned while its decimals are wrong", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* pollAssets([...options.treasury.assets.values()])
-          yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "it is right", author: "ana" })
-          yield* submit(options)
-          yield* rounds(8)(options, sandbox, client)
-          assert.match((yield* details).join(), /^waits: USDT is listed with 6 decimals, pinned with 8; /)
-          assert.deepStrictEqual(yield* paid(sandbox), [])
-        }),
+      function* (options, sandbox, client) {
+        yield* pollAssets([...options.treasury.assets.values()])
+        yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "it is right", author: "ana" })
+        yield* submit(options)
+        yield* rounds(8)(options, sandbox, client)
+        assert.match((yield* details).join(), /^waits: USDT is listed with 6 decimals, pinned with 8; /)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+      },
       { unlisted: true, keepBob: still, more: pinnedWith(8) },
     ),
   )
@@ -103,13 +100,12 @@ describe("a pin that a person resumed", () => {
 describe("a gateway without an asset listing", () => {
   it.effect("lets what people submit be paid, since nothing can be compared", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* Effect.ignore(pollAssets([...options.treasury.assets.values()]))
-          yield* submit(options)
-          yield* rounds(8)(options, sandbox, client)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-        }),
+      function* (options, sandbox, client) {
+        yield* Effect.ignore(pollAssets([...options.treasury.assets.values()]))
+        yield* submit(options)
+        yield* rounds(8)(options, sandbox, client)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      },
       { unlisted: true, keepBob: still, front: withoutListing },
     ),
   )

@@ -44,90 +44,80 @@ const payTwice = Effect.fnUntraced(function* (options: DaemonOptions, world: Wor
   })
   const steps = ["reconcile", "decide", "submit", "confirm"]
   const signedBefore = Effect.map(attemptsOf, (all) => all.length < 2)
-  yield* life(
-    options,
-    Effect.gen(function* () {
-      yield* keep
-      for (let i = 0; yield* signedBefore; i++) {
-        if (i === 7) yield* spend(client, 120n)
-        for (let n = 0; n <= steps.length && (yield* signedBefore); n++) {
-          yield* round(options, world, new Set(steps.slice(n)))
-          if (yield* signedBefore) yield* keep
-        }
+  yield* life(options, function* () {
+    yield* keep
+    for (let i = 0; yield* signedBefore; i++) {
+      if (i === 7) yield* spend(client, 120n)
+      for (let n = 0; n <= steps.length && (yield* signedBefore); n++) {
+        yield* round(options, world, new Set(steps.slice(n)))
+        if (yield* signedBefore) yield* keep
       }
-      for (let i = 0; i < 5; i++) yield* round(options, world)
-      assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-      yield* spend(client, 110n)
-      yield* world.stepBlock
-    }),
-  )
+    }
+    for (let i = 0; i < 5; i++) yield* round(options, world)
+    assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+    yield* spend(client, 110n)
+    yield* world.stepBlock
+  })
   return copies
 })
 
 /** Runs a copy for a while and returns why it halted. It signs nothing, and a plain resume changes nothing. */
 const signsNothing = Effect.fnUntraced(function* (options: DaemonOptions, world: World, underWay = 0) {
   const before = (yield* paid(world)).length
-  const reasons = yield* life(
-    options,
-    Effect.gen(function* () {
-      const had = (yield* attemptsOf).length
-      for (let i = 0; i < 4; i++) yield* round(options, world)
-      const reasons = yield* halts
-      yield* (yield* Brake).resume({ scope: "all", reason: "hurry", author: "bo" })
-      for (let i = 0; i < 3; i++) yield* round(options, world)
-      assert.lengthOf(yield* attemptsOf, had, "no new signature")
-      assert.include(yield* halts, "restored_store", "resume does not end it")
-      const pages = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "halt")
-      assert.includeMembers(
-        pages.map(({ severity, subject }) => `${severity} ${subject}`),
-        ["page restored_store"],
-      )
-      return reasons
-    }),
-  )
+  const reasons = yield* life(options, function* () {
+    const had = (yield* attemptsOf).length
+    for (let i = 0; i < 3; i++) yield* round(options, world)
+    const reasons = yield* halts
+    yield* (yield* Brake).resume({ scope: "all", reason: "hurry", author: "bo" })
+    for (let i = 0; i < 2; i++) yield* round(options, world)
+    assert.lengthOf(yield* attemptsOf, had, "no new signature")
+    assert.include(yield* halts, "restored_store", "resume does not end it")
+    const pages = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "halt")
+    assert.includeMembers(
+      pages.map(({ severity, subject }) => `${severity} ${subject}`),
+      ["page restored_store"],
+    )
+    return reasons
+  })
   assert.lengthOf(yield* paid(world), before + underWay)
   return reasons
 })
 
 describe("a data directory that was put back", () => {
   it.effect("at any of twenty moments signs nothing before recovery, then pays once", () =>
-    flow((outer, world, client) =>
-      Effect.gen(function* () {
-        const home = folder()
-        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-        const options = { ...outer, dataDir: home }
-        const copies = yield* payTwice(options, world, client)
-        assert.isAtLeast(copies.length, 20)
-        const step = copies.length / 20
-        const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
-        for (const copy of chosen) {
-          overwrite(copy, home)
-          assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
-          assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
-        }
-        yield* life(
-          options,
-          Effect.gen(function* () {
-            const asked = { reason: "the disk died", author: "ana" }
-            const done = yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
-            assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
-            assert.isAtLeast(done.missing.length, 1)
-            assert.deepStrictEqual(yield* halts, [])
-            const since = { since: 0, except: new Set<string>(), assetId: usdt }
-            const used = yield* (yield* SpendLog).used({ ...since, from: new Set([alice]), to: new Set([bob]) })
-            assert.strictEqual(used.count, 2, "what was spent counts, whoever remembers it")
-            const had = (yield* paid(world)).length
-            for (let i = 0; i < 14; i++) yield* round(options, world)
-            assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
-            for (let i = 0; i < 45; i++) yield* round(options, world)
-            assert.lengthOf(yield* paid(world), had + 1)
-            assert.deepStrictEqual(yield* halts, [])
-            assert.isNull((yield* verifyStore()).problem)
-          }),
-        )
-        for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
-      }),
-    ),
+    flow(function* (outer, world, client) {
+      const home = folder()
+      cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+      const options = { ...outer, dataDir: home }
+      const copies = yield* payTwice(options, world, client)
+      assert.isAtLeast(copies.length, 20)
+      const step = copies.length / 20
+      const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
+      for (const copy of chosen) {
+        overwrite(copy, home)
+        assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
+        assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
+      }
+      yield* life(options, function* () {
+        const asked = { reason: "the disk died", author: "ana" }
+        const done = yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+        assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
+        assert.isAtLeast(done.missing.length, 1)
+        assert.deepStrictEqual(yield* halts, [])
+        const since = { since: 0, except: new Set<string>(), assetId: usdt }
+        const used = yield* (yield* SpendLog).used({ ...since, from: new Set([alice]), to: new Set([bob]) })
+        assert.strictEqual(used.count, 2, "what was spent counts, whoever remembers it")
+        const had = (yield* paid(world)).length
+        for (let i = 0; i < 14; i++) yield* round(options, world)
+        assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
+        for (let i = 0; i < 45 && (yield* paid(world)).length === had; i++) yield* round(options, world)
+        for (let i = 0; i < 3; i++) yield* round(options, world)
+        assert.lengthOf(yield* paid(world), had + 1)
+        assert.deepStrictEqual(yield* halts, [])
+        assert.isNull((yield* verifyStore()).problem)
+      })
+      for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
+    }),
   )
 })
 
@@ -136,34 +126,30 @@ describe("a watermark outside the data directory", () => {
 
   it.effect("stops a store restored over its files while the last payment is pending", () =>
     flow(
-      (outer, world) =>
-        Effect.gen(function* () {
-          const home = folder()
-          const copy = folder()
-          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-          const options = { ...outer, dataDir: home }
-          yield* life(
-            options,
-            Effect.gen(function* () {
-              yield* (yield* Settings).rememberFraming(chainId, "bare")
-              const only = new Set(["submit", "confirm"])
-              for (let i = 0; i < 3; i++) yield* round(options, world, only)
-              copyTo(home, copy)
-              yield* round(options, world, new Set(["confirm", "decide"]))
-              assert.lengthOf(yield* attemptsOf, 1)
-              assert.include(readFileSync(mark, "utf8"), '"seq"')
-            }),
-          )
-          assert.deepStrictEqual(yield* life(options, halts), [], "nothing was put back yet")
-          overwrite(copy, home)
-          const [halt] = yield* life(
-            options,
-            Effect.flatMap(Brake, (brake) => brake.halts),
-          )
-          assert.match(halt?.detail ?? "", /^the watermark stands at entry/)
-          assert.deepStrictEqual(yield* signsNothing(options, world, 1), ["restored_store"])
-          for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
-        }),
+      function* (outer, world) {
+        const home = folder()
+        const copy = folder()
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        yield* life(options, function* () {
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
+          const only = new Set(["submit", "confirm"])
+          for (let i = 0; i < 3; i++) yield* round(options, world, only)
+          copyTo(home, copy)
+          yield* round(options, world, new Set(["confirm", "decide"]))
+          assert.lengthOf(yield* attemptsOf, 1)
+          assert.include(readFileSync(mark, "utf8"), '"seq"')
+        })
+        assert.deepStrictEqual(yield* life(options, halts), [], "nothing was put back yet")
+        overwrite(copy, home)
+        const [halt] = yield* life(
+          options,
+          Effect.flatMap(Brake, (brake) => brake.halts),
+        )
+        assert.match(halt?.detail ?? "", /^the watermark stands at entry/)
+        assert.deepStrictEqual(yield* signsNothing(options, world, 1), ["restored_store"])
+        for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
+      },
       { more: { store: { watermark: mark } } },
     ),
   )

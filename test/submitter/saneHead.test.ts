@@ -53,16 +53,15 @@ const behindFront = (use: (add: (blocks: bigint, inRows?: boolean) => void) => P
 describe("a store that knows no head of the chain", () => {
   it.effect("signs nothing for ten seconds, then pays", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 9; i++) yield* Effect.ignore(round(options, sandbox))
-          assert.deepStrictEqual(yield* attempts, [])
-          for (let i = 0; i < 12 && !(yield* states).includes("confirmed"); i++) {
-            yield* Effect.ignore(round(options, sandbox))
-          }
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 9; i++) yield* Effect.ignore(round(options, sandbox))
+        assert.deepStrictEqual(yield* attempts, [])
+        for (let i = 0; i < 12 && !(yield* states).includes("confirmed"); i++) {
+          yield* Effect.ignore(round(options, sandbox))
+        }
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { isFirst: true, gateways: (url) => Effect.succeed({ sandbox: url }) },
     ),
   )
@@ -122,15 +121,14 @@ describe("three gateways of which one is down and one tells a head that others d
           return addressesOf(started)
         })
       return flow(
-        (options, sandbox, client) =>
-          Effect.gen(function* () {
-            fronts[2]!.manner = down
-            fronts[1]!.manner = rewritten("height", (told) => String(BigInt(told) + 25n), "/blockchain/height")
-            for (let i = 0; i < 5; i++) yield* Effect.ignore(round(options, sandbox))
-            const { height } = yield* (yield* ChainContext).head
-            const newest = BigInt((yield* headOf(client)).height)
-            assert.isTrue(height > 0n && height <= newest, `${height} is told, and ${newest} is the newest`)
-          }),
+        function* (options, sandbox, client) {
+          fronts[2]!.manner = down
+          fronts[1]!.manner = rewritten("height", (told) => String(BigInt(told) + 25n), "/blockchain/height")
+          for (let i = 0; i < 5; i++) yield* Effect.ignore(round(options, sandbox))
+          const { height } = yield* (yield* ChainContext).head
+          const newest = BigInt((yield* headOf(client)).height)
+          assert.isTrue(height > 0n && height <= newest, `${height} is told, and ${newest} is the newest`)
+        },
         { scenario: { pow: powOf(40) }, gateways },
       )
     }),
@@ -161,14 +159,13 @@ describe("one of three gateways whose row headers are ahead and of no time", () 
           },
         )
       return flow(
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            fronts[0]!.manner = moved(10n, "1")
-            for (let i = 0; i < 25; i++) yield* Effect.ignore(round(options, sandbox))
-            for (const front of fronts.slice(1)) front.manner = moved(-4n)
-            for (let i = 0; i < 3; i++) yield* Effect.ignore(round(options, sandbox))
-            assert.deepStrictEqual(yield* halts, [])
-          }),
+        function* (options, sandbox) {
+          fronts[0]!.manner = moved(10n, "1")
+          for (let i = 0; i < 25; i++) yield* Effect.ignore(round(options, sandbox))
+          for (const front of fronts.slice(1)) front.manner = moved(-4n)
+          for (let i = 0; i < 3; i++) yield* Effect.ignore(round(options, sandbox))
+          assert.deepStrictEqual(yield* halts, [])
+        },
         { scenario: { pow: powOf(40) }, gateways },
       )
     }),

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { baseUnits } from "../../src/domain/Amount.ts"
@@ -10,6 +10,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/classify.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
+import { it } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -56,20 +57,18 @@ describe("when the same bytes may be sent", () => {
     }).pipe(Random.withSeed("schedule 1")),
   )
 
-  it.effect("goes by blocks after the quick sends and for known bytes", () =>
-    Effect.gen(function* () {
-      const at = { now: 1_000, height: 120n }
-      const slow = { nextAt: 1_000, nextHeight: 130n }
-      assert.deepStrictEqual(yield* nextSend("resend", attempt, { ...at, sends: sendsMax }), slow)
-      assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: sendsMax }), slow)
-      assert.deepStrictEqual(yield* nextSend("observe", attempt, { ...at, sends: 1 }), slow)
-      const soon = { nextAt: 1_000, nextHeight: 121n }
-      assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: 1 }), soon)
-      for (const step of ["otherFraming", "newWork"] as const) {
-        assert.deepStrictEqual(yield* nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
-      }
-    }),
-  )
+  it.effect("goes by blocks after the quick sends and for known bytes", function* () {
+    const at = { now: 1_000, height: 120n }
+    const slow = { nextAt: 1_000, nextHeight: 130n }
+    assert.deepStrictEqual(yield* nextSend("resend", attempt, { ...at, sends: sendsMax }), slow)
+    assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: sendsMax }), slow)
+    assert.deepStrictEqual(yield* nextSend("observe", attempt, { ...at, sends: 1 }), slow)
+    const soon = { nextAt: 1_000, nextHeight: 121n }
+    assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: 1 }), soon)
+    for (const step of ["otherFraming", "newWork"] as const) {
+      assert.deepStrictEqual(yield* nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
+    }
+  })
 })
 
 describe("the reference of a payment", () => {
@@ -130,21 +129,20 @@ const confirmedBefore = Effect.fnUntraced(function* (second: number) {
   yield* outbox.move(sent, "confirmed", { detail: "", fee: 1n, settledAt: at(second) })
 })
 
-const movement = (
+const movement = Effect.fnUntraced(function* (
   rows: ReadonlyArray<Row>,
   own: Attempt = attempt,
   first: typeof confirmedBefore | undefined = undefined,
   second = 0,
-) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    return yield* Effect.gen(function* () {
-      const observations = yield* Observations
-      yield* observations.advance(rows.map(rowOf), { timestamp: BigInt(signedAt + 60_000) * 1_000_000n, height: 1n })
-      if (first !== undefined) yield* first(second)
-      return yield* movementOf(intent, own)
-    }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
-  })
+) {
+  const store = testStore()
+  return yield* Effect.gen(function* () {
+    const observations = yield* Observations
+    yield* observations.advance(rows.map(rowOf), { timestamp: BigInt(signedAt + 60_000) * 1_000_000n, height: 1n })
+    if (first !== undefined) yield* first(second)
+    return yield* movementOf(intent, own)
+  }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+})
 
 describe("the movement of balances", () => {
   it("is made of the steps of the general account alone", () => {
@@ -161,34 +159,28 @@ describe("the movement of balances", () => {
     assert.deepStrictEqual(stepsOf(rows.slice(0, 1)), [])
   })
 
-  it.effect("proves an execution if both ends moved in one block with a valid fee", () =>
-    Effect.gen(function* () {
-      const seen = yield* movement([...opening, [5, from, 899n], [5, to, 150n]])
-      assert.deepStrictEqual(seen, { fee: 1n, settledAt: BigInt(signedAt + 5_000) * 1_000_000n })
-    }),
-  )
+  it.effect("proves an execution if both ends moved in one block with a valid fee", function* () {
+    const seen = yield* movement([...opening, [5, from, 899n], [5, to, 150n]])
+    assert.deepStrictEqual(seen, { fee: 1n, settledAt: BigInt(signedAt + 5_000) * 1_000_000n })
+  })
 
   const paidOnce: ReadonlyArray<Row> = [...opening, [5, from, 899n], [5, to, 150n]]
   const paidTwice: ReadonlyArray<Row> = [...paidOnce, [9, from, 798n], [9, to, 250n]]
 
-  it.effect("is not that of an earlier equal payment under a slow clock", () =>
-    Effect.gen(function* () {
-      assert.isUndefined(yield* movement(paidOnce, { ...attempt, signedAfter: at(7) }))
-      const seen = yield* movement(paidTwice, { ...attempt, signedAfter: at(7) })
-      assert.strictEqual(seen?.settledAt, at(9))
-      const ahead = { ...attempt, createdAt: signedAt + 3_600_000, signedAfter: at(1) }
-      assert.strictEqual((yield* movement(paidOnce, ahead))?.settledAt, at(5), "nor missed where it was ahead")
-    }),
-  )
+  it.effect("is not that of an earlier equal payment under a slow clock", function* () {
+    assert.isUndefined(yield* movement(paidOnce, { ...attempt, signedAfter: at(7) }))
+    const seen = yield* movement(paidTwice, { ...attempt, signedAfter: at(7) })
+    assert.strictEqual(seen?.settledAt, at(9))
+    const ahead = { ...attempt, createdAt: signedAt + 3_600_000, signedAfter: at(1) }
+    assert.strictEqual((yield* movement(paidOnce, ahead))?.settledAt, at(5), "nor missed where it was ahead")
+  })
 
-  it.effect("is not one that another payment of the same has", () =>
-    Effect.gen(function* () {
-      const own = { ...attempt, signedAfter: at(1) }
-      assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 5))
-      assert.strictEqual((yield* movement(paidTwice, own, confirmedBefore, 5))?.settledAt, at(9))
-      assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 4), "whose block nobody knows")
-    }),
-  )
+  it.effect("is not one that another payment of the same has", function* () {
+    const own = { ...attempt, signedAfter: at(1) }
+    assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 5))
+    assert.strictEqual((yield* movement(paidTwice, own, confirmedBefore, 5))?.settledAt, at(9))
+    assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 4), "whose block nobody knows")
+  })
 
   const noProofs: ReadonlyArray<readonly [string, ReadonlyArray<Row>]> = [
     ["the receiver gained nothing", [[5, from, 899n]]],

@@ -10,7 +10,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Tags } from "../../src/store/payments/Tags.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
-import { flow, round } from "../support/Flow.ts"
+import { flow, pass, round } from "../support/Flow.ts"
 import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
@@ -63,27 +63,26 @@ const tickets = Effect.map(
 describe("a payment that another life of the store made as well", () => {
   it.effect("does not end, by a head that is too high for a moment, while bytes of this one may execute", () =>
     flow(
-      (options, world, client) =>
-        Effect.gen(function* () {
-          const front = fronts.at(-1) ?? assert.fail()
-          front.manner = liarBy(0n)
-          const live = Effect.map(newest, ({ attempt }) => attempt !== undefined && attempt.sends > 0)
-          yield* waitUntil("a payment that is sent", live, round(options, world))
-          const { intent = assert.fail() } = yield* newest
-          yield* (yield* Outbox).move(intent, "manual", { detail: "handed over" })
-          yield* payAsAnother(intent, client, world)
-          const see = round(options, world, new Set(["submit", "confirm"]))
-          for (let i = 0; i < 20; i++) yield* see
-          front.manner = liarBy(150n)
-          yield* Effect.ignore(see)
-          yield* reconcileOnce()
-          const { intent: now, attempt = assert.fail() } = yield* newest
-          assert.strictEqual(now?.state, "manual", now?.detail)
-          assert.isFalse(isFinalAttempt(attempt.state), attempt.state)
-          front.manner = liarBy(0n)
-          const ended = Effect.map(newest, (one) => one.intent?.state === "confirmed")
-          yield* waitUntil("the end of the window", ended, round(options, world, new Set(["submit", "confirm"])))
-        }),
+      function* (options, world, client) {
+        const front = fronts.at(-1) ?? assert.fail()
+        front.manner = liarBy(0n)
+        const live = Effect.map(newest, ({ attempt }) => attempt !== undefined && attempt.sends > 0)
+        yield* waitUntil("a payment that is sent", live, round(options, world))
+        const { intent = assert.fail() } = yield* newest
+        yield* (yield* Outbox).move(intent, "manual", { detail: "handed over" })
+        yield* payAsAnother(intent, client, world)
+        const see = round(options, world, new Set(["submit", "confirm"]))
+        yield* pass(world, 20, see)
+        front.manner = liarBy(150n)
+        yield* Effect.ignore(see)
+        yield* reconcileOnce()
+        const { intent: now, attempt = assert.fail() } = yield* newest
+        assert.strictEqual(now?.state, "manual", now?.detail)
+        assert.isFalse(isFinalAttempt(attempt.state), attempt.state)
+        front.manner = liarBy(0n)
+        const ended = Effect.map(newest, (one) => one.intent?.state === "confirmed")
+        yield* waitUntil("the end of the window", ended, round(options, world, new Set(["submit", "confirm"])))
+      },
       {
         scenario: { pow: powOf(100) },
         network: { framing: "bare" },
@@ -98,39 +97,38 @@ describe("a payment that another life of the store made as well", () => {
     const how = asked ? ", though people are asked about it" : ""
     it.effect(`waits for people where no quorum shows it as done, and its planned time is over${how}`, () =>
       flow(
-        (options, world, client) =>
-          Effect.gen(function* () {
-            const skip = new Set(["submit", "confirm"])
-            yield* TestClock.adjust("50 seconds")
-            const wages = Effect.map(
-              Effect.flatMap(Outbox, ({ recent }) => recent(10)),
-              (all) => all.filter(({ rule }) => rule === "wage"),
-            )
-            const decided = Effect.map(wages, (all) => all.length > 0)
-            yield* waitUntil("the wage", decided, round(options, world, skip))
-            yield* arm(client, { operation: "submit", kind: "execution_failure", count: 1 })
-            yield* payAsAnother((yield* wages)[0] ?? assert.fail(), client, world)
-            yield* rounds(options, world, 3)
-            yield* TestClock.adjust("4 minutes")
-            yield* rounds(options, world, 5)
-            const [intent = assert.fail()] = yield* wages
-            assert.include(["reserved", "awaiting_approval"], intent.state, intent.detail)
-            const told = yield* tickets
-            assert.lengthOf(
-              told.filter((one) => one.includes("cofferer intents cancel")),
-              1,
-              told.join("; "),
-            )
-            assert.deepStrictEqual(
-              told.filter((one) => one.includes("cofferer submit")),
-              [],
-            )
-            const verb = { intentId: intent.id, verb: { verb: "cancel" }, author: "ana", reason: "looked" } as const
-            yield* endIntent(verb, () => Effect.void)
-            assert.strictEqual((yield* wages)[0]?.state, "cancelled")
-            const [end] = (yield* tickets).filter((one) => one.includes("ends unpaid"))
-            assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another life of this store/)
-          }),
+        function* (options, world, client) {
+          const skip = new Set(["submit", "confirm"])
+          yield* TestClock.adjust("50 seconds")
+          const wages = Effect.map(
+            Effect.flatMap(Outbox, ({ recent }) => recent(10)),
+            (all) => all.filter(({ rule }) => rule === "wage"),
+          )
+          const decided = Effect.map(wages, (all) => all.length > 0)
+          yield* waitUntil("the wage", decided, round(options, world, skip))
+          yield* arm(client, { operation: "submit", kind: "execution_failure", count: 1 })
+          yield* payAsAnother((yield* wages)[0] ?? assert.fail(), client, world)
+          yield* rounds(options, world, 3)
+          yield* TestClock.adjust("4 minutes")
+          yield* rounds(options, world, 5)
+          const [intent = assert.fail()] = yield* wages
+          assert.include(["reserved", "awaiting_approval"], intent.state, intent.detail)
+          const told = yield* tickets
+          assert.lengthOf(
+            told.filter((one) => one.includes("cofferer intents cancel")),
+            1,
+            told.join("; "),
+          )
+          assert.deepStrictEqual(
+            told.filter((one) => one.includes("cofferer submit")),
+            [],
+          )
+          const verb = { intentId: intent.id, verb: { verb: "cancel" }, author: "ana", reason: "looked" } as const
+          yield* endIntent(verb, () => Effect.void)
+          assert.strictEqual((yield* wages)[0]?.state, "cancelled")
+          const [end] = (yield* tickets).filter((one) => one.includes("ends unpaid"))
+          assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another life of this store/)
+        },
         {
           rules: [{ name: "wage", payout: wage, schedule: skipped }],
           ...(asked ? { line: { approval: "desk" }, more: deskFields(2, "2m") } : {}),

@@ -57,20 +57,19 @@ describe("a signature and its attempt", () => {
 
   it.effect("are refused with an entry in the journal, which stays", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["decide"]))
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
-          const asked = { idempotencyKey: "a", author: "ana", transfer }
-          const { intentId } = yield* submitPayment(options.treasury, "live", asked)
-          yield* submitOnce()
-          const entries = yield* (yield* Journal).about(intentId)
-          assert.deepStrictEqual(
-            entries.filter(({ kind }) => kind === "refusal").map(({ body }) => JSON.parse(body).refusal),
-            ["floor"],
-          )
-          assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["decide"]))
+        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
+        const asked = { idempotencyKey: "a", author: "ana", transfer }
+        const { intentId } = yield* submitPayment(options.treasury, "live", asked)
+        yield* submitOnce()
+        const entries = yield* (yield* Journal).about(intentId)
+        assert.deepStrictEqual(
+          entries.filter(({ kind }) => kind === "refusal").map(({ body }) => JSON.parse(body).refusal),
+          ["floor"],
+        )
+        assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
+      },
       { alice: { floor: { USDT: "900" } } },
     ),
   )

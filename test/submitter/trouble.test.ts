@@ -7,7 +7,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { alice, flow, paid, reason, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -43,100 +43,94 @@ const anyRound = (...args: Parameters<typeof round>) => Effect.ignore(round(...a
 describe("a payment in trouble", () => {
   it.effect("whose answer was lost is sent again as the same bytes, and executes once", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* (yield* Settings).rememberFraming(chainId, "bare")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-          yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
-          const sending = yield* Effect.forkChild(submitOnce())
-          yield* taken(client)
-          yield* TestClock.adjust("300 millis")
-          yield* Fiber.join(sending)
-          assert.deepStrictEqual(yield* states, ["unknown"])
-          // The quick resend falls into the time before the next block: the network knows the bytes.
-          yield* TestClock.adjust("1 second")
-          yield* submitOnce()
-          const sends = yield* sendsOf
-          assert.deepStrictEqual(
-            sends.map((s) => s.outcome),
-            ["ambiguous", "duplicate"],
-          )
-          assert.strictEqual(sends[1]?.txHash, sends[0]?.txHash)
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.strictEqual((yield* attemptsOf).length, 1, "signed once")
-          assert.strictEqual((yield* paid(sandbox)).length, 1)
-          assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
-        }),
+      function* (options, sandbox, client) {
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
+        const sending = yield* Effect.forkChild(submitOnce())
+        yield* taken(client)
+        yield* TestClock.adjust("300 millis")
+        yield* Fiber.join(sending)
+        assert.deepStrictEqual(yield* states, ["unknown"])
+        // The quick resend falls into the time before the next block: the network knows the bytes.
+        yield* TestClock.adjust("1 second")
+        yield* submitOnce()
+        const sends = yield* sendsOf
+        assert.deepStrictEqual(
+          sends.map((s) => s.outcome),
+          ["ambiguous", "duplicate"],
+        )
+        assert.strictEqual(sends[1]?.txHash, sends[0]?.txHash)
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.strictEqual((yield* attemptsOf).length, 1, "signed once")
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+      },
       { network: { requestDeadline: "300ms" } },
     ),
   )
 
   it.effect("waits while the network is down, and is then sent unchanged", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        yield* (yield* Settings).rememberFraming(chainId, "bare")
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* arm(client, { operation: "submit", kind: "drop_before" })
+    flow(function* (options, sandbox, client) {
+      yield* (yield* Settings).rememberFraming(chainId, "bare")
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "drop_before" })
+      yield* submitOnce()
+      assert.deepStrictEqual(yield* states, ["unknown"])
+      yield* arm(client, { operation: "any", kind: "http_status", status: 503 })
+      for (let i = 0; i < 3; i++) {
+        yield* TestClock.adjust("1 second")
         yield* submitOnce()
-        assert.deepStrictEqual(yield* states, ["unknown"])
-        yield* arm(client, { operation: "any", kind: "http_status", status: 503 })
-        for (let i = 0; i < 3; i++) {
-          yield* TestClock.adjust("1 second")
-          yield* submitOnce()
-          yield* Effect.ignore(confirmOnce())
-        }
-        assert.deepStrictEqual(yield* states, ["unknown"], "nothing is concluded from silence")
-        yield* disarm(client)
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.strictEqual((yield* attemptsOf).length, 1)
-        assert.strictEqual(new Set((yield* sendsOf).map((s) => s.txHash)).size, 1)
-        assert.strictEqual((yield* paid(sandbox)).length, 1)
-      }),
-    ),
+        yield* Effect.ignore(confirmOnce())
+      }
+      assert.deepStrictEqual(yield* states, ["unknown"], "nothing is concluded from silence")
+      yield* disarm(client)
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.strictEqual((yield* attemptsOf).length, 1)
+      assert.strictEqual(new Set((yield* sendsOf).map((s) => s.txHash)).size, 1)
+      assert.strictEqual((yield* paid(sandbox)).length, 1)
+    }),
   )
 
   it.effect("is never signed for another chain: the treasury halts", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* anyRound(options, sandbox)
-          const halts = yield* (yield* Brake).halts
-          assert.deepStrictEqual(
-            halts.map((h) => h.reason),
-            ["chain_changed"],
-          )
-          assert.include(halts[0]?.detail ?? "", chainId)
-          assert.deepStrictEqual(yield* states, [], "nothing is even decided")
-          assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
-          yield* round(options, sandbox, new Set(["poll", "compare", "reconcile"]))
-          assert.strictEqual(yield* reason, "halted")
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 4; i++) yield* anyRound(options, sandbox)
+        const halts = yield* (yield* Brake).halts
+        assert.deepStrictEqual(
+          halts.map((h) => h.reason),
+          ["chain_changed"],
+        )
+        assert.include(halts[0]?.detail ?? "", chainId)
+        assert.deepStrictEqual(yield* states, [], "nothing is even decided")
+        assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
+        yield* round(options, sandbox, new Set(["poll", "compare", "reconcile"]))
+        assert.strictEqual(yield* reason, "halted")
+      },
       { chain: "another-chain", unlisted: true },
     ),
   )
 
   it.effect("is not given up on the word of another chain's ledger", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* arm(client, { operation: "submit", kind: "drop_before" })
-        yield* submitOnce()
-        // From here on the gateway speaks for a chain that is not the treasury's.
-        yield* arm(client, { operation: "height", kind: "chain_id_change", chainId: "other-1" })
-        const sends = (yield* sendsOf).length
-        for (let i = 0; i < 20; i++) {
-          yield* anyRound(options, sandbox, decided)
-        }
-        assert.deepStrictEqual(yield* states, ["unknown"])
-        assert.strictEqual((yield* sendsOf).length, sends)
-        assert.deepStrictEqual(
-          (yield* (yield* Brake).halts).map((h) => h.reason),
-          ["chain_changed"],
-        )
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "drop_before" })
+      yield* submitOnce()
+      // From here on the gateway speaks for a chain that is not the treasury's.
+      yield* arm(client, { operation: "height", kind: "chain_id_change", chainId: "other-1" })
+      const sends = (yield* sendsOf).length
+      for (let i = 0; i < 20; i++) {
+        yield* anyRound(options, sandbox, decided)
+      }
+      assert.deepStrictEqual(yield* states, ["unknown"])
+      assert.strictEqual((yield* sendsOf).length, sends)
+      assert.deepStrictEqual(
+        (yield* (yield* Brake).halts).map((h) => h.reason),
+        ["chain_changed"],
+      )
+    }),
   )
 
   for (const [what, stop, go] of [
@@ -154,93 +148,85 @@ describe("a payment in trouble", () => {
     ],
   ] as const) {
     it.effect(`that was signed is not sent again under ${what}, and goes on after it`, () =>
-      flow((options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* (yield* Settings).rememberFraming(chainId, "bare")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-          yield* arm(client, { operation: "submit", kind: "drop_before" })
-          yield* submitOnce()
-          yield* disarm(client)
-          const before = (yield* sendsOf).length
-          assert.strictEqual(before, 1)
-          yield* stop
-          yield* TestClock.adjust("1 second")
-          for (let i = 0; i < 3; i++) yield* submitOnce()
-          assert.strictEqual((yield* sendsOf).length, before)
-          yield* go
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.strictEqual((yield* attemptsOf).length, 1)
-          assert.strictEqual((yield* paid(sandbox)).length, 1)
-        }),
-      ),
+      flow(function* (options, sandbox, client) {
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "drop_before" })
+        yield* submitOnce()
+        yield* disarm(client)
+        const before = (yield* sendsOf).length
+        assert.strictEqual(before, 1)
+        yield* stop
+        yield* TestClock.adjust("1 second")
+        for (let i = 0; i < 3; i++) yield* submitOnce()
+        assert.strictEqual((yield* sendsOf).length, before)
+        yield* go
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.strictEqual((yield* attemptsOf).length, 1)
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+      }),
     )
   }
 
   it.effect("that no gateway took gets a second attempt after two complete listings", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
-        yield* submitOnce()
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-        yield* disarm(client)
-        for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
-        const [attempt, second] = yield* attemptsOf
-        assert.strictEqual(attempt?.state, "expired")
-        assert.strictEqual(second?.state, "confirmed")
-        assert.notStrictEqual(second?.nonce, attempt?.nonce)
-        const kinds = (yield* (yield* Outbox).evidence(attempt?.intentId ?? "")).map((e) => e.kind)
-        assert.deepStrictEqual(
-          kinds.filter((kind) => kind === "absent"),
-          ["absent", "absent"],
-        )
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.deepStrictEqual(
-          (yield* paid(sandbox)).map((p) => p.transferId),
-          [String(second?.transferId)],
-        )
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+      yield* submitOnce()
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+      yield* disarm(client)
+      for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
+      const [attempt, second] = yield* attemptsOf
+      assert.strictEqual(attempt?.state, "expired")
+      assert.strictEqual(second?.state, "confirmed")
+      assert.notStrictEqual(second?.nonce, attempt?.nonce)
+      const kinds = (yield* (yield* Outbox).evidence(attempt?.intentId ?? "")).map((e) => e.kind)
+      assert.deepStrictEqual(
+        kinds.filter((kind) => kind === "absent"),
+        ["absent", "absent"],
+      )
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.deepStrictEqual(
+        (yield* paid(sandbox)).map((p) => p.transferId),
+        [String(second?.transferId)],
+      )
+    }),
   )
 
   it.effect("that nobody takes is given up after three dead attempts", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
-        for (let i = 0; i < 210; i++) yield* round(options, sandbox, decided)
-        const attempts = yield* attemptsOf
-        assert.deepStrictEqual(
-          attempts.map((a) => a.state),
-          ["expired", "expired", "expired"],
-        )
-        assert.strictEqual(new Set(attempts.map((a) => a.nonce)).size, 3)
-        for (const [i, later] of attempts.slice(1).entries()) {
-          assert.isAbove(Number(later.anchorHeight), Number(attempts[i]!.anchorHeight) + 5 + 3)
-        }
-        assert.deepStrictEqual(yield* states, ["abandoned"])
-        assert.deepStrictEqual(yield* paid(sandbox), [])
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+      yield* pass(sandbox, 210, round(options, sandbox, decided))
+      const attempts = yield* attemptsOf
+      assert.deepStrictEqual(
+        attempts.map((a) => a.state),
+        ["expired", "expired", "expired"],
+      )
+      assert.strictEqual(new Set(attempts.map((a) => a.nonce)).size, 3)
+      for (const [i, later] of attempts.slice(1).entries()) {
+        assert.isAbove(Number(later.anchorHeight), Number(attempts[i]!.anchorHeight) + 5 + 3)
+      }
+      assert.deepStrictEqual(yield* states, ["abandoned"])
+      assert.deepStrictEqual(yield* paid(sandbox), [])
+    }),
   )
 
   it.effect("that nobody needs any more after its first attempt is over", () =>
-    flow((options, sandbox, client) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, decided)
-        yield* disarm(client)
-        const command = payment(client, "bob", 100n * one, { asset: usdt })
-        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-        yield* ticking(adopt([alice], { reason: "the other's payment was ours", author: "ana" }, () => Effect.void))
-        for (let i = 0; i < 70; i++) yield* ticking(round(options, sandbox, decided), "20 millis")
-        assert.deepStrictEqual(yield* states, ["abandoned"])
-        assert.lengthOf(yield* attemptsOf, 1)
-        assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")
-      }),
-    ),
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, decided)
+      yield* disarm(client)
+      const command = payment(client, "bob", 100n * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+      yield* ticking(adopt([alice], { reason: "the other's payment was ours", author: "ana" }, () => Effect.void))
+      yield* pass(sandbox, 70, ticking(round(options, sandbox, decided), "20 millis"))
+      assert.deepStrictEqual(yield* states, ["abandoned"])
+      assert.lengthOf(yield* attemptsOf, 1)
+      assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")
+    }),
   )
 })

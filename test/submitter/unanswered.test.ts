@@ -5,9 +5,10 @@ import { TestClock } from "effect/testing"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { type Flow, type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
 import { addressesOf, altered, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, hiding, type Instead, unknown, withoutTransfers } from "../support/Instead.ts"
+import { effectOf } from "../support/it.ts"
 
 const unsent = new Set(["submit", "confirm"])
 const broken = { status: 500, body: { code: 13, message: "Internal error", details: [] } }
@@ -19,24 +20,22 @@ const failing =
     path.test(asked) ? broken : undefined
 
 /** Decided, sent and in a block. */
-const sent = ([options, sandbox]: Parameters<Flow>) =>
-  Effect.gen(function* () {
-    for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
-    yield* submitOnce()
-    yield* TestClock.adjust("1 second")
-    yield* submitOnce()
+const sent = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Flow>) {
+  for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
+  yield* submitOnce()
+  yield* TestClock.adjust("1 second")
+  yield* submitOnce()
+  yield* TestClock.adjust("1 second")
+  yield* sandbox.stepBlock
+})
+
+const looks = Effect.fnUntraced(function* ([, sandbox]: Parameters<Flow>, count: number) {
+  for (let i = 0; i < count; i++) {
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
-  })
-
-const looks = ([, sandbox]: Parameters<Flow>, count: number) =>
-  Effect.gen(function* () {
-    for (let i = 0; i < count; i++) {
-      yield* TestClock.adjust("1 second")
-      yield* sandbox.stepBlock
-      yield* Effect.ignore(confirmOnce())
-    }
-  })
+    yield* Effect.ignore(confirmOnce())
+  }
+})
 
 interface Told {
   readonly dedup: string
@@ -64,35 +63,30 @@ describe("a payment that is told to have ended at a time that has not come", () 
       path.startsWith("/api/v2/transfer/") && text.includes('"timestamp"') && lies-- > 0
         ? { status: 200, body: JSON.parse(text, (key, value) => (key === "timestamp" ? `${9n * 10n ** 18n}` : value)) }
         : undefined
-    return flow(
-      (...all) =>
-        Effect.gen(function* () {
-          yield* sent(all)
-          // No balance is read, so that its word has to last.
-          yield* looks(all, 36)
-          const { intent } = yield* newest
-          assert.strictEqual(intent?.state, "confirmed")
-          assert.isBelow(lies, 1, "it was told")
-          const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-          assert.isTrue((intent?.settledAt ?? 0n) < now + 1_000_000_000n)
-        }),
-      behind(early),
-    )
+    return flow(function* (...all) {
+      yield* sent(all)
+      // No balance is read, so that its word has to last.
+      yield* looks(all, 36)
+      const { intent } = yield* newest
+      assert.strictEqual(intent?.state, "confirmed")
+      assert.isBelow(lies, 1, "it was told")
+      const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+      assert.isTrue((intent?.settledAt ?? 0n) < now + 1_000_000_000n)
+    }, behind(early))
   })
 })
 
 describe("a payment of which a gateway does not answer", () => {
   it.effect("goes to people if the endpoint that looks it up fails forever", () =>
     flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed)
-          yield* looks(flowed, longAfter)
-          assert.deepStrictEqual(yield* states, ["manual"])
-          const page = (yield* alerts).find(({ dedup }) => dedup.startsWith("manual/"))
-          assert.strictEqual(page?.severity, "page")
-          assert.match(page?.detail ?? "", /nothing proves whether it executed: .*Internal error/)
-        }),
+      function* (...flowed) {
+        yield* sent(flowed)
+        yield* looks(flowed, longAfter)
+        assert.deepStrictEqual(yield* states, ["manual"])
+        const page = (yield* alerts).find(({ dedup }) => dedup.startsWith("manual/"))
+        assert.strictEqual(page?.severity, "page")
+        assert.match(page?.detail ?? "", /nothing proves whether it executed: .*Internal error/)
+      },
       behind(failing(/^\/api\/v2\/transfer\//), (path) =>
         path === "/api/v2/transfers" ? hiding(path, "") : undefined,
       ),
@@ -100,47 +94,38 @@ describe("a payment of which a gateway does not answer", () => {
   )
 
   it.effect("stays as it is where no transfer can be looked up and no balance was read", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed)
-          yield* looks(flowed, 15)
-          assert.include(["in_flight", "unknown"], (yield* states)[0])
-        }),
-      behind(withoutTransfers),
-    ),
+    flow(function* (...flowed) {
+      yield* sent(flowed)
+      yield* looks(flowed, 15)
+      assert.include(["in_flight", "unknown"], (yield* states)[0])
+    }, behind(withoutTransfers)),
   )
 
   it.effect("is proven absent by listings alone where nothing else speaks of it", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed)
-          yield* looks(flowed, 35)
-          assert.include(
-            (yield* newest).evidence.map(({ kind }) => kind),
-            "absent",
-          )
-        }),
-      behind(hiding),
-    ),
+    flow(function* (...flowed) {
+      yield* sent(flowed)
+      yield* looks(flowed, 35)
+      assert.include(
+        (yield* newest).evidence.map(({ kind }) => kind),
+        "absent",
+      )
+    }, behind(hiding)),
   )
 
   it.effect("is confirmed by what the listing holds", () =>
     flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed)
-          for (let i = 0; i < 3; i++) yield* round(flowed[0], flowed[1], new Set(["compare", "decide", "submit"]))
-          const { intent, evidence } = yield* newest
-          assert.strictEqual(intent?.state, "confirmed")
-          assert.match(intent?.detail ?? "", /fee 0\.15, found in the listing/)
-          assert.include(
-            evidence.map(({ detail }) => detail),
-            "transfer in the listing: done",
-          )
-          assert.lengthOf(yield* paid(flowed[1]), 1)
-        }),
+      function* (...flowed) {
+        yield* sent(flowed)
+        for (let i = 0; i < 3; i++) yield* round(flowed[0], flowed[1], new Set(["compare", "decide", "submit"]))
+        const { intent, evidence } = yield* newest
+        assert.strictEqual(intent?.state, "confirmed")
+        assert.match(intent?.detail ?? "", /fee 0\.15, found in the listing/)
+        assert.include(
+          evidence.map(({ detail }) => detail),
+          "transfer in the listing: done",
+        )
+        assert.lengthOf(yield* paid(flowed[1]), 1)
+      },
       behind(failing(/^\/api\/v2\/transfer\//)),
     ),
   )
@@ -149,13 +134,12 @@ describe("a payment of which a gateway does not answer", () => {
     Effect.suspend(() => {
       let isDown = false
       return flow(
-        (...flowed) =>
-          Effect.gen(function* () {
-            yield* sent(flowed)
-            isDown = true
-            yield* looks(flowed, 32)
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-          }),
+        function* (...flowed) {
+          yield* sent(flowed)
+          isDown = true
+          yield* looks(flowed, 32)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+        },
         behind((path) => (isDown && path === "/blockchain/height" ? broken : undefined)),
       )
     }),
@@ -165,17 +149,16 @@ describe("a payment of which a gateway does not answer", () => {
     Effect.suspend(() => {
       let isDown = false
       return flow(
-        (...flowed) =>
-          Effect.gen(function* () {
-            yield* sent(flowed)
-            isDown = true
-            yield* looks(flowed, longAfter)
-            assert.deepStrictEqual(yield* states, ["in_flight"], "no block is known that late")
-            const [options, sandbox] = flowed
-            yield* round(options, sandbox, new Set(["compare", "reconcile", "decide", "submit", "confirm"]))
-            yield* looks(flowed, 1)
-            assert.deepStrictEqual(yield* states, ["manual"])
-          }),
+        function* (...flowed) {
+          yield* sent(flowed)
+          isDown = true
+          yield* looks(flowed, longAfter)
+          assert.deepStrictEqual(yield* states, ["in_flight"], "no block is known that late")
+          const [options, sandbox] = flowed
+          yield* round(options, sandbox, new Set(["compare", "reconcile", "decide", "submit", "confirm"]))
+          yield* looks(flowed, 1)
+          assert.deepStrictEqual(yield* states, ["manual"])
+        },
         behind(
           (path) => (isDown && path === "/blockchain/height" ? broken : undefined),
           (path) => (isDown && path.startsWith("/api/v2/transfer") ? broken : undefined),
@@ -207,16 +190,15 @@ const forgetful = (front: Front) => {
 }
 
 describe("a payment that gateways show as another one", () => {
-  const among = (arrange: (fronts: ReadonlyArray<Front>) => void, use: Flow) =>
+  const among = (arrange: (fronts: ReadonlyArray<Front>) => void, use: FlowBody) =>
     Effect.suspend(() => {
       let fronts: ReadonlyArray<Front> = []
       return flow(
-        (...flowed) =>
-          Effect.gen(function* () {
-            yield* sent(flowed)
-            arrange(fronts)
-            yield* use(...flowed)
-          }),
+        function* (...flowed) {
+          yield* sent(flowed)
+          arrange(fronts)
+          yield* effectOf(use(...flowed))
+        },
         {
           gateways: (url) =>
             Effect.map(startFronts(url), (started) => {
@@ -235,20 +217,19 @@ describe("a payment that gateways show as another one", () => {
         forgetful(b!)
         forgetful(c!)
       },
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* looks(flowed, 12)
-          assert.notInclude(yield* states, "reserved", "what one shows forbids the proof that it never executed")
-          assert.notInclude(
-            (yield* newest).evidence.map(({ kind }) => kind),
-            "absent",
-          )
-          yield* looks(flowed, longAfter)
-          assert.deepStrictEqual(yield* states, ["manual"])
-          const said = (yield* alerts).filter(({ severity }) => severity === "page")
-          assert.lengthOf(said, 1)
-          assert.match(said[0]?.detail ?? "", /is manual: .* shows another payment \(1 of/)
-        }),
+      function* (...flowed) {
+        yield* looks(flowed, 12)
+        assert.notInclude(yield* states, "reserved", "what one shows forbids the proof that it never executed")
+        assert.notInclude(
+          (yield* newest).evidence.map(({ kind }) => kind),
+          "absent",
+        )
+        yield* looks(flowed, longAfter)
+        assert.deepStrictEqual(yield* states, ["manual"])
+        const said = (yield* alerts).filter(({ severity }) => severity === "page")
+        assert.lengthOf(said, 1)
+        assert.match(said[0]?.detail ?? "", /is manual: .* shows another payment \(1 of/)
+      },
     ),
   )
 
@@ -258,14 +239,13 @@ describe("a payment that gateways show as another one", () => {
         mistaken(a!)
         mistaken(b!)
       },
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* looks(flowed, 2)
-          const [page, ...more] = (yield* alerts).filter(({ dedup }) => dedup.startsWith("contradicted/"))
-          assert.deepStrictEqual([page?.severity, more], ["page", []])
-          assert.match(page?.detail ?? "", /a\+b shows another payment \(1 of .*\) under its transfer id/)
-          assert.include(["in_flight", "unknown"], (yield* states)[0])
-        }),
+      function* (...flowed) {
+        yield* looks(flowed, 2)
+        const [page, ...more] = (yield* alerts).filter(({ dedup }) => dedup.startsWith("contradicted/"))
+        assert.deepStrictEqual([page?.severity, more], ["page", []])
+        assert.match(page?.detail ?? "", /a\+b shows another payment \(1 of .*\) under its transfer id/)
+        assert.include(["in_flight", "unknown"], (yield* states)[0])
+      },
     ),
   )
 })

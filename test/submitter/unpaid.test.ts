@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
-import { alice, round } from "../support/Flow.ts"
+import { alice, pass, round } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
 import { intentsOf } from "../support/Intents.ts"
 import { behind, pages, pow } from "../support/LoneLiar.ts"
@@ -32,8 +32,9 @@ const tickets = Effect.map(
 describe("a payment that is recorded as paid on one gateway's word", () => {
   for (const isPaid of [false, true]) {
     it.effect(`calls ${isPaid ? "nobody" : "people"} for a withdrawal ${isPaid ? "that" : "and nothing"} left`, () =>
-      behind({ scenario: pow(40), ...withdrawing, network: { framing: "bare" } }, (liar, _, options, sandbox) =>
-        Effect.gen(function* () {
+      behind(
+        { scenario: pow(40), ...withdrawing, network: { framing: "bare" } },
+        function* (liar, _, options, sandbox) {
           const { states, attempts } = intentsOf("withdraw")
           let sent = 0
           const lying: Manner = async (request, ask) => {
@@ -55,14 +56,14 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
             yield* Effect.ignore(ticking(round(options, sandbox)))
           assert.deepStrictEqual(yield* states, ["confirmed"])
           liar.manner = honest
-          for (let i = 0; i < 90; i++) yield* Effect.ignore(ticking(round(options, sandbox)))
+          yield* pass(sandbox, 90, Effect.ignore(ticking(round(options, sandbox))))
           assert.deepStrictEqual(yield* (yield* Findings).watched, [])
           const [page, ...more] = yield* pages
           if (isPaid) assert.isUndefined(page)
           else assert.match(page ?? "", isMissing)
           assert.deepStrictEqual(more, [])
           assert.lengthOf(yield* tickets, isPaid ? 0 : 1)
-        }),
+        },
       ),
     )
   }

@@ -28,102 +28,89 @@ describe("a newest block far above the balances", () => {
 
 describe("a rule", () => {
   it.effect("is pending while its need is new, acts, and then rests", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const seen = new Set<string | undefined>()
-        for (let i = 0; i < 8; i++) {
-          yield* round(options, sandbox, new Set(["decide"]))
-          yield* decideOnce()
-          seen.add((yield* ruleState("keep-bob"))?.state)
-        }
-        assert.deepStrictEqual([...seen], ["pending", "acting", "holding", "inactive"])
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const seen = new Set<string | undefined>()
+      for (let i = 0; i < 8; i++) {
+        yield* round(options, sandbox, new Set(["decide"]))
+        yield* decideOnce()
+        seen.add((yield* ruleState("keep-bob"))?.state)
+      }
+      assert.deepStrictEqual([...seen], ["pending", "acting", "holding", "inactive"])
+    }),
   )
 })
 
 describe("the cap of a fee", () => {
   it.effect("is that of the asset's quantum while its listing is recent", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 1)
-        const before = yield* feeTermsOf(usdt)
-        assert.isDefined(before)
-        assert.isDefined(before?.cap)
-        yield* TestClock.adjust("400 days")
-        const after = yield* feeTermsOf(usdt)
-        assert.isDefined(after)
-        assert.isUndefined(after?.cap)
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 1)
+      const before = yield* feeTermsOf(usdt)
+      assert.isDefined(before)
+      assert.isDefined(before?.cap)
+      yield* TestClock.adjust("400 days")
+      const after = yield* feeTermsOf(usdt)
+      assert.isDefined(after)
+      assert.isUndefined(after?.cap)
+    }),
   )
 })
 
 describe("a comparison with all that the gateway lists", () => {
   it.effect("counts the transfers, and finds none that the journal does not know", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 6)
-        const found = yield* compareHistory([alice])
-        assert.deepInclude(found, { transfers: 1, differences: [], unlisted: [] })
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 6)
+      const found = yield* compareHistory([alice])
+      assert.deepInclude(found, { transfers: 1, differences: [], unlisted: [] })
+    }),
   )
 
   it.effect("names the keys of which nothing is listed", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 1, new Set(["submit", "confirm", "reconcile"]))
-          assert.deepInclude(yield* compareHistory([alice]), { transfers: 0, unlisted: [alice] })
-        }),
-      behind(withoutTransfers),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 1, new Set(["submit", "confirm", "reconcile"]))
+      assert.deepInclude(yield* compareHistory([alice]), { transfers: 0, unlisted: [alice] })
+    }, behind(withoutTransfers)),
   )
 })
 
 describe("work that no machine finds in time", () => {
   it.effect("calls people once a day, and says why nothing is signed", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 1)
-        const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
-        const real = yield* ProofOfWork
-        const harder = {
-          ...real,
-          judge: (work: Parameters<typeof real.judge>[0]) => real.judge({ ...work, difficulty: 200 }),
-        }
-        const judged = Effect.provideService(tooSlow(head), ProofOfWork, harder)
-        yield* isWoken("alerts")
-        assert.isUndefined(yield* tooSlow(head))
-        assert.include(yield* judged, "the network's proof of work is not to be expected")
-        assert.isTrue(yield* isWoken("alerts"))
-        yield* judged
-        assert.isFalse(yield* isWoken("alerts"), "the same day")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 1)
+      const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+      const real = yield* ProofOfWork
+      const harder = {
+        ...real,
+        judge: (work: Parameters<typeof real.judge>[0]) => real.judge({ ...work, difficulty: 200 }),
+      }
+      const judged = Effect.provideService(tooSlow(head), ProofOfWork, harder)
+      yield* isWoken("alerts")
+      assert.isUndefined(yield* tooSlow(head))
+      assert.include(yield* judged, "the network's proof of work is not to be expected")
+      assert.isTrue(yield* isWoken("alerts"))
+      yield* judged
+      assert.isFalse(yield* isWoken("alerts"), "the same day")
+    }),
   )
 })
 
 describe("a payment that waits", () => {
   it.effect("wakes the alert loop once it has waited too long", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 3)
-          yield* TestClock.adjust("1 minute")
-          yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-          yield* (yield* Brake).halt("operator", "looks at it")
-          yield* submitOnce()
-          yield* isWoken("alerts")
-          yield* submitOnce()
-          assert.isFalse(yield* isWoken("alerts"), "it has just begun")
-          yield* TestClock.adjust("2 hours")
-          yield* submitOnce()
-          assert.isTrue(yield* isWoken("alerts"))
-          yield* submitOnce()
-          assert.isFalse(yield* isWoken("alerts"))
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+        yield* (yield* Brake).halt("operator", "looks at it")
+        yield* submitOnce()
+        yield* isWoken("alerts")
+        yield* submitOnce()
+        assert.isFalse(yield* isWoken("alerts"), "it has just begun")
+        yield* TestClock.adjust("2 hours")
+        yield* submitOnce()
+        assert.isTrue(yield* isWoken("alerts"))
+        yield* submitOnce()
+        assert.isFalse(yield* isWoken("alerts"))
+      },
       {
         rules: [
           {

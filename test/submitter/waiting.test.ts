@@ -63,61 +63,49 @@ const decided = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandb
 
 describe("a planned payment", () => {
   it.effect("waits through an operator's halt, and is paid once", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          yield* halt
-          yield* rounds(options, sandbox, 2)
-          yield* TestClock.adjust("20 minutes")
-          yield* rounds(options, sandbox, 2)
-          const [waiting] = yield* paymentsOf("wage")
-          assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
-          const { setAside } = yield* intentView(waiting!)
-          assert.match(
-            setAside ?? "",
-            /^set aside: 30\.00\S* USDT and at most \S+ of fees of alice's balance, and as much/,
-          )
-          yield* resume()
-          yield* settle(options, sandbox)
-          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
-        }),
-      daily,
-    ),
+    flow(function* (options, sandbox) {
+      yield* decided(options, sandbox)
+      yield* halt
+      yield* rounds(options, sandbox, 2)
+      yield* TestClock.adjust("20 minutes")
+      yield* rounds(options, sandbox, 2)
+      const [waiting] = yield* paymentsOf("wage")
+      assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
+      const { setAside } = yield* intentView(waiting!)
+      assert.match(setAside ?? "", /^set aside: 30\.00\S* USDT and at most \S+ of fees of alice's balance, and as much/)
+      yield* resume()
+      yield* settle(options, sandbox)
+      assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+    }, daily),
   )
 
   it.effect("waits for a gateway that tells no height, calls people, and is paid once", () =>
-    flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
-          yield* TestClock.adjust("61 minutes")
-          yield* rounds(options, sandbox, 2, headless)
-          const [waiting] = yield* paymentsOf("wage")
-          assert.match(waiting?.detail ?? "", /^waits: .*503/)
-          const [alert, ...others] = yield* told(/^wage: /)
-          assert.match(alert ?? "", /^wage: 30\.00\S* USDT alice -> eve is not paid since 2027-01-15 08:01Z: .*503/)
-          assert.match(alert ?? "", /stays owed.* set aside.*cofferer intents cancel \S+ --reason TEXT/)
-          assert.deepStrictEqual(others, [], "told once")
-          yield* disarm(client)
-          yield* settle(options, sandbox)
-          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
-        }),
-      daily,
-    ),
+    flow(function* (options, sandbox, client) {
+      yield* decided(options, sandbox)
+      yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
+      yield* TestClock.adjust("61 minutes")
+      yield* rounds(options, sandbox, 2, headless)
+      const [waiting] = yield* paymentsOf("wage")
+      assert.match(waiting?.detail ?? "", /^waits: .*503/)
+      const [alert, ...others] = yield* told(/^wage: /)
+      assert.match(alert ?? "", /^wage: 30\.00\S* USDT alice -> eve is not paid since 2027-01-15 08:01Z: .*503/)
+      assert.match(alert ?? "", /stays owed.* set aside.*cofferer intents cancel \S+ --reason TEXT/)
+      assert.deepStrictEqual(others, [], "told once")
+      yield* disarm(client)
+      yield* settle(options, sandbox)
+      assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+    }, daily),
   )
 
   it.effect("outlives the process, which was down for a quarter of an hour", () =>
     lives(
       [
         decided,
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* TestClock.adjust("15 minutes")
-            yield* settle(options, sandbox)
-            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
-          }),
+        function* (options, sandbox) {
+          yield* TestClock.adjust("15 minutes")
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+        },
       ],
       daily,
     ),
@@ -126,25 +114,23 @@ describe("a planned payment", () => {
   it.effect("stands for all that was missed while it waited", () =>
     lives(
       [
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* decided(options, sandbox)
-            yield* pause("rule:wage")
-            for (let i = 0; i < 3; i++) {
-              yield* TestClock.adjust("10 minutes")
-              yield* rounds(options, sandbox, 2)
-            }
-            assert.deepStrictEqual(yield* statesOf("wage"), ["eve proposed"])
-          }),
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* resume("rule:wage")
-            yield* settle(options, sandbox)
-            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "one for 08:01, 08:11, 08:21 and 08:31")
+        function* (options, sandbox) {
+          yield* decided(options, sandbox)
+          yield* pause("rule:wage")
+          for (let i = 0; i < 3; i++) {
             yield* TestClock.adjust("10 minutes")
-            yield* settle(options, sandbox)
-            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve confirmed"], "and 08:41 for itself")
-          }),
+            yield* rounds(options, sandbox, 2)
+          }
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve proposed"])
+        },
+        function* (options, sandbox) {
+          yield* resume("rule:wage")
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "one for 08:01, 08:11, 08:21 and 08:31")
+          yield* TestClock.adjust("10 minutes")
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve confirmed"], "and 08:41 for itself")
+        },
       ],
       { rules: wage("1/10 8 * * *"), transfersPer24h: 9 },
     ),
@@ -152,29 +138,28 @@ describe("a planned payment", () => {
 
   it.effect("of a skipping rule is paid in time, else dropped with an alert", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          yield* pause("rule:wage")
-          yield* TestClock.adjust("7 minutes")
-          yield* rounds(options, sandbox, 2)
-          yield* resume("rule:wage")
-          yield* settle(options, sandbox)
-          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "within ten minutes")
-          yield* TestClock.adjust("10 minutes")
-          yield* rounds(options, sandbox, 3, undone)
-          yield* pause("rule:wage")
-          yield* rounds(options, sandbox, 1)
-          yield* TestClock.adjust("10 minutes")
-          yield* rounds(options, sandbox, 2)
-          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve cancelled"])
-          const [alert] = yield* told(/^wage: /)
-          assert.match(
-            alert ?? "",
-            /^wage: 30\.00\S* USDT alice -> eve is cancelled, unpaid: planned for 2027-01-15 08:11Z/,
-          )
-          assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\): looks at it; .*"cofferer submit"/)
-        }),
+      function* (options, sandbox) {
+        yield* decided(options, sandbox)
+        yield* pause("rule:wage")
+        yield* TestClock.adjust("7 minutes")
+        yield* rounds(options, sandbox, 2)
+        yield* resume("rule:wage")
+        yield* settle(options, sandbox)
+        assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "within ten minutes")
+        yield* TestClock.adjust("10 minutes")
+        yield* rounds(options, sandbox, 3, undone)
+        yield* pause("rule:wage")
+        yield* rounds(options, sandbox, 1)
+        yield* TestClock.adjust("10 minutes")
+        yield* rounds(options, sandbox, 2)
+        assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve cancelled"])
+        const [alert] = yield* told(/^wage: /)
+        assert.match(
+          alert ?? "",
+          /^wage: 30\.00\S* USDT alice -> eve is cancelled, unpaid: planned for 2027-01-15 08:11Z/,
+        )
+        assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\): looks at it; .*"cofferer submit"/)
+      },
       { rules: wage("1,11 8 * * *", { missed: "skip", late: "10m" }) },
     ),
   )
@@ -183,19 +168,18 @@ describe("a planned payment", () => {
     lives(
       [
         (options, sandbox) => rounds(options, sandbox, 3),
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* TestClock.adjust("40 minutes")
-            yield* settle(options, sandbox)
-            assert.deepStrictEqual(yield* statesOf("wage"), [])
-            const [alert, ...others] = yield* told(/^wage: /)
-            assert.match(
-              alert ?? "",
-              /30\.00\S* USDT alice -> eve planned for each time from .*08:01Z to .*08:21Z is not/,
-            )
-            assert.match(alert ?? "", /nobody looked at it in time, and after 10 min it is let go.*"cofferer submit"/)
-            assert.deepStrictEqual(others, [])
-          }),
+        function* (options, sandbox) {
+          yield* TestClock.adjust("40 minutes")
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), [])
+          const [alert, ...others] = yield* told(/^wage: /)
+          assert.match(
+            alert ?? "",
+            /30\.00\S* USDT alice -> eve planned for each time from .*08:01Z to .*08:21Z is not/,
+          )
+          assert.match(alert ?? "", /nobody looked at it in time, and after 10 min it is let go.*"cofferer submit"/)
+          assert.deepStrictEqual(others, [])
+        },
       ],
       { rules: wage("1,21 8 * * *", { missed: "skip", late: "10m" }) },
     ),
@@ -203,64 +187,55 @@ describe("a planned payment", () => {
 
   it.effect("waits while the signer's daily limit is used up, and is then paid", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          // The window is full for the signer alone: the rule decided before.
-          yield* (yield* Brake).resume({ scope: "all", ...by })
-          const { treasury } = options
-          const [line] = treasury.policy.lines
-          Object.assign(line!, { transfersPer24h: 1 })
-          yield* rounds(options, sandbox, 3)
-          const [waiting] = yield* paymentsOf("wage")
-          assert.match(waiting?.detail ?? "", /waits: .*window_count.*1 of 1 transfers in 24 h are used/)
-          yield* TestClock.adjust("62 minutes")
-          yield* rounds(options, sandbox, 2)
-          assert.lengthOf(yield* told(/^wage: .*is not paid since/), 1)
-          yield* TestClock.adjust("23 hours")
-          yield* settle(options, sandbox)
-          assert.include(yield* statesOf("wage"), "eve confirmed")
-          assert.notInclude((yield* statesOf("wage")).join(), "denied")
-        }),
+      function* (options, sandbox) {
+        yield* decided(options, sandbox)
+        // The window is full for the signer alone: the rule decided before.
+        yield* (yield* Brake).resume({ scope: "all", ...by })
+        const { treasury } = options
+        const [line] = treasury.policy.lines
+        Object.assign(line!, { transfersPer24h: 1 })
+        yield* rounds(options, sandbox, 3)
+        const [waiting] = yield* paymentsOf("wage")
+        assert.match(waiting?.detail ?? "", /waits: .*window_count.*1 of 1 transfers in 24 h are used/)
+        yield* TestClock.adjust("62 minutes")
+        yield* rounds(options, sandbox, 2)
+        assert.lengthOf(yield* told(/^wage: .*is not paid since/), 1)
+        yield* TestClock.adjust("23 hours")
+        yield* settle(options, sandbox)
+        assert.include(yield* statesOf("wage"), "eve confirmed")
+        assert.notInclude((yield* statesOf("wage")).join(), "denied")
+      },
       { rules: wage("1 8 15 * *") },
     ),
   )
 
   it.effect("is wanted by its own time, though newer ones are over", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          const [intent] = yield* paymentsOf("wage")
-          const wanted = yield* Wanted
-          const states = yield* RuleStates
-          assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
-          const memory = (yield* states.all).find(({ rule }) => rule === "wage")
-          yield* states.save({ ...memory!, episode: intent!.episode + 86_400 }, memory)
-          assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
-          assert.deepInclude(yield* wanted.standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
-        }),
-      daily,
-    ),
+    flow(function* (options, sandbox) {
+      yield* decided(options, sandbox)
+      const [intent] = yield* paymentsOf("wage")
+      const wanted = yield* Wanted
+      const states = yield* RuleStates
+      assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
+      const memory = (yield* states.all).find(({ rule }) => rule === "wage")
+      yield* states.save({ ...memory!, episode: intent!.episode + 86_400 }, memory)
+      assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
+      assert.deepInclude(yield* wanted.standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
+    }, daily),
   )
 
   it.effect("ends with an alert where the rule pays another amount by then", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* decided(options, sandbox)
-          yield* pause("rule:wage")
-          yield* TestClock.adjust("10 minutes")
-          yield* rounds(options, sandbox, 2)
-          const rule = options.treasury.rules.find(({ name }) => name === "wage")
-          Object.assign(rule!, { amount: 1n })
-          yield* resume("rule:wage")
-          yield* rounds(options, sandbox, 2)
-          assert.strictEqual((yield* statesOf("wage"))[0], "eve cancelled")
-          assert.match((yield* told(/^wage: /)).join(), /another amount.*"cofferer submit"/)
-        }),
-      daily,
-    ),
+    flow(function* (options, sandbox) {
+      yield* decided(options, sandbox)
+      yield* pause("rule:wage")
+      yield* TestClock.adjust("10 minutes")
+      yield* rounds(options, sandbox, 2)
+      const rule = options.treasury.rules.find(({ name }) => name === "wage")
+      Object.assign(rule!, { amount: 1n })
+      yield* resume("rule:wage")
+      yield* rounds(options, sandbox, 2)
+      assert.strictEqual((yield* statesOf("wage"))[0], "eve cancelled")
+      assert.match((yield* told(/^wage: /)).join(), /another amount.*"cofferer submit"/)
+    }, daily),
   )
 })
 
@@ -284,26 +259,24 @@ describe("a split of which one receiver is paused", () => {
   it.effect("ends even, however long the pause lasts", () =>
     lives(
       [
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* divided(options, sandbox)
-            assert.lengthOf(yield* paymentsOf("divide"), 2)
-            yield* pause("party:eve")
-            yield* rounds(options, sandbox, 6)
-            assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve proposed"])
-            yield* TestClock.adjust("30 hours")
-            yield* rounds(options, sandbox, 2)
-          }),
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            assert.match((yield* told(/^divide: /)).join(), /alice -> eve is not paid since .*paused \(party:eve\)/)
-            yield* resume("party:eve")
-            yield* settle(options, sandbox)
-            const [one, two, ...others] = yield* paymentsOf("divide")
-            assert.deepStrictEqual(others, [])
-            assert.strictEqual(one?.payment.amount, two?.payment.amount)
-            assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve confirmed"])
-          }),
+        function* (options, sandbox) {
+          yield* divided(options, sandbox)
+          assert.lengthOf(yield* paymentsOf("divide"), 2)
+          yield* pause("party:eve")
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve proposed"])
+          yield* TestClock.adjust("30 hours")
+          yield* rounds(options, sandbox, 2)
+        },
+        function* (options, sandbox) {
+          assert.match((yield* told(/^divide: /)).join(), /alice -> eve is not paid since .*paused \(party:eve\)/)
+          yield* resume("party:eve")
+          yield* settle(options, sandbox)
+          const [one, two, ...others] = yield* paymentsOf("divide")
+          assert.deepStrictEqual(others, [])
+          assert.strictEqual(one?.payment.amount, two?.payment.amount)
+          assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve confirmed"])
+        },
       ],
       { rules: [divide], transfersPer24h: 9 },
     ),
@@ -311,25 +284,24 @@ describe("a split of which one receiver is paused", () => {
 
   it.effect("is decided anew as a whole where neither part was signed", () =>
     flow(
-      (options, sandbox, client) =>
-        Effect.gen(function* () {
-          yield* divided(options, sandbox)
-          yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
-          yield* rounds(options, sandbox, 2, headless)
-          yield* TestClock.adjust("6 minutes")
-          yield* rounds(options, sandbox, 1, headless)
-          const before = amounts(yield* paymentsOf("divide"))
-          assert.lengthOf(
-            before.filter((one) => one.endsWith("cancelled")),
-            2,
-            before.join(),
-          )
-          yield* disarm(client)
-          yield* settle(options, sandbox)
-          const after = (yield* paymentsOf("divide")).filter(({ state }) => state === "confirmed")
-          assert.lengthOf(after, 2)
-          assert.strictEqual(after[0]?.payment.amount, after[1]?.payment.amount)
-        }),
+      function* (options, sandbox, client) {
+        yield* divided(options, sandbox)
+        yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
+        yield* rounds(options, sandbox, 2, headless)
+        yield* TestClock.adjust("6 minutes")
+        yield* rounds(options, sandbox, 1, headless)
+        const before = amounts(yield* paymentsOf("divide"))
+        assert.lengthOf(
+          before.filter((one) => one.endsWith("cancelled")),
+          2,
+          before.join(),
+        )
+        yield* disarm(client)
+        yield* settle(options, sandbox)
+        const after = (yield* paymentsOf("divide")).filter(({ state }) => state === "confirmed")
+        assert.lengthOf(after, 2)
+        assert.strictEqual(after[0]?.payment.amount, after[1]?.payment.amount)
+      },
       { rules: [divide], transfersPer24h: 9 },
     ),
   )

@@ -1,18 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Logger, type Scope } from "effect"
+import { Clock, Effect, type Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { type DaemonOptions, daemonLayer, realMachine } from "../../src/layers.ts"
+import type { DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
-import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -21,7 +20,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { layerHttpHere } from "./InProcess.ts"
+import { daemonHere } from "./daemonHere.ts"
 import { type Body, effectOf } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
 import type { TestClient } from "./TestClient.ts"
@@ -115,25 +114,38 @@ const aliceLine = {
 }
 
 /** One second, one block, and one round of each loop but those left out. */
-export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
-  Effect.gen(function* () {
-    const { network, parties, assets } = options.treasury
-    const poll = pollBalances(pollerOptionsOf(options.treasury))
-    yield* TestClock.adjust("1 second")
-    yield* sandbox.stepBlock
-    yield* watchChain()
-    yield* readParameters
-    // A year of history is many questions: the limiter wants time for them.
-    const isRead = skip.has("poll") ? Effect.succeed(true) : Effect.map(poll, (hasMore) => !hasMore)
-    yield* waitUntil("all to be read", isRead, TestClock.adjust("300 millis"))
-    if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
-    if (!skip.has("reconcile")) yield* reconcileOnce()
-    if (!skip.has("decide")) yield* decideOnce()
-    if (!skip.has("submit")) yield* submitOnce()
-    if (!skip.has("confirm")) yield* confirmOnce()
-    // Answers that came after the quorum's are on their way.
-    yield* turn
-  })
+export const round = Effect.fnUntraced(function* (
+  options: DaemonOptions,
+  sandbox: Sandbox["Service"],
+  skip: ReadonlySet<string> = new Set(),
+) {
+  const { network, parties, assets } = options.treasury
+  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  yield* TestClock.adjust("1 second")
+  yield* sandbox.stepBlock
+  yield* watchChain()
+  yield* readParameters
+  // A year of history is many questions: the limiter wants time for them.
+  const isRead = skip.has("poll") ? Effect.succeed(true) : Effect.map(poll, (hasMore) => !hasMore)
+  yield* waitUntil("all to be read", isRead, TestClock.adjust("300 millis"))
+  if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
+  if (!skip.has("reconcile")) yield* reconcileOnce()
+  if (!skip.has("decide")) yield* decideOnce()
+  if (!skip.has("submit")) yield* submitOnce()
+  if (!skip.has("confirm")) yield* confirmOnce()
+  // Answers that came after the quorum's are on their way.
+  yield* turn
+})
+
+/** Seconds and blocks that pass, of which a round sees every fifth and the last: a daemon that is asked rarely. */
+export const pass = Effect.fnUntraced(function* <E, R>(
+  sandbox: Sandbox["Service"],
+  seconds: number,
+  play: Effect.Effect<unknown, E, R>,
+) {
+  const unseen = Effect.andThen(TestClock.adjust("1 second"), sandbox.stepBlock)
+  for (let second = 1; second <= seconds; second++) yield* second % 5 === 0 || second === seconds ? play : unseen
+})
 
 export type Flow = (
   options: DaemonOptions,
@@ -141,7 +153,7 @@ export type Flow = (
   client: TestClient,
 ) => Effect.Effect<void, unknown, FlowServices>
 export type FlowServices = Layer.Success<ReturnType<typeof daemonLayer>>
-type FlowBody = Body<Parameters<Flow>, FlowServices>
+export type FlowBody = Body<Parameters<Flow>, FlowServices>
 
 /** A treasury against a real network over real HTTP, its loops run by hand. */
 export const flow = (use: FlowBody, setup: FlowSetup = {}) => lives([use], setup)
@@ -170,13 +182,7 @@ export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
                 Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(Effect.suspend(() => effectOf(use(options, sandbox, client)))),
-                Effect.provide(
-                  daemonLayer(options, {
-                    ...realMachine(options),
-                    http: layerHttpHere,
-                    work: ProofOfWork.layerInline,
-                  }).pipe(Layer.provideMerge(Logger.layer([]))),
-                ),
+                Effect.provide(daemonHere(options)),
                 Effect.provideService(Clock.Clock, clock),
               )
             yield* Effect.forEach(uses, live, { discard: true }).pipe(

@@ -1,13 +1,14 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
-import { type DaemonOptions, daemonLayer, realMachine } from "../../src/layers.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
-import { layerHttpHere } from "./InProcess.ts"
+import { daemonHere } from "./daemonHere.ts"
+import { type FlowBody, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
+import { type Body, effectOf, type Work } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
 
 const files = [databaseFile, `${databaseFile}-wal`]
@@ -28,22 +29,27 @@ export const overwrite = (from: string, to: string) => {
   }
 }
 
-/**
- * One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. Work is solved at once, since
- * blocks here pass faster than threads answer on a machine under load.
- */
-export const life = <A, E>(
-  options: DaemonOptions,
-  use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>,
-) =>
+/** One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. */
+export const life = <A>(options: DaemonOptions, use: Work<FlowServices, A>) =>
   prepare(options).pipe(
     Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
-    Effect.andThen(use),
-    Effect.provide(
-      daemonLayer(options, { ...realMachine(options), http: layerHttpHere, work: ProofOfWork.layerInline }).pipe(
-        Layer.provideMerge(Logger.layer([])),
-      ),
-      { local: true },
-    ),
+    Effect.andThen(effectOf(use)),
+    Effect.provide(daemonHere(options), { local: true }),
   )
+
+/** The same treasury with another data directory, which is empty but for the keys and goes afterwards. */
+export const elsewhere = <R, A>(outer: DaemonOptions, use: Body<[options: DaemonOptions], R, A>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const dataDir = folder()
+      cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+      return dataDir
+    }),
+    (dataDir) => effectOf(use({ ...outer, dataDir })),
+    (dataDir) => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true })),
+  )
+
+/** A flow with a data directory that several lives may use, one after the other. */
+export const reborn = (use: FlowBody, setup?: FlowSetup) =>
+  flow((outer, ...more) => elsewhere(outer, (options) => use(options, ...more)), setup)

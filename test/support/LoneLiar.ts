@@ -1,18 +1,16 @@
 import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { alice, type Flow, type FlowSetup, flow } from "./Flow.ts"
+import { alice, type Flow, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
 import { type Front, type Manner, startFront } from "./Fronts.ts"
+import type { Body } from "./it.ts"
 import { powOf, usdt } from "./TestSandbox.ts"
 
 /** A gateway that answers as it likes. */
 export type Liar = { manner: Manner }
 
 /** A treasury whose only gateway can lie for a while; `url` is the network behind it. */
-export const behind = (
-  setup: FlowSetup,
-  use: (liar: Liar, url: string, ...args: Parameters<Flow>) => ReturnType<Flow>,
-) => {
+export const behind = (setup: FlowSetup, use: Body<[liar: Liar, url: string, ...Parameters<Flow>], FlowServices>) => {
   let front: Front | undefined
   let network = ""
   return flow((...args) => use(front!, network, ...args), {

@@ -11,6 +11,7 @@ import type { Party } from "../../src/rules/Rule.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { live } from "../gateway/GatewayServer.ts"
 import { type History, serveHistory } from "./HistoryServer.ts"
+import { effectOf, type Work } from "./it.ts"
 import { testStore } from "./TestStore.ts"
 import { waitUntil } from "./until.ts"
 
@@ -34,18 +35,17 @@ export const pollerOptions = (
 })
 
 /** A served history, a store on disk, and the program on both: `run` may be called again and again, as restarts. */
-export const openPoller = (history: History) =>
-  Effect.gen(function* () {
-    const server = yield* serveHistory(history)
-    const store = yield* Effect.acquireRelease(Effect.sync(testStore), (opened) => Effect.sync(opened.remove))
-    const options = gatewayOptions({ name: "g", url: server.url, requestsPerSecond: 100_000 })
-    const gateway = layerGateways({ chainId: "test", gateways: [options], quorum: 1 }).pipe(Layer.provideMerge(live))
-    const layer = () => Layer.mergeAll(gateway, store.layer(), Logger.layer([]))
-    type Services = Layer.Success<ReturnType<typeof layer>>
-    const run = <A, E>(program: Effect.Effect<A, E, Services | Scope.Scope>) =>
-      program.pipe(Effect.scoped, Effect.provide(layer(), { local: true }))
-    return { run, server }
-  })
+export const openPoller = Effect.fnUntraced(function* (history: History) {
+  const server = yield* serveHistory(history)
+  const store = yield* Effect.acquireRelease(Effect.sync(testStore), (opened) => Effect.sync(opened.remove))
+  const options = gatewayOptions({ name: "g", url: server.url, requestsPerSecond: 100_000 })
+  const gateway = layerGateways({ chainId: "test", gateways: [options], quorum: 1 }).pipe(Layer.provideMerge(live))
+  const layer = () => Layer.mergeAll(gateway, store.layer(), Logger.layer([]))
+  type Services = Layer.Success<ReturnType<typeof layer>>
+  const run = <A>(program: Work<Services | Scope.Scope, A>) =>
+    effectOf(program).pipe(Effect.scoped, Effect.provide(layer(), { local: true }))
+  return { run, server }
+})
 
 /** Polls until there is nothing more to read at once. */
 export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>

@@ -2,9 +2,9 @@ import { Effect } from "effect"
 import type { ConfigError } from "../../src/config/yaml/ConfigError.ts"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/Sandbox.ts"
-import type { SandboxError } from "../../src/sandbox/SandboxError.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
 import { serveSandbox } from "./InProcess.ts"
+import { type Body, effectOf } from "./it.ts"
 import type { TestClient } from "./TestClient.ts"
 import { type Fields, yamlText } from "./treasury.ts"
 
@@ -73,13 +73,13 @@ const clientOf = (sandbox: Sandbox["Service"], seed = "test"): TestClient => ({
 })
 
 /** Runs one test against a network of its own, with blocks by hand unless told otherwise. */
-export const withSandbox = <A, E>(
+export const withSandbox = <A>(
   {
     isHere = false,
     ...options
   }: { readonly text?: string; readonly isHere?: boolean } & Partial<Omit<SandboxOptions, "scenario">>,
-  use: (client: TestClient, sandbox: Sandbox["Service"]) => Effect.Effect<A, E>,
-): Effect.Effect<A, E | ConfigError | SandboxError> =>
+  use: Body<[TestClient, Sandbox["Service"]], never, A>,
+): Effect.Effect<A, unknown> =>
   Effect.gen(function* () {
     const text = options.text ?? scenarioText()
     const scenario = yield* scenarioOf(text)
@@ -87,6 +87,6 @@ export const withSandbox = <A, E>(
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
       yield* serveSandbox(sandbox)
-      return yield* use({ ...clientOf(sandbox, scenario.seed), isHere }, sandbox)
+      return yield* effectOf(use({ ...clientOf(sandbox, scenario.seed), isHere }, sandbox))
     }).pipe(Effect.scoped, Effect.provide(layer, { local: true }))
   })

@@ -28,6 +28,7 @@ import { Asks } from "../../src/store/rules/Asks.ts"
 import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { BlockPace } from "../../src/submitter/BlockPace.ts"
+import { effectOf, type Work } from "./it.ts"
 
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
@@ -70,14 +71,11 @@ export type TestStore = ReturnType<typeof testStore>
 type Provided = Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>>
 
 /** Runs the first effect on a fresh store, then, after closing it, the second on the same file. */
-export const restart = <E>(
-  first: Effect.Effect<void, E, Provided>,
-  second: Effect.Effect<void, E, Provided> = Effect.void,
-) => {
+export const restart = (first: Work<Provided>, second: Work<Provided> = Effect.void) => {
   const store = testStore()
-  return first.pipe(
+  return effectOf(first).pipe(
     Effect.provide(store.layer()),
-    Effect.andThen(second.pipe(Effect.provide(store.layer()))),
+    Effect.andThen(Effect.provide(effectOf(second), store.layer())),
     Effect.ensuring(Effect.sync(store.remove)),
   )
 }

@@ -1,38 +1,73 @@
-import { it as base, type TestAPI } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { it as base, layer as baseLayer, type TestAPI, type Vitest } from "@effect/vitest"
+import { Effect, identity, type Layer, type Scope } from "effect"
 
 /** What is done in a test: an effect, or the generator function of one. */
 export type Body<Args extends ReadonlyArray<unknown>, R, A = unknown> = (
   ...args: Args
 ) => Effect.Effect<A, unknown, R> | Generator<Effect.Effect<unknown, unknown, R>, A, never>
 
-export const effectOf = <R, A>(made: ReturnType<Body<[], R, A>>): Effect.Effect<A, unknown, R> =>
-  Effect.isEffect(made) ? made : Effect.gen(() => made)
+/** The same where nothing is given to it. */
+export type Work<R, A = unknown> = Effect.Effect<A, unknown, R> | Body<[], R, A>
 
-interface Register {
-  (title: string, body: Body<[], Scope.Scope>, timeout?: number): void
-  readonly each: <T>(
-    cases: ReadonlyArray<T>,
-  ) => (title: string, body: (one: T) => ReturnType<Body<[], Scope.Scope>>) => void
+export const effectOf = <R, A>(made: Work<R, A> | ReturnType<Body<[], R, A>>): Effect.Effect<A, unknown, R> =>
+  Effect.isEffect(made)
+    ? made
+    : typeof made === "function"
+      ? Effect.suspend(() => effectOf(made()))
+      : Effect.gen(() => made)
+
+interface Register<R> {
+  (title: string, body: Body<[], R>, timeout?: number): void
+  readonly each: <T>(cases: ReadonlyArray<T>) => (title: string, body: Body<[one: T], R>, timeout?: number) => void
 }
 
-const registerBy = (tests: typeof base.effect): Register =>
+const registerBy = <R, Left>(
+  tests: Vitest.Tester<Left>,
+  provide: (test: Effect.Effect<unknown, unknown, R>) => Effect.Effect<unknown, unknown, Left>,
+): Register<R> =>
   Object.assign(
-    (title: string, body: Body<[], Scope.Scope>, timeout?: number) => tests(title, () => effectOf(body()), timeout),
+    (title: string, body: Body<[], R>, timeout?: number) => tests(title, () => provide(effectOf(body())), timeout),
     {
       each:
         <T>(cases: ReadonlyArray<T>) =>
-        (title: string, body: (one: T) => ReturnType<Body<[], Scope.Scope>>) =>
-          tests.each(cases)(title, (one) => effectOf(body(one))),
+        (title: string, body: Body<[one: T], R>, timeout?: number) =>
+          tests.each(cases)(title, (one) => provide(effectOf(body(one))), timeout),
     },
   )
 
-const own = new Map<PropertyKey, Register>([
-  ["effect", registerBy(base.effect)],
-  ["live", registerBy(base.live)],
-])
+type TestsOf<R> = TestAPI & { readonly effect: Register<R | Scope.Scope> }
+type Tests = TestsOf<never> & { readonly live: Register<Scope.Scope> }
+
+const withBodies = (tests: object, own: Readonly<Record<string, unknown>>) =>
+  new Proxy<never>(tests as never, {
+    get: (target, name) => (name in own ? own[name as keyof typeof own] : Reflect.get(target, name)),
+  })
 
 /** Vitest's own; `effect` and `live` take generator functions as well. */
-export const it: TestAPI & { readonly effect: Register; readonly live: Register } = new Proxy<never>(base as never, {
-  get: (target, name) => own.get(name) ?? Reflect.get(target, name),
+export const it: Tests = withBodies(base, {
+  effect: registerBy<Scope.Scope, Scope.Scope>(base.effect, identity),
+  live: registerBy<Scope.Scope, Scope.Scope>(base.live, identity),
 })
+
+/** The same, where each test has its own of what the layer makes. */
+export const itWith = <R>(made: () => Layer.Layer<R, unknown>): TestsOf<R> =>
+  withBodies(base, {
+    effect: registerBy<R | Scope.Scope, Scope.Scope>(base.effect, (test) => Effect.provide(test, made())),
+  })
+
+/** Vitest's own, whose tests take generator functions as well. */
+export const layer =
+  <R, E>(made: Layer.Layer<R, E>, options?: { readonly excludeTestServices?: boolean }) =>
+  (
+    title: string,
+    describe: (it: TestsOf<R> & { readonly effect: Pick<Vitest.Tester<R | Scope.Scope>, "prop"> }) => void,
+  ): void =>
+    baseLayer(made, options)(title, (tests) =>
+      describe(
+        withBodies(tests, {
+          effect: Object.assign(registerBy<R | Scope.Scope, R | Scope.Scope>(tests.effect, identity), {
+            prop: tests.effect.prop,
+          }),
+        }),
+      ),
+    )

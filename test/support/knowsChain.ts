@@ -3,11 +3,10 @@ import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 
 /** The first head that the gateways tell counts at once: the store has known the chain for long. */
-export const knowsChain = (chainId: string) =>
-  Effect.gen(function* () {
-    const heads = yield* AcceptedHead
-    yield* Effect.exit((yield* ChainContext).head)
-    const { stray } = yield* heads.of(chainId)
-    if (stray?.kind !== "first") return
-    yield* heads.keep(chainId, { accepted: { height: stray.height, at: yield* Clock.currentTimeMillis } })
-  })
+export const knowsChain = Effect.fnUntraced(function* (chainId: string) {
+  const heads = yield* AcceptedHead
+  yield* Effect.exit((yield* ChainContext).head)
+  const { stray } = yield* heads.of(chainId)
+  if (stray?.kind !== "first") return
+  yield* heads.keep(chainId, { accepted: { height: stray.height, at: yield* Clock.currentTimeMillis } })
+})

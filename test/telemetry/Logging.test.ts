@@ -8,22 +8,21 @@ const odd = "a\r\nb\u001b[31m\u009b0m\u202ec\u2028d\ufeff\ud800"
 const shown = "a\\u{d}\\u{a}b\\u{1b}[31m\\u{9b}0m\\u{202e}c\\u{2028}d\\u{feff}\\u{d800}"
 
 /** What is written when the words come from somebody else. */
-const written = (format: "json" | "text") =>
-  Effect.gen(function* () {
-    const lines: Array<string> = []
-    const destination = { write: (line: string) => void lines.push(line) }
-    yield* Effect.andThen(
-      say("asset", { subject: odd, detail: odd }),
-      Effect.logWarning("it went wrong", { reason: odd }),
-    ).pipe(
-      Effect.andThen(Effect.logWarning(odd)),
-      Effect.andThen(Effect.logWarning("it lists them", { all: [{ [odd]: [odd] }] })),
-      Effect.andThen(Effect.logWarning("of one kind").pipe(Effect.annotateLogs({ kind: odd, [odd]: 1 }))),
-      Effect.andThen(Effect.logWarning("it failed", Cause.fail(odd))),
-      Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })),
-    )
-    return lines
-  })
+const written = Effect.fnUntraced(function* (format: "json" | "text") {
+  const lines: Array<string> = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  yield* Effect.andThen(
+    say("asset", { subject: odd, detail: odd }),
+    Effect.logWarning("it went wrong", { reason: odd }),
+  ).pipe(
+    Effect.andThen(Effect.logWarning(odd)),
+    Effect.andThen(Effect.logWarning("it lists them", { all: [{ [odd]: [odd] }] })),
+    Effect.andThen(Effect.logWarning("of one kind").pipe(Effect.annotateLogs({ kind: odd, [odd]: 1 }))),
+    Effect.andThen(Effect.logWarning("it failed", Cause.fail(odd))),
+    Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })),
+  )
+  return lines
+})
 
 describe("the log", () => {
   it.effect.each(["json", "text"] as const)(

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve } from "../../src/http/approvals.ts"
@@ -11,6 +11,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { approvalOf } from "../../src/submitter/awaitApproval.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { copyOf } from "./Forged.ts"
 import { fromElsewhere, fromPublicData, fromReceipt, vault } from "./forgeries.ts"
@@ -61,52 +62,47 @@ const provenIn = (stdout: string): ReadonlyArray<string> =>
   (stdout.split(/^claimed by the payer/m)[0] ?? "").split("\n").slice(1).filter(Boolean)
 
 describe("a receipt that somebody forged", () => {
-  it.effect("is broken, or shows as claimed what is not true", () =>
-    Effect.gen(function* () {
-      const [here, there]: [Array<Receipt>, Array<Receipt>] = [[], []]
-      yield* flow(receipts(here), setup)
-      yield* flow(receipts(there), setup)
-      const byRule = (all: ReadonlyArray<Receipt>, rule: string) =>
-        all.find(({ claimed }) => claimed.payment.rule === rule) ?? assert.fail(rule)
-      const [paid, second, twin] = [byRule(here, "submit"), byRule(here, "keep-bob"), byRule(there, "submit")]
-      const withdrawn = byRule(here, "to-vault")
-      const truth = new Set<string>()
-      for (const one of [paid, second, twin, withdrawn]) {
-        const { code, stdout, stderr } = yield* Effect.promise(() => verified(one))
-        assert.strictEqual(code, 0, stderr)
-        for (const line of provenIn(stdout)) truth.add(line)
-      }
-      const bare = (yield* Effect.promise(() => verified(withdrawn))).stdout
-      assert.notInclude(bare, "proven to be the payer's own record")
-      assert.match(
-        bare,
-        /\n {2}attempt 1: its bytes carry no hash of a permit: its policy line, decision and approvals/,
-      )
-      const own = (yield* Effect.promise(() => verified(paid))).stdout
-      assert.match(own, /approved by ana, ben \(desk needs 2\)/)
-      assert.match(own, /calls that 60\.00 USDT \(6 decimals\) alice -> eve\n/)
-      assert.match(own, /a person's word, as the payer tells it:\n {2}submitted by zoe\n/)
+  it.effect("is broken, or shows as claimed what is not true", function* () {
+    const [here, there]: [Array<Receipt>, Array<Receipt>] = [[], []]
+    yield* flow(receipts(here), setup)
+    yield* flow(receipts(there), setup)
+    const byRule = (all: ReadonlyArray<Receipt>, rule: string) =>
+      all.find(({ claimed }) => claimed.payment.rule === rule) ?? assert.fail(rule)
+    const [paid, second, twin] = [byRule(here, "submit"), byRule(here, "keep-bob"), byRule(there, "submit")]
+    const withdrawn = byRule(here, "to-vault")
+    const truth = new Set<string>()
+    for (const one of [paid, second, twin, withdrawn]) {
+      const { code, stdout, stderr } = yield* Effect.promise(() => verified(one))
+      assert.strictEqual(code, 0, stderr)
+      for (const line of provenIn(stdout)) truth.add(line)
+    }
+    const bare = (yield* Effect.promise(() => verified(withdrawn))).stdout
+    assert.notInclude(bare, "proven to be the payer's own record")
+    assert.match(bare, /\n {2}attempt 1: its bytes carry no hash of a permit: its policy line, decision and approvals/)
+    const own = (yield* Effect.promise(() => verified(paid))).stdout
+    assert.match(own, /approved by ana, ben \(desk needs 2\)/)
+    assert.match(own, /calls that 60\.00 USDT \(6 decimals\) alice -> eve\n/)
+    assert.match(own, /a person's word, as the payer tells it:\n {2}submitted by zoe\n/)
 
-      const tried = [...fromPublicData(paid), ...fromReceipt(paid, second), ...fromElsewhere(paid, twin, withdrawn)]
-      assert.strictEqual(new Set(tried.map(([title]) => title)).size, tried.length, "each is another one")
-      const real = new Set([paid, second, twin, withdrawn].map((one) => JSON.stringify(one)))
-      for (const [title, document] of tried) assert.isFalse(real.has(JSON.stringify(document)), title)
-      const through: Array<string> = []
-      let broken = 0
-      for (const [title, document] of tried) {
-        const { code, stdout, stderr } = yield* Effect.promise(() => verified(document))
-        if (code !== 0) {
-          broken++
-          assert.match(stderr, /^cofferer: receipt broken: .+\n$/, title)
-          continue
-        }
-        const untrue = provenIn(stdout).filter((line) => !truth.has(line))
-        if (untrue.length > 0) through.push(`${title}: ${untrue.join(" | ")}`)
-        else console.log(`shown as claimed alone: ${title}`)
+    const tried = [...fromPublicData(paid), ...fromReceipt(paid, second), ...fromElsewhere(paid, twin, withdrawn)]
+    assert.strictEqual(new Set(tried.map(([title]) => title)).size, tried.length, "each is another one")
+    const real = new Set([paid, second, twin, withdrawn].map((one) => JSON.stringify(one)))
+    for (const [title, document] of tried) assert.isFalse(real.has(JSON.stringify(document)), title)
+    const through: Array<string> = []
+    let broken = 0
+    for (const [title, document] of tried) {
+      const { code, stdout, stderr } = yield* Effect.promise(() => verified(document))
+      if (code !== 0) {
+        broken++
+        assert.match(stderr, /^cofferer: receipt broken: .+\n$/, title)
+        continue
       }
-      console.log(`receipts: tried ${tried.length} through ${through.length}`)
-      assert.deepStrictEqual(through, [])
-      assert.isAtLeast(broken, 40)
-    }),
-  )
+      const untrue = provenIn(stdout).filter((line) => !truth.has(line))
+      if (untrue.length > 0) through.push(`${title}: ${untrue.join(" | ")}`)
+      else console.log(`shown as claimed alone: ${title}`)
+    }
+    console.log(`receipts: tried ${tried.length} through ${through.length}`)
+    assert.deepStrictEqual(through, [])
+    assert.isAtLeast(broken, 40)
+  })
 })

@@ -11,17 +11,16 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
 const short = (value: unknown): string => inspect(value, { depth: 6, maxStringLength: 80 }).slice(0, 400)
 
 /** Asks the gateway at the address by the real adapter; undefined where all is as it must be, else what is wrong. */
-export const judge = (bad: BadAnswer, url: string) =>
-  Effect.gen(function* () {
-    const { requestDeadlineMillis, bodyBytesMax } = bad
-    const transport = yield* openTransport(url, {
-      ...(requestDeadlineMillis === undefined ? {} : { requestDeadlineMillis }),
-      ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
-    })
-    const exit = yield* Effect.exit(asks[bad.ask].run(transport))
-    const problem = problemOf(bad, exit)
-    return problem === undefined ? undefined : `${bad.name}: ${problem}`
+export const judge = Effect.fnUntraced(function* (bad: BadAnswer, url: string) {
+  const { requestDeadlineMillis, bodyBytesMax } = bad
+  const transport = yield* openTransport(url, {
+    ...(requestDeadlineMillis === undefined ? {} : { requestDeadlineMillis }),
+    ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
   })
+  const exit = yield* Effect.exit(asks[bad.ask].run(transport))
+  const problem = problemOf(bad, exit)
+  return problem === undefined ? undefined : `${bad.name}: ${problem}`
+})
 
 const problemOf = ({ gives }: BadAnswer, exit: Exit.Exit<unknown, GatewayError>): string | undefined => {
   if (Exit.isSuccess(exit)) {

@@ -33,15 +33,14 @@ const reads = (file: string): ReadonlyArray<Json> =>
 const pathOf = (url: string): string => url.replace(/^http:\/\/127\.0\.0\.1:[0-9]+/, "")
 
 /** Sends a recorded request again and compares status, body, and where it was told the type of the body. */
-const again = (client: Test.TestClient, recorded: Json) =>
-  Effect.gen(function* () {
-    const { method, url, request, name } = recorded
-    const sent = lostBodies.get(name) ?? (request === null || request === undefined ? undefined : bodyOf(request))
-    const reply = yield* Test.request(client, pathOf(url), { method, ...(sent === undefined ? {} : { body: sent }) })
-    const status = differences(recorded["status"], reply.status, "HTTP status")
-    const found = reply.json === undefined ? reply.text : reply.json
-    return [...status, ...differences(told(recorded["body"]), found)]
-  })
+const again = Effect.fnUntraced(function* (client: Test.TestClient, recorded: Json) {
+  const { method, url, request, name } = recorded
+  const sent = lostBodies.get(name) ?? (request === null || request === undefined ? undefined : bodyOf(request))
+  const reply = yield* Test.request(client, pathOf(url), { method, ...(sent === undefined ? {} : { body: sent }) })
+  const status = differences(recorded["status"], reply.status, "HTTP status")
+  const found = reply.json === undefined ? reply.text : reply.json
+  return [...status, ...differences(told(recorded["body"]), found)]
+})
 
 const bodyOf = (request: unknown): string => (typeof request === "string" ? request : JSON.stringify(request))
 
@@ -65,15 +64,18 @@ export const withState = <A, E>(state: NetworkState, use: (client: Test.TestClie
   })
 
 /** Makes blocks until the newest has this height; each at the time that `timeOf` gives, in Unix milliseconds. */
-const stepTo = (client: Test.TestClient, height: number, timeOf?: (height: number) => number) =>
-  Effect.gen(function* () {
-    let at = (yield* Test.head(client)).height
-    while (at < height) {
-      if (timeOf === undefined) yield* TestClock.adjust("400 millis")
-      else yield* TestClock.setTime(timeOf(at + 1))
-      at = yield* Test.step(client)
-    }
-  })
+const stepTo = Effect.fnUntraced(function* (
+  client: Test.TestClient,
+  height: number,
+  timeOf?: (height: number) => number,
+) {
+  let at = (yield* Test.head(client)).height
+  while (at < height) {
+    if (timeOf === undefined) yield* TestClock.adjust("400 millis")
+    else yield* TestClock.setTime(timeOf(at + 1))
+    at = yield* Test.step(client)
+  }
+})
 
 const compared = (file: string, name: string, found: ReadonlyArray<Difference>): Compared => ({
   file,

@@ -7,11 +7,10 @@ import { one } from "../../support/TestSandbox.ts"
 import type { Seen } from "./Seen.ts"
 
 /** A block with a payment to bob: each has a balance of its own. */
-const payOnce = (client: Test.TestClient, node: Node) =>
-  Effect.gen(function* () {
-    assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client, node)), "success"), true)
-    yield* Test.step(client)
-  })
+const payOnce = Effect.fnUntraced(function* (client: Test.TestClient, node: Node) {
+  assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client, node)), "success"), true)
+  yield* Test.step(client)
+})
 
 /** The height that the headers tell, and what bob holds by the listing: 50 USDT at block 1, one more with each. */
 const seen = (client: Test.TestClient, node: Node) =>
@@ -21,67 +20,62 @@ const seen = (client: Test.TestClient, node: Node) =>
   ])
 
 /** Arms a kind at block 5, and returns what is seen there and three blocks later. */
-const seenUnder = (client: Test.TestClient, node: Node, kind: FaultKind) =>
-  Effect.gen(function* () {
-    for (let height = 1; height < 5; height++) yield* payOnce(client, node)
-    yield* arm(client, { operation: "any", kind, blocks: 2 })
-    const at5 = yield* seen(client, node)
-    for (let height = 5; height < 8; height++) yield* payOnce(client, node)
-    return [at5, yield* seen(client, node)]
-  })
+const seenUnder = Effect.fnUntraced(function* (client: Test.TestClient, node: Node, kind: FaultKind) {
+  for (let height = 1; height < 5; height++) yield* payOnce(client, node)
+  yield* arm(client, { operation: "any", kind, blocks: 2 })
+  const at5 = yield* seen(client, node)
+  for (let height = 5; height < 8; height++) yield* payOnce(client, node)
+  return [at5, yield* seen(client, node)]
+})
 
 const old = (kind: FaultKind, says: string, heights: ReadonlyArray<ReadonlyArray<number | bigint>>): Seen => ({
   says,
-  see: (client, node) =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* seenUnder(client, node, kind), heights)
-      yield* disarm(client)
-      assert.deepStrictEqual(yield* seen(client, node), [8, 8n])
-    }),
+  see: Effect.fnUntraced(function* (client, node) {
+    assert.deepStrictEqual(yield* seenUnder(client, node, kind), heights)
+    yield* disarm(client)
+    assert.deepStrictEqual(yield* seen(client, node), [8, 8n])
+  }),
 })
 
-const times = (client: Test.TestClient) =>
-  Effect.gen(function* () {
-    const start = BigInt(Date.UTC(2025, 6, 1)) * 1_000_000n
-    const rows = yield* Test.request(client, `/api/v2/balance/changes?dateRange.startTimestamp=${start}`)
-    return [
-      BigInt(rows.headers.get("x-block-timestamp") ?? ""),
-      BigInt(String(Test.at(rows, "balances.edges.0.node.timestamp"))),
-    ]
-  })
+const times = Effect.fnUntraced(function* (client: Test.TestClient) {
+  const start = BigInt(Date.UTC(2025, 6, 1)) * 1_000_000n
+  const rows = yield* Test.request(client, `/api/v2/balance/changes?dateRange.startTimestamp=${start}`)
+  return [
+    BigInt(rows.headers.get("x-block-timestamp") ?? ""),
+    BigInt(String(Test.at(rows, "balances.edges.0.node.timestamp"))),
+  ]
+})
 
 const skewed: Seen = {
   says: "shifts all times, headers and rows alike",
-  see: (client) =>
-    Effect.gen(function* () {
-      const sound = yield* times(client)
-      for (const skewMillis of [3_600_000, -90_000]) {
-        yield* arm(client, { operation: "any", kind: "clock_skew", skewMillis })
-        const shifted = yield* times(client)
-        assert.deepStrictEqual(
-          shifted.map((time, n) => time - sound[n]!),
-          sound.map(() => BigInt(skewMillis) * 1_000_000n),
-        )
-        yield* disarm(client)
-      }
-    }),
+  see: Effect.fnUntraced(function* (client) {
+    const sound = yield* times(client)
+    for (const skewMillis of [3_600_000, -90_000]) {
+      yield* arm(client, { operation: "any", kind: "clock_skew", skewMillis })
+      const shifted = yield* times(client)
+      assert.deepStrictEqual(
+        shifted.map((time, n) => time - sound[n]!),
+        sound.map(() => BigInt(skewMillis) * 1_000_000n),
+      )
+      yield* disarm(client)
+    }
+  }),
 }
 
 const renamed: Seen = {
   says: "is told, and payments are checked by the new name",
-  see: (client, node) =>
-    Effect.gen(function* () {
-      yield* arm(client, { operation: "any", kind: "chain_id_change", chainId: "other-9" })
-      assert.strictEqual(Test.at(yield* Test.request(client, "/blockchain/height"), "chainId"), "other-9")
-      const old = yield* draft(client, node)
-      const own = yield* draft(client, node, { chainId: "other-9" })
-      const codes = [yield* Test.submit(client, old), yield* Test.submit(client, own)].map((r) => Test.at(r, "code"))
-      assert.deepStrictEqual(codes, [60, 0])
-      yield* Test.step(client)
-      assert.deepStrictEqual(yield* executed(node), [[own.hash, 0]])
-      yield* disarm(client)
-      assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client, node)), "success"), true)
-    }),
+  see: Effect.fnUntraced(function* (client, node) {
+    yield* arm(client, { operation: "any", kind: "chain_id_change", chainId: "other-9" })
+    assert.strictEqual(Test.at(yield* Test.request(client, "/blockchain/height"), "chainId"), "other-9")
+    const old = yield* draft(client, node)
+    const own = yield* draft(client, node, { chainId: "other-9" })
+    const codes = [yield* Test.submit(client, old), yield* Test.submit(client, own)].map((r) => Test.at(r, "code"))
+    assert.deepStrictEqual(codes, [60, 0])
+    yield* Test.step(client)
+    assert.deepStrictEqual(yield* executed(node), [[own.hash, 0]])
+    yield* disarm(client)
+    assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client, node)), "success"), true)
+  }),
 }
 
 export const worlds = {
