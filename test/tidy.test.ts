@@ -20,6 +20,7 @@ import {
   typesAreHonest,
   worldIsReadAtTheEdge,
 } from "./tidy/code.ts"
+import { filesInFolderMax, foldersAreSmall, importsHaveNoCircles, namesAreExportedOnce } from "./tidy/graph.ts"
 import {
   importsPointDown,
   layers,
@@ -430,6 +431,30 @@ describe("the project is tidy", () => {
     assert.isAbove(paths.length, 8)
     assert.deepStrictEqual(pagesAreListed(readme ?? "", [...paths, "config/RULES.md", "src/README.md"]), [])
     assert.lengthOf(pagesAreListed("[a](docs/a.md)", ["docs/a.md", "docs/b.md"]), 1)
+  })
+
+  const handWritten = src.filter(({ path }) => !path.endsWith("_pb.ts"))
+
+  it("keeps folders of the source small", () => {
+    assert.deepStrictEqual(foldersAreSmall(handWritten.map(({ path }) => path)), [])
+    const crowd = Array.from({ length: filesInFolderMax + 1 }, (_, i) => `src/store/a${i}.ts`)
+    assert.lengthOf(foldersAreSmall(crowd), 1)
+    assert.deepStrictEqual(foldersAreSmall([...crowd.slice(1), "src/store/rules/a.ts"]), [])
+  })
+
+  it("has no circles of imports", () => {
+    assert.deepStrictEqual(importsHaveNoCircles(handWritten), [])
+    const a = parseCode("src/a/a.ts", 'import type { B } from "./b.ts"')
+    const b = parseCode("src/a/b.ts", 'import { c } from "./c.ts"')
+    assert.lengthOf(importsHaveNoCircles([a, b, parseCode("src/a/c.ts", 'export { A } from "./a.ts"')]), 1)
+    assert.deepStrictEqual(importsHaveNoCircles([a, b, parseCode("src/a/c.ts", "export const c = 1")]), [])
+  })
+
+  it("exports each name once", () => {
+    assert.deepStrictEqual(namesAreExportedOnce(handWritten), [])
+    const twice = ["src/a/a.ts", "src/b/b.ts"].map((path) => parseCode(path, "export const a = 1"))
+    assert.lengthOf(namesAreExportedOnce(twice), 1)
+    assert.deepStrictEqual(namesAreExportedOnce(twice.slice(1)), [])
   })
 
   it("keeps the top to config, docs, src and test", () => {

@@ -1,8 +1,8 @@
 import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
-import type { Facts } from "../rules/evaluate.ts"
-import { type AlertLook, isOn } from "../rules/kinds/alerting.ts"
+import type { ConditionFacts } from "../rules/evaluate.ts"
+import type { AlertLook } from "../rules/kinds/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
-import type { RuleMemory } from "../rules/RuleMemory.ts"
+import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt } from "../rules/Schedule.ts"
 import { type Holding, seenOf } from "./Holding.ts"
 
@@ -27,11 +27,11 @@ export interface Alarms {
   readonly touchAll: () => void
   readonly wakeAt: () => number
   /** Balances before a moment. */
-  readonly pastAt: (moment: number) => Facts["past"]
+  readonly pastAt: (moment: number) => ConditionFacts["past"]
   /** Those that may say something new. */
   readonly due: (now: number) => ReadonlyArray<AlertRule>
   /** Takes what a round says of them; the facts are those after it. */
-  readonly looked: (looks: ReadonlyArray<AlertLook>, facts: Facts, silentSince: number | undefined) => void
+  readonly looked: (looks: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined) => void
 }
 
 export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alarms => {
@@ -45,7 +45,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alar
   const touch = (alarms: ReadonlyArray<Alarm> = []): void => {
     for (const alarm of alarms) alarm.touched = true
   }
-  const wakeOf = ({ rule, memory }: AlertLook, facts: Facts, silentSince: number | undefined): number => {
+  const wakeOf = ({ rule, memory }: AlertLook, facts: ConditionFacts, silentSince: number | undefined): number => {
     const moments = [...timersOf(rule, memory, facts.now)]
     for (const part of partsOf(rule)) {
       if ("account" in part && silentSince !== undefined) moments.push(silentSince + facts.maxAgeMillis + 1)

@@ -2,17 +2,17 @@ import { type ApprovalGroup, groupText, lateFrom, waitText } from "../domain/App
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import { timeText } from "../domain/Time.ts"
+import type { Party } from "../rules/Account.ts"
 import { scopesOfPayment } from "../rules/checks/stops.ts"
-import { timeText } from "../rules/Look.ts"
 import { accountKey } from "../rules/overlay.ts"
-import type { Party } from "../rules/Rule.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
-import { blockAfter, type Ledger } from "./Ledger.ts"
+import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import type { Windows } from "./Windows.ts"
-import type { Meant, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Meant, Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** An operator's approval or rejection. */
-export type Answer = Extract<WorldEvent, { kind: "approve" | "reject" }>
+export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
 
 /** Data of a moment that may keep an approved payment from being signed. Times are Unix milliseconds. */
 interface SigningMoment {
@@ -36,7 +36,7 @@ export interface Approving {
   /** Puts a decided payment to its group. */
   readonly put: (paid: Paid, group: ApprovalGroup, subject: Subject) => void
   /** Takes what operators say; returns why it says nothing, where it does not. */
-  readonly answer: (event: Answer) => string | undefined
+  readonly answer: (event: OperatorAnswer) => string | undefined
   /** Brings each as far as it comes now; returns those that changed. */
   readonly advance: (moment: SigningMoment) => ReadonlyArray<Paid>
   /** The first moment after now at which time alone may change one; infinite where none does. */
@@ -67,9 +67,9 @@ const isMeant = ({ rule, payment }: Intent, meant: Meant): boolean =>
 
 export const makeApproving = (
   settings: WorldSettings,
-  ledger: Ledger,
+  ledger: MemoryLedger,
   windows: Windows,
-  told: Array<Told>,
+  told: Array<RaisedAlert>,
 ): Approving => {
   const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
   let waits: ReadonlyArray<Wait> = []
@@ -81,7 +81,7 @@ export const makeApproving = (
     const others = [...wait.group.of.keys()].filter((name) => !by.includes(name))
     return waitText(wait.group, by, others, wait.expires)
   }
-  const tell = (wait: Wait, severity: Told["severity"], at: number, sentence: string): void => {
+  const tell = (wait: Wait, severity: RaisedAlert["severity"], at: number, sentence: string): void => {
     const { rule, subject } = ledger.byId(wait.id)
     told.push({ at, severity, kind: "approval", rule, subject, detail: `${wordsOf(intentOf(wait))} ${sentence}` })
   }

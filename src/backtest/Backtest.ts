@@ -1,10 +1,10 @@
+import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/overlay.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { type Drawing, makeDrawing } from "./Drawing.ts"
 import type { Holding } from "./Holding.ts"
 import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
 import type { NearLine } from "./Windows.ts"
-import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Amount paid under one line of the policy on one day (UTC). */
 interface DaySpend {
@@ -48,7 +48,7 @@ interface HoldReport {
 /** How often, and how long, the condition of an alert rule was true. */
 interface AlertReport {
   readonly rule: string
-  readonly severity: Told["severity"]
+  readonly severity: RaisedAlert["severity"]
   /** Number of alerts that it is true. */
   readonly told: number
   /** Times that it was true, alerted or not. */
@@ -84,7 +84,7 @@ export interface Backtest {
   readonly approvals: ReadonlyArray<ApprovalReport>
   /** How long people were counted to take; undefined: they never approve. */
   readonly approvedAfterMillis: number | undefined
-  readonly told: ReadonlyArray<Told>
+  readonly told: ReadonlyArray<RaisedAlert>
   readonly conditions: ReadonlyArray<AlertReport>
   readonly days: ReadonlyArray<DaySpend>
   readonly lines: ReadonlyArray<NearLine>
@@ -241,17 +241,17 @@ export interface Sides<A> {
 }
 
 /** Difference between the results of two sets of rules. */
-export interface Difference extends Sides<Paid> {
-  readonly alerts: Sides<Told>
+export interface PaymentDifference extends Sides<Paid> {
+  readonly alerts: Sides<RaisedAlert>
 }
 
 const paidKey = ({ intent: { payment } }: Paid): string =>
   [payment.fromKey, payment.toKey, payment.assetId, payment.amount].join("|")
 
-const toldKey = ({ kind, rule, subject }: Told): string => [kind, rule, subject].join("|")
+const toldKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")
 
 /** Compares the payments and alerts of two backtests of one past. */
-export const difference = (here: Backtest, there: Backtest): Difference => ({
+export const difference = (here: Backtest, there: Backtest): PaymentDifference => ({
   ...sides(here.payments, there.payments, paidKey),
   alerts: sides(here.told, there.told, toldKey),
 })

@@ -4,10 +4,10 @@ import { sumText } from "../domain/sumText.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Rehearsal } from "./Rehearsal.ts"
-import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** One expectation that was not met. */
-export interface Fault {
+export interface UnmetExpectation {
   readonly at: Place
   /** "45 s": since the test's start. */
   readonly when: string
@@ -18,25 +18,25 @@ export interface Fault {
 }
 
 export interface TestResult {
-  readonly plan: Plan
-  readonly faults: ReadonlyArray<Fault>
+  readonly plan: PlannedTest
+  readonly faults: ReadonlyArray<UnmetExpectation>
   readonly paid: ReadonlyArray<Paid>
-  readonly told: ReadonlyArray<Told>
+  readonly told: ReadonlyArray<RaisedAlert>
 }
 
 /** One test on its way: what expectations have named already, and since when they look. */
 export interface Course {
-  readonly plan: Plan
+  readonly plan: PlannedTest
   readonly rehearsal: Rehearsal
   readonly paid: Set<Paid["intent"]["id"]>
-  readonly told: Set<Told>
-  readonly faults: Array<Fault>
+  readonly told: Set<RaisedAlert>
+  readonly faults: Array<UnmetExpectation>
   /** Milliseconds since the start of the expectations before. */
   since: number
 }
 
 /** Undefined where it was met. */
-export type Judged = Pick<Fault, "expected" | "got" | "why"> | undefined
+export type Judged = Pick<UnmetExpectation, "expected" | "got" | "why"> | undefined
 
 /** "45 s", or "25 h" where that is exact. */
 export const whenText = (after: number): string => {
@@ -67,11 +67,11 @@ export const silence = (
     .filter(({ subject }) => concerns(subject.parties.map(({ name }) => name)))
     .flatMap(({ subject }) => {
       const outcome = rehearsal.outcome(subject.rule.name, subject.name)
-      return outcome === undefined ? [] : [explain(outcome)]
+      return outcome === undefined ? [] : [silenceText(outcome)]
     })
 
 /** Why a subject is silent, and what would end that: "hot/USDT is silent: cooldown, 12 s left; until …". */
-export const explain = ({ look }: Outcome): string => {
+export const silenceText = ({ look }: Outcome): string => {
   const { sentence, checks, verdict, next } = explainSubject(look)
   if (verdict !== "holds") return sentence
   const endsAt = checks.find(({ sign }) => sign === "holds")?.endsAt ?? undefined
@@ -123,19 +123,19 @@ export interface PlannedExpectation {
 }
 
 /** A moment of a test, in milliseconds since its start. */
-export interface Moment {
+export interface TestMoment {
   readonly after: number
   readonly events: ReadonlyArray<WorldEvent>
   readonly expected: ReadonlyArray<PlannedExpectation>
 }
 
 /** One test, ready to run. */
-export interface Plan {
+export interface PlannedTest {
   readonly name: string
   readonly at: Place
   readonly settings: WorldSettings
   /** In the order of time. */
-  readonly moments: ReadonlyArray<Moment>
+  readonly moments: ReadonlyArray<TestMoment>
   /** Payments that no expectation names are no fault. */
   readonly anyPayments: boolean
   readonly payments: { readonly at: Place; readonly count: number } | undefined

@@ -1,6 +1,6 @@
 import type { HoldReason } from "../domain/Decision.ts"
 import { history } from "../rules/checks/history.ts"
-import { lateTimes } from "../rules/kinds/payout.ts"
+import { lateTimes } from "../rules/kinds/payoutNotices.ts"
 import { type Look, observationsMin } from "../rules/Look.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt, plannedAfter } from "../rules/Schedule.ts"
@@ -9,7 +9,7 @@ import type { Outcome } from "../rules/step.ts"
 import { type Band, bandOf, type Holding, isWithin } from "./Holding.ts"
 
 /** When a subject has to be looked at, and what it came to so far. */
-export interface Entry {
+export interface SubjectEntry {
   readonly subject: Subject
   /** The key of its memory. */
   readonly key: string
@@ -26,7 +26,7 @@ export interface Entry {
   wakeAt: number
 }
 
-export const makeEntry = (subject: Subject, start: number): Entry => ({
+export const makeEntry = (subject: Subject, start: number): SubjectEntry => ({
   subject,
   key: memoryKey(subject.rule.name, subject.name),
   band: bandOf(subject),
@@ -38,7 +38,7 @@ export const makeEntry = (subject: Subject, start: number): Entry => ({
 })
 
 /** True if a change of one of its accounts may change the result of a quiet subject. */
-export const isLeft = ({ band }: Entry, { seen }: Holding): boolean => {
+export const isLeft = ({ band }: SubjectEntry, { seen }: Holding): boolean => {
   if (band === undefined || seen === undefined) return true
   return !isWithin(band, band.level.balance === "free" ? seen.free : seen.total)
 }
@@ -51,7 +51,7 @@ export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outc
   decision.reason !== "no_data"
 
 /** Adds up how long the subject has said what it says. */
-export const closeSpan = ({ millis }: Entry, said: RuleMemory | undefined, now: number): void => {
+export const closeSpan = ({ millis }: SubjectEntry, said: RuleMemory | undefined, now: number): void => {
   if (said === undefined) return
   const word = said.reason ?? "acting"
   millis.set(word, (millis.get(word) ?? 0) + now - said.reasonSince)

@@ -1,6 +1,6 @@
 import { general, totalTypes } from "../domain/AccountType.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { type TransferTerms, termsOf } from "../rules/Snapshot.ts"
+import { type TransferTerms, transferTermsOf } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"
 
 /** A balance of one ledger account, from a moment on. Times are Unix nanoseconds. */
@@ -41,7 +41,7 @@ export interface History {
 
 export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 
-export const termsIn = ({ parameters }: History): TransferTerms | undefined => termsOf(parameters)
+export const termsIn = ({ parameters }: History): TransferTerms | undefined => transferTermsOf(parameters)
 
 /** A row that came this much later than a payment's block may still be the payment's own. */
 const matchNanos = 60_000_000_000n

@@ -17,7 +17,7 @@ interface Flight {
 type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
 
 /** Accounts, and the payments between them. */
-export interface Ledger {
+export interface MemoryLedger {
   readonly holdings: ReadonlyMap<string, Holding>
   /** The account, made where nobody has named it yet. */
   readonly holding: (key: string) => Holding
@@ -54,7 +54,7 @@ const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint
 export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
   at + Math.max(1, settlesMillis)
 
-export const makeLedger = (settings: WorldSettings): Ledger => {
+export const makeLedger = (settings: WorldSettings): MemoryLedger => {
   const { policy, terms, assets } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []

@@ -6,15 +6,15 @@ import type { Notice } from "../rules/Need.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
 import { firingOf, type RuleMemory } from "../rules/RuleMemory.ts"
-import type { Asked, Snapshot } from "../rules/Snapshot.ts"
+import type { AskedPayment, Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { type Alarms, makeAlarms } from "./Alarms.ts"
-import { type Answer, type Approving, makeApproving } from "./Approving.ts"
-import { type Entry, isLeft, makeEntry } from "./Entry.ts"
+import { type Approving, makeApproving, type OperatorAnswer } from "./Approving.ts"
+import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
 import { type Holding, look } from "./Holding.ts"
-import { type Ledger, makeLedger } from "./Ledger.ts"
+import { type MemoryLedger, makeLedger } from "./Ledger.ts"
 import { makeWindows, type Windows } from "./Windows.ts"
-import type { Miss, Said, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Miss, RaisedAlert, Said, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
 export interface Listener {
@@ -31,7 +31,7 @@ interface State {
   pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
   listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
   readonly memories: Map<string, RuleMemory>
-  asks: ReadonlyArray<Asked>
+  asks: ReadonlyArray<AskedPayment>
   /** When a pause of each scope last ended. */
   readonly ended: Map<string, number>
   /** `dedup` keys of the alerts that were sent. */
@@ -47,17 +47,20 @@ export interface Play {
   readonly settings: WorldSettings
   readonly listener: Listener
   readonly state: State
-  readonly ledger: Ledger
+  readonly ledger: MemoryLedger
   readonly windows: Windows
   readonly approving: Approving
   readonly alarms: Alarms
-  readonly told: Array<Told>
+  readonly told: Array<RaisedAlert>
   readonly misses: Array<Miss>
-  readonly entries: ReadonlyArray<Entry>
+  readonly entries: ReadonlyArray<SubjectEntry>
   readonly subjects: ReadonlyArray<Subject>
-  readonly byKey: ReadonlyMap<string, Entry>
+  readonly byKey: ReadonlyMap<string, SubjectEntry>
   /** By account: subjects that look at it, and those that are paid from it. */
-  readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
+  readonly watchers: ReadonlyMap<
+    string,
+    { readonly own: ReadonlyArray<SubjectEntry>; readonly paid: ReadonlyArray<SubjectEntry> }
+  >
   readonly notify: ReadonlyArray<NotifyRule>
   readonly reach: ReturnType<typeof reachOf>
   readonly priorities: ReadonlyMap<string, number>
@@ -76,7 +79,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
     ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
   }
   const windows = makeWindows(policy, quota, start)
-  const told: Array<Told> = []
+  const told: Array<RaisedAlert> = []
   return {
     settings,
     listener,
@@ -111,8 +114,8 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
   }
 }
 
-const watchersOf = (entries: ReadonlyArray<Entry>): Play["watchers"] => {
-  const found = new Map<string, { own: Array<Entry>; paid: Array<Entry> }>()
+const watchersOf = (entries: ReadonlyArray<SubjectEntry>): Play["watchers"] => {
+  const found = new Map<string, { own: Array<SubjectEntry>; paid: Array<SubjectEntry> }>()
   const of = (key: string) => {
     const known = found.get(key) ?? { own: [], paid: [] }
     found.set(key, known)
@@ -176,7 +179,7 @@ export const apply = (play: Play, event: WorldEvent): void => {
   }
 }
 
-const answer = ({ state, approving, misses }: Play, event: Answer): void => {
+const answer = ({ state, approving, misses }: Play, event: OperatorAnswer): void => {
   const { at, place, by, meant } = event
   const detail = approving.answer(event)
   if (detail !== undefined) misses.push({ at, place, by, meant, detail })

@@ -8,26 +8,26 @@ import { commandOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
 import type { Waiting } from "./Approving.ts"
-import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
+import { closeSpan, isQuiet, type SubjectEntry, wakeOf } from "./Entry.ts"
 import { endMeasure } from "./Holding.ts"
-import { blockAfter, type Ledger } from "./Ledger.ts"
+import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import { apply, contextOf, type Listener, makePlay, noteChange, type Play, tell, touchAll } from "./Play.ts"
 import type { Windows } from "./Windows.ts"
-import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Miss, Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Rules over a treasury in memory and a clock that jumps. */
 export interface Rehearsal {
   /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
   readonly advance: (events: Iterable<WorldEvent>, until: number) => Promise<void>
   readonly now: () => number
-  readonly ledger: Ledger
+  readonly ledger: MemoryLedger
   readonly windows: Windows
-  readonly told: ReadonlyArray<Told>
+  readonly told: ReadonlyArray<RaisedAlert>
   /** Approvals and rejections that matched no payment. */
   readonly misses: ReadonlyArray<Miss>
   /** Payments that wait for approval. */
   readonly waiting: () => ReadonlyArray<Waiting>
-  readonly entries: ReadonlyArray<Entry>
+  readonly entries: ReadonlyArray<SubjectEntry>
   readonly alarms: Alarms["all"]
   readonly memories: Memories
   /** State of an alert rule at this moment. */
@@ -228,7 +228,7 @@ const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): voi
 
 const pay = (
   play: Play,
-  { subject }: Entry,
+  { subject }: SubjectEntry,
   payment: Paid["intent"]["payment"],
   detail: string,
   episode: number,

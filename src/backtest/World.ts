@@ -109,7 +109,7 @@ export interface Paid {
 }
 
 /** An alert or request. */
-export interface Told {
+export interface RaisedAlert {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
   /** request, received, asset, firing, cleared, locked, approval or payout. */

@@ -12,7 +12,7 @@ export interface HistoryBook {
   /** Faults of rows that could not be used, at most ten. */
   readonly problems: ReadonlyArray<string>
   /** Parties and assets that the treasury does not have; empty where it was not said what it has. */
-  readonly strangers: () => ReadonlyArray<Stranger>
+  readonly strangers: () => ReadonlyArray<UnknownName>
   readonly history: () => History
 }
 
@@ -151,7 +151,7 @@ export interface HistoryNames {
 }
 
 /** A party or an asset of a history that the treasury does not have. */
-export interface Stranger {
+export interface UnknownName {
   readonly what: keyof HistoryNames
   readonly text: string
   readonly rows: number
@@ -162,7 +162,7 @@ export interface Stranger {
 /** Gathers them while a history is read; gives the key or id that a cell names. */
 const makeStrangers = (names: HistoryNames) => {
   const keys = { party: new Set(names.party.values()), asset: new Set(names.asset.values()) }
-  const seen = new Map<string, Stranger>()
+  const seen = new Map<string, UnknownName>()
   return {
     keyOf: (what: keyof HistoryNames, text: string, place: () => string): string => {
       const key = names[what].get(text) ?? (keys[what].has(text) ? text : undefined)
@@ -171,9 +171,9 @@ const makeStrangers = (names: HistoryNames) => {
       seen.set(`${what} ${text}`, { what, text, rows: rows + 1, place: first })
       return text
     },
-    all: (): ReadonlyArray<Stranger> => [...seen.values()],
+    all: (): ReadonlyArray<UnknownName> => [...seen.values()],
   }
 }
 
 /** True if rows with it must be a mistake: a name that nobody has. A stranger's key may be intended. */
-export const isMistaken = ({ what, text }: Stranger): boolean => what === "party" && !isHex64(text)
+export const isMistaken = ({ what, text }: UnknownName): boolean => what === "party" && !isHex64(text)

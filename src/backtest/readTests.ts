@@ -3,11 +3,11 @@ import { Effect } from "effect"
 import { withCode } from "../config/code/withCode.ts"
 import { type Treasury, treasuryOf } from "../config/Treasury.ts"
 import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
-import type { Entry, Placed } from "../config/yaml/Placed.ts"
+import type { Placed, PlacedEntry } from "../config/yaml/Placed.ts"
 import { reporter } from "../config/yaml/Reporter.ts"
 import { readSources } from "../config/yaml/readSources.ts"
 import { decodeYaml, documentOf, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
-import type { Plan } from "./Course.ts"
+import type { PlannedTest } from "./Course.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"
 
@@ -56,7 +56,7 @@ const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocum
   return documentOf({ ...document, tree: { ...tree, entries } })
 }
 
-const change = (entries: Map<string, Entry>, name: string, to: (map: PlacedMap) => Placed): void => {
+const change = (entries: Map<string, PlacedEntry>, name: string, to: (map: PlacedMap) => Placed): void => {
   const entry = entries.get(name)
   if (entry?.value.kind === "map") entries.set(name, { ...entry, value: to(entry.value) })
 }
@@ -83,7 +83,7 @@ const withoutKey = (party: PlacedMap, name: string): Placed => {
   change(entries, "signer", (signer) => {
     const file = signer.entries.get("file")
     if (file === undefined) return signer
-    const sandbox: Entry = { name: file.name, value: { kind: "text", at: file.value.at, text: name } }
+    const sandbox: PlacedEntry = { name: file.name, value: { kind: "text", at: file.value.at, text: name } }
     return { ...signer, entries: new Map([["sandbox", sandbox]]) }
   })
   return { ...party, entries }
@@ -99,7 +99,7 @@ export const readTests = Effect.fnUntraced(function* (file: string, treasuryFile
   const problems: Array<Problem> = []
   const plans = resolveTests(text, { treasury, report: reporter(document, problems) })
   if (problems.length > 0) return yield* new ConfigError({ problems })
-  return plans satisfies ReadonlyArray<Plan>
+  return plans satisfies ReadonlyArray<PlannedTest>
 })
 
 const isFiles = (files: ReadonlyArray<string>): files is Files => files.length > 0

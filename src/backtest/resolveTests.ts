@@ -5,12 +5,13 @@ import { nameRemedy, nearest } from "../config/yaml/decodeAll.ts"
 import type { Place } from "../config/yaml/Placed.ts"
 import type { Reporter } from "../config/yaml/Reporter.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
+import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { isPaying, type Party, type PinnedAsset } from "../rules/Rule.ts"
+import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
-import type { Expectation, Moment, Plan, PlannedExpectation } from "./Course.ts"
+import type { Expectation, PlannedExpectation, PlannedTest, TestMoment } from "./Course.ts"
 import {
   type ExpectationText,
   expectationKinds,
@@ -32,10 +33,10 @@ interface Names {
 const momentsMax = 200_000
 
 /** The tests of a file with every name and amount looked up; what is wrong is reported. */
-export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<Plan> =>
+export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<PlannedTest> =>
   file.tests.map((test, i) => resolveTest(test, { ...file.network, ...test.network }, ["tests", i], names))
 
-const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): Plan => {
+const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): PlannedTest => {
   const { report } = names
   const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
   const start = Date.parse(test.start)
@@ -61,7 +62,7 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
         : [],
     ),
   )
-  const final: Moment = {
+  const final: TestMoment = {
     after: endsAt,
     events: [],
     expected: balances.flatMap((one) => resolveExpectation(one.text, one.path, names)),
@@ -107,7 +108,7 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
 }
 
 /** A step's moments: one, or as many as it is repeated. */
-const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<Moment> => {
+const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<TestMoment> => {
   const { report } = names
   const first = durationMillis(step.at)
   if (first % 1_000 !== 0) report.add([...path, "at"], "rules are looked at once a second", "write whole seconds")

@@ -1,25 +1,25 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { instantText, timeText } from "../rules/Look.ts"
+import { instantText, timeText } from "../domain/Time.ts"
 import type { Waiting } from "./Approving.ts"
 import {
   type Course,
   type Expectation,
-  explain,
-  type Fault,
   type Judged,
-  type Plan,
+  type PlannedTest,
   paidText,
   silence,
+  silenceText,
   since,
   type TestResult,
+  type UnmetExpectation,
   whenText,
   within,
 } from "./Course.ts"
 import { makeRehearsal } from "./Rehearsal.ts"
-import type { Miss, Paid, Told } from "./World.ts"
+import type { Miss, Paid, RaisedAlert } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
-export const runPlan = async (plan: Plan): Promise<TestResult> => {
+export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
   const { start } = plan.settings
   const rehearsal = makeRehearsal(plan.settings)
   const course: Course = { plan, rehearsal, paid: new Set(), told: new Set(), faults: [], since: -1 }
@@ -108,7 +108,7 @@ const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judg
   }
 }
 
-const meets = (told: Told, wanted: ToldExpectation): boolean => {
+const meets = (told: RaisedAlert, wanted: ToldExpectation): boolean => {
   if (wanted.rule !== undefined && told.rule !== wanted.rule) return false
   if (wanted.kind === "alert") {
     const { alert, subject, because = "" } = wanted
@@ -145,7 +145,7 @@ const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds"
   const { decision } = outcome.judgement
   const isReason = decision._tag === "Hold" && decision.reason === reason
   if (isReason && decision.detail.includes(because)) return undefined
-  return { expected, got: explain(outcome), why: [] }
+  return { expected, got: silenceText(outcome), why: [] }
 }
 
 const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind: "balance" }>): Judged => {
@@ -170,7 +170,7 @@ const judgeEnd = (course: Course, after: number): void => {
     const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
     faults.push({ at: plan.at, when: at, expected: "no payment that no expectation names", got, why: [] })
   }
-  const count = (wanted: Plan["payments"], what: string, all: ReadonlyArray<string>) => {
+  const count = (wanted: PlannedTest["payments"], what: string, all: ReadonlyArray<string>) => {
     if (wanted === undefined || wanted.count === all.length) return
     const got = all.length === 0 ? `no ${what}` : `${all.length}: ${all.slice(0, 5).join("; ")}`
     faults.push({ at: wanted.at, when, expected: `${wanted.count} ${what}`, got, why: [] })
@@ -250,7 +250,7 @@ const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => 
 }
 
 /** Fault for an approval or rejection that matched no payment. */
-const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): Fault => {
+const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): UnmetExpectation => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
   const after = at - settings.start
   return { at: place, when: whenText(after), expected: `${meant.words} ${verb}`, got: detail, why: [] }

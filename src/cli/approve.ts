@@ -2,7 +2,7 @@ import { readSync } from "node:fs"
 import { resolve } from "node:path"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { termsOf } from "../config/ConfigInForce.ts"
+import { treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { visible } from "../domain/text.ts"
@@ -80,14 +80,14 @@ const paymentWords = (terms: PaymentTerms): string => {
 const shownText = (text: string): string => text.trimEnd().split("\n").map(visible).join("\n")
 
 /** The request as typed: the signed text must agree with it. */
-export interface Asked {
+export interface TypedVerb {
   readonly kind: ApprovalKind
   /** Values of facts, or what a value must be. */
   readonly says: Readonly<Record<string, string | ((value: string) => boolean)>>
 }
 
 /** Reads a text to sign. Fails if it is of another kind or contradicts the request. */
-const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: Asked) {
+const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: TypedVerb) {
   const read = readApproval(text)
   if (read?.kind !== kind)
     return yield* failWith("refused", `what the daemon shows is no text of "${kind}": ${nothingSigned}`)
@@ -131,7 +131,7 @@ interface Verb {
  */
 export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   chosen: Verb,
-  asked: Asked,
+  asked: TypedVerb,
   ask: (more: { readonly signature?: string }) => Effect.Effect<A, E, R>,
 ) {
   let answer: unknown = yield* ask(
@@ -188,7 +188,7 @@ const approveTerms = Command.make(
     const answer = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files })
     if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
     const { terms, policy, text } = yield* Schema.decodeUnknownEffect(AskedTerms)(yield* bodyOf(answer))
-    if (terms !== termsHash(termsOf({ treasury }))) {
+    if (terms !== termsHash(treasuryTermsOf({ treasury }))) {
       return yield* failWith("refused", "the daemon shows other terms than the file has that was read here; ask again")
     }
     const { name, network } = treasury
@@ -308,7 +308,7 @@ const sign = Command.make(
 ).pipe(Command.withDescription("Sign a text of approve --print from standard input, on any machine"))
 
 /** An operator's word for one payment, as a signature over exactly that payment. */
-export const approve = Command.make(
+export const approveCommand = Command.make(
   "approve",
   {
     id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),

@@ -62,8 +62,8 @@ interface Pin {
 const isSymbol = Schema.is(Name)
 const isId = Schema.is(AssetIdText)
 
-const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
-  const all = assets.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
+const pinOf = (symbol: string, assetsCommand: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
+  const all = assetsCommand.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
   const wanted = all.length > 1 ? all.filter(({ id }) => chosen.includes(id)) : all
   const [asset, ...others] = wanted
   if (all.length > 1 && (asset === undefined || others.length > 0)) {
@@ -95,13 +95,13 @@ interface Pinning {
  * two is right, only a person knows.
  */
 const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
-  const { raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
-  const byId = assets.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
+  const { raw, assets: assetsCommand } = yield* listingOf(pinning.file, pinning.gateway)
+  const byId = assetsCommand.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
   const asked = [...new Set([...pinning.symbols, ...byId])]
   const symbols = asked.length > 0 ? asked : symbolsOf(raw)
   if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
   const pins: Array<Pin> = []
-  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
+  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assetsCommand, pinning.ids))
   for (const pin of pins) {
     const held = raw.assets?.[pin.symbol]
     if (held === undefined) continue
@@ -115,7 +115,7 @@ const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
 })
 
 /** The specification's asset listing by hand. */
-export const assets = Command.make(
+export const assetsCommand = Command.make(
   "assets",
   {
     file: fileArgument,
@@ -138,8 +138,8 @@ export const assets = Command.make(
         ids: Option.toArray(chosen.assetId),
         gateway: chosen.gateway,
       }).pipe(Effect.catchTag("GatewayError", (error) => failWith("failure", error.message)))
-      const assets = Object.fromEntries(pins.map(({ symbol, ...pin }) => [symbol, pin]))
-      return yield* printResult(chosen.output, { assets }, () => text)
+      const assetsCommand = Object.fromEntries(pins.map(({ symbol, ...pin }) => [symbol, pin]))
+      return yield* printResult(chosen.output, { assets: assetsCommand }, () => text)
     }
     const page = yield* reading(
       chosen,

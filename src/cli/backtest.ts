@@ -1,21 +1,21 @@
 import { writeFileSync } from "node:fs"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Backtest, type Difference, difference, runBacktest } from "../backtest/Backtest.ts"
-import { type Fault, paidText, type TestResult } from "../backtest/Course.ts"
+import { type Backtest, difference, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
+import { paidText, type TestResult, type UnmetExpectation } from "../backtest/Course.ts"
 import { chart } from "../backtest/chart.ts"
 import { type History, millisOf, outsideOf, termsIn } from "../backtest/History.ts"
 import { loadPlayed, readTests } from "../backtest/readTests.ts"
 import { runPlan } from "../backtest/runPlan.ts"
 import { TestFile } from "../backtest/TestFile.ts"
-import type { Paid, Told, WorldSettings } from "../backtest/World.ts"
+import type { Paid, RaisedAlert, WorldSettings } from "../backtest/World.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { backtestText, differenceText, type Past } from "./backtestText.ts"
+import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, writeOut } from "./common/output.ts"
 import { configFlag, dataFlag, filesOf } from "./common/setup.ts"
 import { asksGateways, historyForm, readHistory } from "./history.ts"
@@ -60,10 +60,10 @@ const plain = ({ drawing: _, lines, payments, unsigned, told, from, to, accounts
   ...result,
 })
 
-const toldRow = ({ at, asked: _, ...alert }: Told) => ({ at: iso(at), ...alert })
+const toldRow = ({ at, asked: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
 /** The payments and alerts of one side alone, for programs. */
-const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => ({
+const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),
   onlyThere: onlyThere.map(paidRow),
@@ -246,7 +246,7 @@ export const backtest = Command.make(
   }),
 ).pipe(Command.withDescription("Play rules over the past: what they would have paid, and why they were silent"))
 
-const pastOf = (history: History, start: number, until: number): Omit<Past, "unknown" | "leftOut"> => ({
+const pastOf = (history: History, start: number, until: number): Omit<PastSummary, "unknown" | "leftOut"> => ({
   rows: history.before.length + history.rows.length,
   taken: history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start && millisOf(executedAt) <= until)
     .length,
@@ -259,9 +259,10 @@ const writeChart = (file: string, svg: string) =>
     catch: (error) => failWith("failure", `${file}: ${error instanceof Error ? error.message : error}`),
   })
 
-const placeText = ({ at: { file, line, column } }: { readonly at: Fault["at"] }): string => `${file}:${line}:${column}`
+const placeText = ({ at: { file, line, column } }: { readonly at: UnmetExpectation["at"] }): string =>
+  `${file}:${line}:${column}`
 
-const faultLines = (fault: Fault): ReadonlyArray<string> => [
+const faultLines = (fault: UnmetExpectation): ReadonlyArray<string> => [
   `  ${placeText(fault)}  at ${fault.when}`,
   `    expected  ${fault.expected}`,
   `    got       ${fault.got}`,

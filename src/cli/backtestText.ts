@@ -1,27 +1,27 @@
-import type { Backtest, Difference, Sides } from "../backtest/Backtest.ts"
+import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
 import { paidText } from "../backtest/Course.ts"
-import type { Stranger } from "../backtest/historyOf.ts"
-import type { Paid, Told } from "../backtest/World.ts"
+import type { UnknownName } from "../backtest/historyOf.ts"
+import type { Paid, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { instantText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
-import { instantText, timeText } from "../rules/Look.ts"
 import { table } from "./common/output.ts"
 import type { Unknown } from "./history.ts"
 
 /** Facts about the past that a backtest prints. */
-export interface Past {
+export interface PastSummary {
   readonly rows: number
   /** Payments that were really made, and are taken out. */
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
   readonly unknown: ReadonlyArray<Unknown>
   /** Names whose rows are not played. */
-  readonly leftOut: ReadonlyArray<Stranger>
+  readonly leftOut: ReadonlyArray<UnknownName>
 }
 
 const brief = (text: string): string => (text.length > 20 ? `${text.slice(0, 8)}..${text.slice(-4)}` : text)
 
-const leftOutText = ({ leftOut }: Past): ReadonlyArray<string> => {
+const leftOutText = ({ leftOut }: PastSummary): ReadonlyArray<string> => {
   if (leftOut.length === 0) return []
   const rows = leftOut.reduce((sum, one) => sum + one.rows, 0)
   const shown = leftOut.slice(0, 5).map((one) => `${brief(one.text)} (${one.rows})`)
@@ -119,7 +119,7 @@ const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<Readon
     return [...title, "never long enough", often, ""]
   })
 
-const toldText = ({ at, severity, kind, rule, detail }: Told): string =>
+const toldText = ({ at, severity, kind, rule, detail }: RaisedAlert): string =>
   `${instantText(at)}  ${severity}  ${kind}  ${rule}  ${detail}`
 
 /** The first of each rule, and how many more there were. */
@@ -144,7 +144,7 @@ const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): Rea
 }
 
 /** The whole report for people. */
-export const backtestText = (name: string, result: Backtest, past: Past): string => {
+export const backtestText = (name: string, result: Backtest, past: PastSummary): string => {
   const { payments, told, days, from, to, quota } = result
   const failed = payments.filter(({ state }) => state === "failed").length
   const sum = sums(result)
@@ -179,7 +179,7 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
 }
 
 /** How two sets of rules differ over the same past. */
-export const differenceText = (here: string, there: string, { alerts, ...paid }: Difference): string => {
+export const differenceText = (here: string, there: string, { alerts, ...paid }: PaymentDifference): string => {
   const payment = (one: Paid) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
   return [
     ...sidesText("payments", [here, there], paid, payment),

@@ -2,6 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import type { HoldReason } from "../domain/Decision.ts"
+import { timeText } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import {
   type AlertAnswer,
@@ -16,7 +17,6 @@ import {
 import { explainPath } from "../http/respond.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
-import { timeText } from "../rules/Look.ts"
 import type { StoredDecision } from "../store/rules/decisionsAround.ts"
 import { throughDaemon } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
@@ -251,7 +251,7 @@ export const MomentText = Schema.String.check(
   }),
 )
 
-export const explain = Command.make(
+export const explainCommand = Command.make(
   "explain",
   {
     name: Argument.String("name").pipe(
@@ -273,7 +273,7 @@ export const explain = Command.make(
     const asking = {
       name: chosen.name,
       subject: Option.getOrUndefined(chosen.subject),
-      at: Option.getOrUndefined(Option.map(chosen.at, (text) => momentOf(text, now))),
+      at: Option.getOrUndefined(Option.map(chosen.at, (text) => parseMoment(text, now))),
     }
     const { running, body: explained } = yield* throughDaemon(chosen, {
       method: "GET",
@@ -285,7 +285,7 @@ export const explain = Command.make(
 ).pipe(Command.withDescription("Say why a rule acts or is silent, or how a payment came about"))
 
 /** Unix milliseconds of what was written. */
-export const momentOf = (text: string, now: number): number =>
+export const parseMoment = (text: string, now: number): number =>
   isDuration(text) ? now - durationMillis(text) : Date.parse(text)
 
 const queryOf = (asking: Asking): string =>

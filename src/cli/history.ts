@@ -5,8 +5,8 @@ import {
   type HistoryNames,
   isMistaken,
   makeHistoryBook,
-  type Stranger,
   type ToldRow,
+  type UnknownName,
 } from "../backtest/historyOf.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { type NotRead, readUtf8 } from "../config/yaml/readBytes.ts"
@@ -212,7 +212,7 @@ export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolea
 interface ReadHistory {
   readonly history: History
   readonly unknown: ReadonlyArray<Unknown>
-  readonly leftOut: ReadonlyArray<Stranger>
+  readonly leftOut: ReadonlyArray<UnknownName>
 }
 
 /** The past as the gateways report it, or from files of `export`, else from the store. Times are Unix milliseconds. */

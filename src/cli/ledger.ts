@@ -8,11 +8,11 @@ import { pollBalances } from "../poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { type Asked, agreementFlags, signAgreement } from "./approve.ts"
+import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
-import { MomentText, momentOf } from "./explain.ts"
+import { MomentText, parseMoment } from "./explain.ts"
 import { reasonFlag } from "./pause.ts"
 import { layerMetrics, loggingLayer } from "./run/logging.ts"
 
@@ -76,7 +76,7 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
 /** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
 export const performAgreed = <A>(
   chosen: ChosenVerb,
-  what: Pick<Asked, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
+  what: Pick<TypedVerb, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
   verb: (
     found: Setup,
     asked: Parameters<typeof ledgerVerb>[2],
@@ -119,7 +119,7 @@ const gatewaysOf = ({ treasury, mode }: Setup) =>
 
 const flags = { reason: reasonFlag, ...agreementFlags, ...commonFlags }
 
-export const adopt = Command.make(
+export const adoptCommand = Command.make(
   "adopt",
   flags,
   Effect.fn(function* (chosen) {
@@ -128,7 +128,7 @@ export const adopt = Command.make(
   }),
 ).pipe(Command.withDescription("Take the payments that our keys made elsewhere for known, with a reason"))
 
-export const recover = Command.make(
+export const recoverCommand = Command.make(
   "recover",
   flags,
   Effect.fn(function* (chosen) {
@@ -201,7 +201,7 @@ export const backfill = Command.make(
   backfillFlags,
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    const since = BigInt(momentOf(chosen.since, now)) * 1_000_000n
+    const since = BigInt(parseMoment(chosen.since, now)) * 1_000_000n
     const { running, body: asked } = yield* throughDaemon(chosen, {
       method: "POST",
       path: "/api/v1/backfill",

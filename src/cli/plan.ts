@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
+import { timeText } from "../domain/Time.ts"
 import {
   type PlanAnswer,
   type PlanDifference,
@@ -12,7 +13,6 @@ import {
   planOf,
 } from "../http/planOf.ts"
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
-import { timeText } from "../rules/Look.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
 import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./common/setup.ts"

@@ -16,7 +16,8 @@ import { receiptOf } from "../http/stories.ts"
 import { storeLayer } from "../layers.ts"
 import { checkReceipt } from "../store/journal/checkReceipt.ts"
 import type { Names, Proven, Recorded } from "../store/journal/proven.ts"
-import type { Chain, Receipt, Statement } from "../store/journal/receipt.ts"
+import type { EntryChain, Receipt } from "../store/journal/receipt.ts"
+import type { Statement } from "../store/journal/Statement.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
 import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, failWith, outputFlag, printResult, toJson, writeOut } from "./common/output.ts"
@@ -79,7 +80,7 @@ const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<str
   lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
 
 /** Prints what a valid receipt proves and what it merely claims, each under its own title. */
-const receiptText = (statement: Statement, proven: Proven, { entries }: Chain): string => {
+const receiptText = (statement: Statement, proven: Proven, { entries }: EntryChain): string => {
   const [first, last] = [entries[0], entries.at(-1)]
   const from = proven.signed[0]?.from
   const bare = proven.signed.filter(({ k }) => !proven.recorded.some((one) => one.k === k))

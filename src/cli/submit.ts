@@ -14,10 +14,10 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { checkKeys } from "./checks.ts"
 import { bodyOf, control } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
+import { needSandbox } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, setup, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
 import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
-import { needSandbox } from "./sandbox.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was handed in"
 
@@ -51,7 +51,7 @@ const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Ta
 })
 
 /** Hands a payment to the daemon; where none runs, brings it to its end itself. */
-export const submit = Command.make(
+export const submitCommand = Command.make(
   "submit",
   {
     file: Argument.String("payment").pipe(

@@ -14,7 +14,7 @@ export interface InForce {
 }
 
 /** Limits on the money under a configuration. The mode is that of the file, before any lowering by other means. */
-export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
+export const treasuryTermsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
   const { mode, policy, parties, assets, network } = treasury
   const { chainId, maxAgeMillis, quorum, fee } = network
   return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury), fee }

@@ -11,3 +11,16 @@ export const assetsReadKey = "assetsReadAt"
 export const parametersServedKey = "parametersServed"
 /** When a gateway first said that it has no listing of assets (Unix milliseconds): nothing can be compared. */
 export const assetsUnlistedKey = "assetsUnlistedAt"
+
+/** "30 s", "4 min", "2.5 h", "3 d": a length of time for people. */
+export const timeText = (millis: number): string => {
+  const seconds = Math.max(0, Math.ceil(millis / 1_000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.ceil(seconds / 60)} min`
+  if (seconds < 172_800) return `${Number((seconds / 3_600).toFixed(1))} h`
+  return `${Number((seconds / 86_400).toFixed(1))} d`
+}
+
+/** "2026-12-24 12:00Z" */
+export const instantText = (millis: number): string =>
+  `${new Date(millis).toISOString().slice(0, 16).replace("T", " ")}Z`

@@ -4,7 +4,7 @@ import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
 import { subjectsIn } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { makeWatch, type Watch } from "../rules/Watch.ts"
-import type { AccountBalance } from "../store/balances/Observations.ts"
+import type { AccountBalance } from "../store/balances/storeRows.ts"
 
 /** Results of the last round that the next one may reuse. */
 interface Held {

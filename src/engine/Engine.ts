@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { byOneConfig, CycleConfig, type InForce } from "../config/ConfigInForce.ts"
+import type { Answers } from "../rules/Code.ts"
 import { decideRound } from "../rules/decideRound.ts"
-import { isOn } from "../rules/kinds/alerting.ts"
-import type { Answers } from "../rules/kinds/code.ts"
+import { isOn } from "../rules/RuleMemory.ts"
 import { subjectsIn } from "../rules/Subject.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
@@ -15,7 +15,7 @@ import { gatherAnswers, loadRound } from "./loadRound.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { keepRound } from "./record.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { type Change, reportTrials, tellCode, tellDecisions, tellUnknown } from "./tell.ts"
+import { type RoundChange, reportTrials, tellCode, tellDecisions, tellUnknown } from "./tell.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const restMillis = 1_000
@@ -63,7 +63,8 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   return { ...decided, changes }
 })
 
-const isPendingNow = ({ memory, before }: Change): boolean => memory.state === "pending" && before?.state !== "pending"
+const isPendingNow = ({ memory, before }: RoundChange): boolean =>
+  memory.state === "pending" && before?.state !== "pending"
 
 /** Number of a rule's subjects; read where only some of them are logged. */
 const countIn =

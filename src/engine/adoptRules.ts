@@ -1,6 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { alertSubject } from "../rules/kinds/alerting.ts"
-import { byOpen } from "../rules/kinds/payout.ts"
+import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"

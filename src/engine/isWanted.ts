@@ -2,12 +2,14 @@ import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent, submittedRule } from "../domain/Intent.ts"
+import type { Party } from "../rules/Account.ts"
 import { decide, decidePart } from "../rules/checks/decide.ts"
-import { lostNotice, unseenOf } from "../rules/kinds/payout.ts"
+import { unseenOf } from "../rules/kinds/payout.ts"
+import { lostNotice } from "../rules/kinds/payoutNotices.ts"
 import type { Memory } from "../rules/Look.ts"
-import type { Transfer } from "../rules/Need.ts"
+import type { NeededTransfer } from "../rules/Need.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
-import { isPaying, isRehearsed, type Party, type Rule } from "../rules/Rule.ts"
+import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import { memoryKey } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
@@ -152,7 +154,7 @@ const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, su
   const to = receivers.find(({ publicKey }) => publicKey === toKey)
   if (from === undefined || to === undefined || subject.asset.id !== assetId) return undefined
   if (isPayout && subject.rule.amount < amount) return undefined
-  const transfer: Transfer = { from, to, amount }
+  const transfer: NeededTransfer = { from, to, amount }
   return transfer
 }
 

@@ -1,13 +1,13 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig, type InForce } from "../config/ConfigInForce.ts"
+import type { Answers } from "../rules/Code.ts"
 import { pastKey, pastsOf } from "../rules/Condition.ts"
 import { mayLock, type RoundContext } from "../rules/decideRound.ts"
-import { type Answers, askAll, type Question, questionsOf } from "../rules/kinds/code.ts"
-import type { Knowledge } from "../rules/Look.ts"
-import { overlaidBalance, type Rehearsal } from "../rules/overlay.ts"
+import { askAll, type Question, questionsOf } from "../rules/kinds/code.ts"
+import { overlaidBalance, type TrialMovement } from "../rules/overlay.ts"
 import { isAlert, isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import type { Memories } from "../rules/RuleMemory.ts"
-import type { Snapshot } from "../rules/Snapshot.ts"
+import type { Knowledge, Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
@@ -38,7 +38,7 @@ const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
 const questionsFor = (
   { treasury: { rules }, mode }: InForce,
   moment: Moment,
-  rehearsals: ReadonlyArray<Rehearsal>,
+  rehearsals: ReadonlyArray<TrialMovement>,
 ): ReadonlyArray<Question> => {
   const [paying, rehearsing] = [false, true].map((is) =>
     codeSubjects(rules).filter(({ rule }) => isRehearsed(mode, rule) === is),

@@ -4,15 +4,15 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import type { Decided } from "../rules/decideRound.ts"
-import type { Answers } from "../rules/kinds/code.ts"
 import type { Look } from "../rules/Look.ts"
-import type { LetGo, Notice } from "../rules/Need.ts"
+import type { Notice } from "../rules/Need.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import { isRehearsed } from "../rules/Rule.ts"
 import { isSameMemory, type RuleMemory } from "../rules/RuleMemory.ts"
-import { timesAfter } from "../rules/Schedule.ts"
+import { type LetGo, timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, intentFor, paymentName, type Subject } from "../rules/Subject.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
@@ -25,7 +25,7 @@ import { listedBefore } from "../store/payments/Tags.ts"
 import { Asks } from "../store/rules/Asks.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import type { Change } from "./tell.ts"
+import type { RoundChange } from "./tell.ts"
 
 /** Identity of an intent. The rule's wording is no part of it, so a reload never pays an episode twice. */
 interface IntentIdentity {
@@ -201,7 +201,7 @@ const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices,
     const more = letGo === undefined ? "" : yield* otherLifeText(look.subject, letGo)
     yield* tell({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
   }
-  return { memory, before, intents, notices, isBroken: look.need?._tag === "Broken" } satisfies Change
+  return { memory, before, intents, notices, isBroken: look.need?._tag === "Broken" } satisfies RoundChange
 })
 
 const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {

@@ -3,16 +3,18 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
+import type { BalanceKind } from "../rules/Account.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { isDue } from "../rules/kinds/payout.ts"
 import type { Policy, PolicyLine, WindowUse } from "../rules/policy/Policy.ts"
-import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
+import { isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
-import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
+import { type Listed, type Quota, type Snapshot, transferTermsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { disagreement as disagreed } from "../store/alerts/makeTrouble.ts"
 import { type Drift, Drifts } from "../store/balances/Drifts.ts"
-import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 import { Epochs } from "../store/network/Epochs.ts"
@@ -85,7 +87,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     disagreement,
     balance: balanceOf(accounts),
     listed: listedOf(assets),
-    terms: termsOf(yield* listings.parameters),
+    terms: transferTermsOf(yield* listings.parameters),
     // A settled payment whose movement was not seen yet keeps both its ends reserved.
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),

@@ -6,9 +6,16 @@ import type { Payment } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import type { Party } from "../rules/Account.ts"
 import { windowUse } from "../rules/policy/limits.ts"
-import { approvalFor, feeMax, judge, type PolicyLine, type Verdict, type WindowUse } from "../rules/policy/Policy.ts"
-import type { Party } from "../rules/Rule.ts"
+import {
+  approvalFor,
+  feeMax,
+  judgePolicy,
+  type PolicyLine,
+  type Verdict,
+  type WindowUse,
+} from "../rules/policy/Policy.ts"
 import { holdsOf } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
@@ -127,7 +134,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       const snapshot = yield* takeSnapshot(new Map())
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
       const used = (line: PolicyLine) => windowUse(snapshot, line, [])
-      const verdict = judge(treasury.policy, asked, used)
+      const verdict = judgePolicy(treasury.policy, asked, used)
       if (!verdict.permitted) {
         const why = refusedText(verdict, asked.amount, used, asset)
         const paid = yield* paidBefore(intent)

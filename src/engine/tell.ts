@@ -7,12 +7,13 @@ import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
+import type { PinnedAsset } from "../rules/Account.ts"
+import type { Answers } from "../rules/Code.ts"
 import { isUnknownPayer } from "../rules/checks/funds.ts"
 import { isUnseen } from "../rules/checks/knowledge.ts"
-import type { Answers } from "../rules/kinds/code.ts"
 import type { Notice } from "../rules/Need.ts"
-import type { Rehearsal } from "../rules/overlay.ts"
-import { isPaying, isRehearsed, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
+import type { TrialMovement } from "../rules/overlay.ts"
+import { isPaying, isRehearsed, type PayingRule } from "../rules/Rule.ts"
 import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
@@ -67,7 +68,7 @@ const tell = Effect.fnUntraced(function* (rule: string, since: number, detail: s
 })
 
 /** Change by one evaluation, reported once it is durable. */
-export interface Change {
+export interface RoundChange {
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
   readonly intents: ReadonlyArray<Intent>
@@ -93,7 +94,7 @@ const namesMax = 3
  * its subjects it is true of. `subjects` is how many a rule has.
  */
 export const tellDecisions = Effect.fnUntraced(function* (
-  changes: ReadonlyArray<Change>,
+  changes: ReadonlyArray<RoundChange>,
   subjects: (rule: string) => number,
 ) {
   const held = new Map<string, Held>()
@@ -111,7 +112,7 @@ export const tellDecisions = Effect.fnUntraced(function* (
   }
 })
 
-const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: Change) {
+const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: RoundChange) {
   for (const intent of intents) {
     const { payment } = intent
     const amount = sumText(payment, intent.decimals)
@@ -130,7 +131,7 @@ const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: 
   }
 })
 
-const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: Change) {
+const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: RoundChange) {
   const { rule, subject, reason, detail } = memory
   if (intents.length > 0 || reason === undefined || reason === before?.reason) return undefined
   const held = (word: Held["word"], sentence: string): Held => ({ rule, word, sentence, subjects: [subject] })
@@ -266,7 +267,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
 })
 
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */
-const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {
+const trialText = (rule: PayingRule, rehearsal: TrialMovement, pins: ReadonlyArray<PinnedAsset>): string => {
   const since = new Date(rehearsal.since).toISOString().slice(0, 10)
   if (rehearsal.payments === 0) return `would have paid nothing since ${since}`
   const parties = subjectsOf(rule).flatMap((subject) => subject.parties)

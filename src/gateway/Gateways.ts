@@ -19,7 +19,7 @@ export interface Gateway {
 }
 
 /** Answer of one gateway. */
-export interface Told<A> {
+export interface GatewayAnswer<A> {
   readonly gateway: Gateway
   readonly value: A
 }
@@ -42,9 +42,9 @@ export class Gateways extends Context.Service<
      * Asks all of them at once, and waits for a quorum of answers and a moment for the others. Fails with the error of
      * one of them where fewer than a quorum answered.
      */
-    readonly several: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<Told<A>>, GatewayError, R>
+    readonly several: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<GatewayAnswer<A>>, GatewayError, R>
     /** The same, with the answers of those that are quarantined: who asks judges by itself what they are worth. */
-    readonly everyone: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<Told<A>>, GatewayError, R>
+    readonly everyone: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<GatewayAnswer<A>>, GatewayError, R>
   }
 >()("cofferer/gateway/Gateways") {}
 
@@ -130,8 +130,8 @@ interface Asked {
 const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
   const { all, quorum, scope, quarantined, owed, isHeard } = asking
   const unheard = yield* quarantined
-  const told: Array<Told<A>> = []
-  const aside: Array<Told<A>> = []
+  const told: Array<GatewayAnswer<A>> = []
+  const aside: Array<GatewayAnswer<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
   const enough = yield* Deferred.make<void>()
   const ended = yield* Deferred.make<void>()

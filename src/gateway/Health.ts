@@ -6,7 +6,7 @@ import type { HeadKnown, NamedBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import type { RequestOutcome } from "../telemetry/metricTable.ts"
 import { escapeText } from "./GatewayError.ts"
-import type { Pace } from "./Limiter.ts"
+import type { LimiterPace } from "./Limiter.ts"
 
 const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
 type GatewayState = (typeof gatewayStates)[number]
@@ -92,7 +92,7 @@ export class Health extends Context.Service<
   Health,
   {
     /** Sets the source that reports bans by the gateway; a later one replaces it. */
-    readonly follow: (gateway: string, pace: Effect.Effect<Pace>) => Effect.Effect<void>
+    readonly follow: (gateway: string, pace: Effect.Effect<LimiterPace>) => Effect.Effect<void>
     readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
     /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
@@ -127,7 +127,7 @@ export class Health extends Context.Service<
         }
         const shown = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
         const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, shown(of(name)) ? 1 : 0)
-        const paces = new Map<string, Effect.Effect<Pace>>()
+        const paces = new Map<string, Effect.Effect<LimiterPace>>()
         let known: HeadKnown = {}
         const all = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
@@ -240,7 +240,7 @@ interface Seen {
   readonly record: Notes
   readonly newest: bigint | undefined
   readonly now: number
-  readonly pace: Pace | undefined
+  readonly pace: LimiterPace | undefined
 }
 
 const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {

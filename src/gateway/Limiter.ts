@@ -145,7 +145,7 @@ const halve = (budget: Budget, sentAt: number, now: number): void => {
 }
 
 /** Present limits of a gateway. Rates are requests a second; `waiting` counts requests that wait for their turn. */
-export type Pace =
+export type LimiterPace =
   /** All is well: at most half of what the gateway advertises. */
   | { readonly state: "free"; readonly perSecond: number; readonly waiting: number }
   /** It said "too many" not long ago, or has little left for all of its callers. */
@@ -161,7 +161,7 @@ interface LimiterOptions {
 }
 
 /** Properties of a request that decide its turn. */
-export interface Ask {
+export interface TurnRequest {
   /** One of a name is in flight at a time; undefined: a write, which goes before all reads and stands in no line. */
   readonly read: string | undefined
   /** Requests of that name that may be in flight at a time. Default: 1. */
@@ -182,14 +182,17 @@ export interface Limiter {
    * Runs the request once it is its turn: writes first, then by priority, one read of a name at a time. Fails as
    * RateLimited where the wait would be too long, as Banned during a ban; nothing was sent then.
    */
-  readonly pass: <A, R>(ask: Ask, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
+  readonly pass: <A, R>(
+    ask: TurnRequest,
+    send: Effect.Effect<A, GatewayReason, R>,
+  ) => Effect.Effect<A, GatewayReason, R>
   /** Waits for the turn of a write, and no more than that. A turn that nobody uses costs the others their time. */
   readonly takeTurn: Effect.Effect<Turn, GatewayReason>
   /** Runs the write whose turn was taken, at once. Fails as Banned where the gateway shut us out meanwhile. */
   readonly use: <A, R>(turn: Turn, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
   /** Takes the limits that an answer's headers name, in lower case. */
   readonly hear: (headers: Readonly<Record<string, string | undefined>>) => Effect.Effect<void>
-  readonly pace: Effect.Effect<Pace>
+  readonly pace: Effect.Effect<LimiterPace>
 }
 
 /**
@@ -251,7 +254,7 @@ export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
     }
   })
 
-const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions, ask: Ask) {
+const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions, ask: TurnRequest) {
   const now = yield* nowMillis
   const priority = ask.priority ?? (yield* RequestPriority)
   const waiter: Waiter = {
@@ -351,7 +354,7 @@ const learn = (state: State, { sentAt }: Turn, exit: Exit.Exit<unknown, GatewayR
     else serve(state, now)
   })
 
-const paceOf = ({ budget, waiting }: State, now: number): Pace => {
+const paceOf = ({ budget, waiting }: State, now: number): LimiterPace => {
   const forMillis = Math.ceil(budget.bannedUntil - now)
   if (forMillis > 0) return { state: "banned", forMillis, waiting: waiting.length }
   refill(budget, now)

@@ -4,10 +4,10 @@ import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientRes
 import type { BlockMark } from "../domain/Balance.ts"
 import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import type { Operation, RequestOutcome } from "../telemetry/metricTable.ts"
+import type { GatewayOperation, RequestOutcome } from "../telemetry/metricTable.ts"
 import { escapeText, GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import { type Ended, Health } from "./Health.ts"
-import { type Limiter, makeLimiter, type Pace, type Priority, type Turn } from "./Limiter.ts"
+import { type Limiter, type LimiterPace, makeLimiter, type Priority, type Turn } from "./Limiter.ts"
 import { type Body, hasBrokenText, readBody } from "./readBody.ts"
 import { reasonOfFailure, reasonOfStatus } from "./reasons.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
@@ -45,7 +45,7 @@ export const gatewayOptions = (
 /** One request: a GET, or a POST where there is a body. */
 interface TransportRequest<A> {
   /** Label of the metrics. */
-  readonly operation: Operation
+  readonly operation: GatewayOperation
   /** In errors, where it says more than the label. */
   readonly title?: string
   /** Behind the base address, with a slash in front. */
@@ -87,9 +87,9 @@ export class Transport extends Context.Service<
     readonly options: GatewayOptions
     readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
     /** Its present rate of requests, and whether it has banned us. */
-    readonly pace: Effect.Effect<Pace>
+    readonly pace: Effect.Effect<LimiterPace>
     /** Waits for the turn of a write, which goes before all reads. */
-    readonly writeTurn: (operation: Operation) => Effect.Effect<Turn, GatewayError>
+    readonly writeTurn: (operation: GatewayOperation) => Effect.Effect<Turn, GatewayError>
     /** Reports a height that an answer holds in its body, for the metric. */
     readonly sawHeight: (height: bigint) => Effect.Effect<void>
   }
@@ -295,7 +295,7 @@ const record = <A>(
   metrics: Metrics["Service"],
   done: {
     readonly gateway: string
-    readonly operation: Operation
+    readonly operation: GatewayOperation
     readonly exit: Exit.Exit<Answer<A>, GatewayReason>
     /** Undefined: it was never sent. */
     readonly elapsedMillis: number | undefined

@@ -1,11 +1,11 @@
 import { Clock, Effect, Option } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
-import { acceptAnew, fits, type HeadKnown, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
+import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
-import { Gateways, type Told } from "./Gateways.ts"
+import { type GatewayAnswer, Gateways } from "./Gateways.ts"
 import { Health, isUnheard } from "./Health.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 
@@ -20,9 +20,9 @@ export interface ChainOptions {
 /** Heads of each gateway among which one in common is looked for. */
 const recentMax = 32
 
-type Heads = ReadonlyArray<Told<ChainHead>>
+type Heads = ReadonlyArray<GatewayAnswer<ChainHead>>
 
-interface Judged extends Told<ChainHead> {
+interface Judged extends GatewayAnswer<ChainHead> {
   readonly head: ToldHead
 }
 
@@ -68,7 +68,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
         (rows): Judged => ({ ...one, head: { height: one.value.height, rows } }),
       ),
     )
-    const isFit = ({ head }: Judged) => fits(before, head.height, now) && !isAnotherChain(head, before)
+    const isFit = ({ head }: Judged) => headFits(before, head.height, now) && !isAnotherChain(head, before)
     const fitting = told.filter(isFit)
     const counting = fitting.length >= quorum ? fitting : told
     const word = wordOf(counting, before, quorum)
@@ -82,7 +82,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     yield* keep(after, isRisen ? words : undefined)
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
-    const near = counting.filter(({ head }) => fits(after, head.height, now))
+    const near = counting.filter(({ head }) => headFits(after, head.height, now))
     // Where fewer are near it there is no block in common: the lower height of a quorum is the word of all of these.
     return near.length >= quorum ? near : counting
   })

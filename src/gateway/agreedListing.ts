@@ -2,7 +2,7 @@ import { Option, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
 import type { TransferListing } from "./Confirmation.ts"
-import type { Told } from "./Gateways.ts"
+import type { GatewayAnswer } from "./Gateways.ts"
 import type { LedgerDebits, SendCounts } from "./LedgerHistory.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 
@@ -21,7 +21,7 @@ export const cursorOf = (text: string | undefined, gateway: string, gateways: nu
 }
 
 const cursorsText = (
-  told: ReadonlyArray<Told<TransferListing>>,
+  told: ReadonlyArray<GatewayAnswer<TransferListing>>,
   { after, of }: { readonly after: string | undefined; readonly of: number },
 ): string | undefined => {
   if (of === 1) return told[0]?.value.cursor
@@ -45,7 +45,7 @@ const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
  * quorum. Where they differ on a transfer, the version that is done counts, else the later one.
  */
 export const agreedListing = (
-  told: ReadonlyArray<Told<TransferListing>>,
+  told: ReadonlyArray<GatewayAnswer<TransferListing>>,
   quorum: number,
   cursors: { readonly after: string | undefined; readonly of: number },
 ): TransferListing => {

@@ -5,7 +5,7 @@ import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { GatewayReader } from "./GatewayReader.ts"
-import { Gateways, type Told } from "./Gateways.ts"
+import { type GatewayAnswer, Gateways } from "./Gateways.ts"
 import type { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { type EpochCount, NetworkEpoch } from "./NetworkEpoch.ts"
@@ -14,7 +14,7 @@ import type { Epoch } from "./schema/ChainHead.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 
-const valuesOf = <A>(told: ReadonlyArray<Told<A>>): ReadonlyArray<A> => told.map(({ value }) => value)
+const valuesOf = <A>(told: ReadonlyArray<GatewayAnswer<A>>): ReadonlyArray<A> => told.map(({ value }) => value)
 
 /** Cursors remembered with the gateway that gave them: more than walks go on at once. */
 const cursorsMax = 256
@@ -128,7 +128,7 @@ const confirmation = Effect.map(Gateways, (gateways) => {
  * to. A setting with different answers is unknown.
  */
 const agreedParameters = (
-  told: ReadonlyArray<Told<ReadonlyMap<string, string>>>,
+  told: ReadonlyArray<GatewayAnswer<ReadonlyMap<string, string>>>,
   quorum: number,
 ): ReadonlyMap<string, string> => {
   const agreed = new Map<string, string>()
@@ -141,16 +141,20 @@ const agreedParameters = (
 }
 
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
-const quorumOf = <A>(told: ReadonlyArray<Told<A>>, quorum: number, of: (value: A) => number): ReadonlyArray<A> =>
+const quorumOf = <A>(
+  told: ReadonlyArray<GatewayAnswer<A>>,
+  quorum: number,
+  of: (value: A) => number,
+): ReadonlyArray<A> =>
   valuesOf(told)
     .toSorted((a, b) => of(b) - of(a))
     .slice(quorum - 1)
 
-const agreedEpoch = (told: ReadonlyArray<Told<Epoch>>, quorum: number): Epoch =>
+const agreedEpoch = (told: ReadonlyArray<GatewayAnswer<Epoch>>, quorum: number): Epoch =>
   quorumOf(told, quorum, ({ seq }) => seq)[0]!
 
 /** Counted up to the time that all of them have reached. */
-const agreedCount = (told: ReadonlyArray<Told<EpochCount>>, quorum: number): EpochCount => {
+const agreedCount = (told: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: number): EpochCount => {
   const { seq } = quorumOf(told, quorum, (count) => count.seq)[0]!
   const same = told.filter(({ value }) => value.seq === seq)
   const { used, limit } = quorumOf(same, Math.min(quorum, same.length), (count) => count.used)[0]!

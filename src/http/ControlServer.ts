@@ -36,7 +36,7 @@ import { reloadConfig } from "./reload.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { findIntent, listIntents, type Problem, receiptOf } from "./stories.ts"
+import { findIntent, type HttpProblem, listIntents, receiptOf } from "./stories.ts"
 import { AcceptBody, ApproveTermsBody, acceptTerms, approveTerms, loadAsked } from "./termsApproval.ts"
 
 interface ControlServerOptions {
@@ -180,15 +180,15 @@ const approvals = Effect.fnUntraced(function* (
 })
 
 /** Answer of the verb; a refusal, or the text that still needs signatures, each with its status. */
-const answerOf = (done: object | Problem): HttpServerResponse.HttpServerResponse => {
+const answerOf = (done: object | HttpProblem): HttpServerResponse.HttpServerResponse => {
   if (isProblem(done)) return refusal(done.status, done.problem, done.remedy)
   return json(done, "waits" in done ? 202 : 200)
 }
 
-const isProblem = (done: object): done is Problem => "problem" in done && "remedy" in done
+const isProblem = (done: object): done is HttpProblem => "problem" in done && "remedy" in done
 
 /** The answer of a verb that lets loops go on at once. */
-const done = (result: object | Problem) => Effect.as(wake, answerOf(result))
+const done = (result: object | HttpProblem) => Effect.as(wake, answerOf(result))
 
 const Millis = Schema.NumberFromString.check(Schema.isInt())
 const ExportQuery = Schema.Struct({

@@ -6,13 +6,13 @@ import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import {
   type Agreement,
+  type ApprovalPlace,
   agreementText,
   approversOf,
   expiriesAt,
   expiryFrom,
   type HaltNamed,
   type Operators,
-  type Place,
   signerOf,
 } from "../tx/Approval.ts"
 import { problem } from "./stories.ts"
@@ -115,10 +115,13 @@ const subjectOf = (asked: Agreement): string => {
   }
 }
 
-export const placeOf = ({ name, network }: Treasury): Place => ({ treasury: name, chainId: network.chainId })
+export const treasuryPlace = ({ name, network }: Treasury): ApprovalPlace => ({
+  treasury: name,
+  chainId: network.chainId,
+})
 
 /** How far the operators agree, on the signatures that hold now. `missing` is 0 where there are no operators. */
-export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: Place, asked: Agreement) {
+export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: ApprovalPlace, asked: Agreement) {
   const now = yield* Clock.currentTimeMillis
   const textUntil = (expires: number) => agreementText(place, asked, expires)
   const given = yield* (yield* Approvals).about(subjectOf(asked))
@@ -134,7 +137,7 @@ export const agreementOf = Effect.fnUntraced(function* (operators: Operators, pl
  */
 export const takeAgreement = Effect.fnUntraced(function* (
   operators: Operators,
-  place: Place,
+  place: ApprovalPlace,
   asked: Agreement,
   given: string,
 ) {
@@ -173,7 +176,7 @@ export const haltNamed = ({
 export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, asked: Agreement) {
   const operators = yield* operatorsInForce
   if (neededOf(operators) === 0) return []
-  const shared = yield* agreementOf(operators, placeOf(treasury), asked)
+  const shared = yield* agreementOf(operators, treasuryPlace(treasury), asked)
   return shared.missing > 0 ? yield* new NotAgreed({ asked, shared }) : shared.by
 })
 
@@ -190,7 +193,7 @@ export const agreeing = Effect.fnUntraced(function* <A, E, R>(
   if (first._tag === "Done") return first.done
   if (signature === undefined) return waiting(first.not)
   const operators = yield* operatorsInForce
-  const taken = yield* takeAgreement(operators, placeOf(treasury), first.not.asked, signature)
+  const taken = yield* takeAgreement(operators, treasuryPlace(treasury), first.not.asked, signature)
   if ("problem" in taken) return taken
   const second = yield* tried(verb)
   return second._tag === "Done" ? second.done : waiting(second.not)

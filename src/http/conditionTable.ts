@@ -1,8 +1,8 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
+import { timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import type { ClockGap, WrongClock } from "../rules/checks/wrongClock.ts"
-import { timeText } from "../rules/Look.ts"
 import { resumeCommand, untilText } from "../store/controls/Brake.ts"
 import { mebibytesText } from "../store/database/DiskSpace.ts"
 import type { ConditionView, GatewayView, IntentView, View } from "./View.ts"
@@ -26,7 +26,7 @@ export interface OutOfBand {
 }
 
 /** All that decides whether a treasury is healthy. */
-export interface Facts extends Omit<View, "sentence" | "conditions"> {
+export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   readonly maxAgeSeconds: number
   /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
   readonly blockAgeSeconds: number | null
@@ -52,11 +52,11 @@ const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
 
 /** Fewer gateways are heard than must agree. */
-const isQuorumLost = ({ network: { gateways, quorum } }: Facts): boolean =>
+const isQuorumLost = ({ network: { gateways, quorum } }: HealthFacts): boolean =>
   gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
   gateways.some(({ state }) => state !== "unknown")
 
-const wrongChain = (facts: Facts): Found | undefined => {
+const wrongChain = (facts: HealthFacts): Found | undefined => {
   const halt = facts.halts.find(({ reason }) => reason === "chain_changed")
   const { gateways, chainId } = facts.network
   const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
@@ -72,7 +72,7 @@ const wrongChain = (facts: Facts): Found | undefined => {
 
 const ntp = '"timedatectl" or "chronyc tracking" on this host'
 
-const clock = ({ wrongClock, gap }: Facts): Found | undefined => {
+const clock = ({ wrongClock, gap }: HealthFacts): Found | undefined => {
   if (wrongClock === undefined) return undefined
   const { whose, aheadMillis, gateways } = wrongClock
   const by = timeText(Math.abs(aheadMillis))
@@ -92,7 +92,7 @@ const clock = ({ wrongClock, gap }: Facts): Found | undefined => {
   return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
 }
 
-const gatewayDown = (facts: Facts): Found | undefined => {
+const gatewayDown = (facts: HealthFacts): Found | undefined => {
   const { gateways, quorum } = facts.network
   const down = gateways.filter(isDown)
   const [first] = down
@@ -114,7 +114,7 @@ const gatewayDown = (facts: Facts): Found | undefined => {
 const onceLong = (at: string, since: string): Found["severity"] =>
   Date.parse(at) - Date.parse(since) >= minute ? "bad" : "warn"
 
-const newestBlock = ({ doubted, halts, at }: Facts): Found | undefined =>
+const newestBlock = ({ doubted, halts, at }: HealthFacts): Found | undefined =>
   doubted === null
     ? undefined
     : {
@@ -125,7 +125,7 @@ const newestBlock = ({ doubted, halts, at }: Facts): Found | undefined =>
         isAlerted: halts.some(({ reason }) => reason === "chain_changed"),
       }
 
-const work = ({ work: doubt, at }: Facts): Found | undefined =>
+const work = ({ work: doubt, at }: HealthFacts): Found | undefined =>
   doubt === null
     ? undefined
     : {
@@ -134,7 +134,7 @@ const work = ({ work: doubt, at }: Facts): Found | undefined =>
         remedy: doubt.remedy,
       }
 
-const stale = (facts: Facts): Found | undefined => {
+const stale = (facts: HealthFacts): Found | undefined => {
   const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
   if (gap === undefined) return undefined
   // The cause has its own alert, and its end ends this.
@@ -154,7 +154,7 @@ const stale = (facts: Facts): Found | undefined => {
 
 /** Check of one condition. */
 interface Entry {
-  readonly find: (facts: Facts) => Found | undefined
+  readonly find: (facts: HealthFacts) => Found | undefined
   /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */
   readonly alertAfterMillis?: number
 }
@@ -189,7 +189,7 @@ const several = (words: ReadonlyArray<string>): string =>
     ? words.join(", ")
     : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
 
-const halted = ({ halts }: Facts): Found | undefined => {
+const halted = ({ halts }: HealthFacts): Found | undefined => {
   const [first, ...more] = halts
   if (first === undefined) return undefined
   const { reason, detail, at } = first
@@ -200,12 +200,12 @@ const halted = ({ halts }: Facts): Found | undefined => {
   return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason))
 }
 
-const termsWaiting = ({ halts }: Facts): Found | undefined => {
+const termsWaiting = ({ halts }: HealthFacts): Found | undefined => {
   const halt = halts.find(({ reason }) => reason === "terms")
   return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms"))
 }
 
-const paymentOverdue = ({ intents }: Facts): Found | undefined => {
+const paymentOverdue = ({ intents }: HealthFacts): Found | undefined => {
   const manual = intents.filter(({ state }) => state === "manual")
   const [first] = manual
   if (first !== undefined) {
@@ -220,7 +220,7 @@ const paymentOverdue = ({ intents }: Facts): Found | undefined => {
   return bad(text, `"cofferer intents show ${late.short}" says what it waits for, and what ends that`)
 }
 
-const ruleFires = ({ rules }: Facts): Found | undefined => {
+const ruleFires = ({ rules }: HealthFacts): Found | undefined => {
   const rule = rules.find(({ fires }) => fires === "page") ?? rules.find(({ fires }) => fires === "ticket")
   if (rule === undefined) return undefined
   const { name, fires, detail } = rule
@@ -229,7 +229,7 @@ const ruleFires = ({ rules }: Facts): Found | undefined => {
 
 const why = (rule: string): string => `"cofferer explain ${rule}" shows every check`
 
-const undelivered = (facts: Facts): Found | undefined => {
+const undelivered = (facts: HealthFacts): Found | undefined => {
   const late = facts.undelivered.filter(({ seconds }) => seconds >= undeliveredSecondsMax)
   if (late.length === 0) return undefined
   const words = late.map(
@@ -240,7 +240,7 @@ const undelivered = (facts: Facts): Found | undefined => {
   return { ...found, unreachable: late.map(({ receiver }) => receiver) }
 }
 
-const lowDisk = ({ disk, halts }: Facts): Found | undefined => {
+const lowDisk = ({ disk, halts }: HealthFacts): Found | undefined => {
   const isFull = halts.some(({ reason }) => reason === "disk_full")
   const isLow = disk.free !== undefined && disk.free < disk.low
   if (!isFull && !isLow) return undefined
@@ -250,7 +250,7 @@ const lowDisk = ({ disk, halts }: Facts): Found | undefined => {
   return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
 }
 
-const configRefused = ({ refusedReload }: Facts): Found | undefined =>
+const configRefused = ({ refusedReload }: HealthFacts): Found | undefined =>
   refusedReload === undefined
     ? undefined
     : warn(
@@ -258,7 +258,7 @@ const configRefused = ({ refusedReload }: Facts): Found | undefined =>
         'correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload',
       )
 
-const signingWaits = ({ quarantine }: Facts): Found | undefined => {
+const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
   if (quarantine === undefined) return undefined
   const { until, seconds } = quarantine
   const minutes = Math.round((seconds ?? 0) / 60)
@@ -269,7 +269,7 @@ const signingWaits = ({ quarantine }: Facts): Found | undefined => {
   return warn(`Nothing is signed ${end}: what another life of this store sent may still execute`, "it ends by itself")
 }
 
-const outOfBand = (facts: Facts): Found | undefined => {
+const outOfBand = (facts: HealthFacts): Found | undefined => {
   const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
   if (long.length === 0) return undefined
   const words = long.map(({ account, balance, seconds }) => `${account} ${balance} for ${Math.floor(seconds)} s`)
@@ -277,9 +277,9 @@ const outOfBand = (facts: Facts): Found | undefined => {
 }
 
 /** Rules that pay. What one on trial would need costs nothing. */
-const live = ({ rules }: Facts) => rules.filter(({ trial }) => !trial)
+const live = ({ rules }: HealthFacts) => rules.filter(({ trial }) => !trial)
 
-const ruleLocked = (facts: Facts): Found | undefined => {
+const ruleLocked = (facts: HealthFacts): Found | undefined => {
   const locked = live(facts).filter(({ reason }) => reason === "locked" || reason === "code")
   const [first] = locked
   if (first === undefined) return undefined
@@ -293,7 +293,7 @@ const ruleLocked = (facts: Facts): Found | undefined => {
   return warn(text, remedy)
 }
 
-const paused = ({ pauses }: Facts): Found | undefined => {
+const paused = ({ pauses }: HealthFacts): Found | undefined => {
   const people = pauses.filter(({ scope }) => !scope.startsWith("lock:"))
   const [first] = people
   if (first === undefined) return undefined
@@ -304,7 +304,7 @@ const paused = ({ pauses }: Facts): Found | undefined => {
   return warn(words.join("; "), resumeCommand(first.scope))
 }
 
-const notCompared = ({ uncompared }: Facts): Found | undefined =>
+const notCompared = ({ uncompared }: HealthFacts): Found | undefined =>
   uncompared === null
     ? undefined
     : warn(
@@ -312,7 +312,7 @@ const notCompared = ({ uncompared }: Facts): Found | undefined =>
         "no rule pays after a start before they are; it ends with the next whole comparison; look at the gateway's listing of accounts",
       )
 
-const ruleHeld = (facts: Facts): Found | undefined => {
+const ruleHeld = (facts: HealthFacts): Found | undefined => {
   const held = live(facts).filter(({ reason }) => stuck.has(reason))
   const [first] = held
   if (first === undefined) return undefined
@@ -320,7 +320,7 @@ const ruleHeld = (facts: Facts): Found | undefined => {
   return warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim()))
 }
 
-const approvalWaiting = ({ intents }: Facts): Found | undefined => {
+const approvalWaiting = ({ intents }: HealthFacts): Found | undefined => {
   const waiting = intents.filter(({ state }) => state === "awaiting_approval")
   const [first] = waiting
   if (first === undefined) return undefined
@@ -336,14 +336,14 @@ const approvalWaiting = ({ intents }: Facts): Found | undefined => {
   return warn(`${text}${again.join("")}`, `"cofferer approve ${first.short} --key FILE"`)
 }
 
-const paymentUnknown = ({ intents }: Facts): Found | undefined => {
+const paymentUnknown = ({ intents }: HealthFacts): Found | undefined => {
   const { length } = intents.filter(({ state }) => state === "unknown")
   return length === 0
     ? undefined
     : warn(`${plural(length, "payment")} may or may not be in the network`, "the same bytes are sent again by itself")
 }
 
-const historyLost = ({ gaps, at }: Facts): Found | undefined => {
+const historyLost = ({ gaps, at }: HealthFacts): Found | undefined => {
   const gap = gaps.find(({ seenAt }) => Date.parse(at) - Date.parse(seenAt) < gapMillis)
   return (
     gap &&

@@ -1,5 +1,5 @@
 import { ageText, plural } from "../domain/text.ts"
-import { conditionTable, type Facts, type Found } from "./conditionTable.ts"
+import { conditionTable, type Found, type HealthFacts } from "./conditionTable.ts"
 import type { View } from "./View.ts"
 
 export type ConditionName = keyof typeof conditionTable
@@ -11,7 +11,7 @@ export const conditionNames = Object.keys(conditionTable) as ReadonlyArray<Condi
 export const troubleKey = (name: ConditionName): string => `health/${name}`
 
 /** A condition that holds. */
-export interface Condition extends Found {
+export interface HealthCondition extends Found {
   readonly condition: ConditionName
 }
 
@@ -19,8 +19,8 @@ export interface Condition extends Found {
  * The conditions that apply, the worst first: headline, colour, exit code, metrics and alerts all come from this list.
  * A treasury without any is healthy.
  */
-export const conditionsOf = (facts: Facts): ReadonlyArray<Condition> => {
-  const found = conditionNames.flatMap((condition): ReadonlyArray<Condition> => {
+export const conditionsOf = (facts: HealthFacts): ReadonlyArray<HealthCondition> => {
+  const found = conditionNames.flatMap((condition): ReadonlyArray<HealthCondition> => {
     const one = conditionTable[condition].find(facts)
     return one === undefined ? [] : [{ condition, ...one }]
   })
@@ -31,7 +31,7 @@ const othersMax = 3
 
 /** The line across the top: the worst condition with its remedy and the names of the others, or that all is well. */
 export const headline = (
-  conditions: ReadonlyArray<Condition>,
+  conditions: ReadonlyArray<HealthCondition>,
   { accounts, intents, maintenance, ageSeconds }: Pick<View, "accounts" | "intents" | "maintenance" | "ageSeconds">,
   confirmedToday: number,
 ): View["sentence"] => {
@@ -51,7 +51,7 @@ export const headline = (
   return { severity: "ok", text: [band, ...windows, activity].join(" ") }
 }
 
-const namesOf = (others: ReadonlyArray<Condition>): string => {
+const namesOf = (others: ReadonlyArray<HealthCondition>): string => {
   const names = others.slice(0, othersMax).map(({ condition }) => condition.replaceAll("_", " "))
   const left = others.length - names.length
   return left === 0 ? names.join(", ") : `${names.join(", ")} and ${left} more`

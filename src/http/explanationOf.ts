@@ -18,8 +18,7 @@ import { lastAlertOf } from "../store/alerts/AlertQueue.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
-import { Outbox } from "../store/payments/Outbox.ts"
-import { attemptByHash } from "../store/payments/outboxReads.ts"
+import { attemptByHash, Outbox } from "../store/payments/Outbox.ts"
 import {
   type DecisionsAround,
   decisionsAround,
@@ -28,7 +27,7 @@ import {
 } from "../store/rules/decisionsAround.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { storyWithApproval } from "./approvals.ts"
-import { type Problem, problem } from "./stories.ts"
+import { type HttpProblem, problem } from "./stories.ts"
 import { isoOf } from "./views.ts"
 
 /** The last alert of a rule. */
@@ -130,7 +129,7 @@ export interface PastAnswer {
   readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
 }
 
-type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, Problem>
+type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>
 
 export interface PaymentAnswer {
   readonly about: "payment"
@@ -205,7 +204,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
 const pick = (
   own: ReadonlyArray<string>,
   { name, subject }: Asking,
-): Problem | { readonly names: ReadonlyArray<string> } => {
+): HttpProblem | { readonly names: ReadonlyArray<string> } => {
   if (subject === undefined) return { names: own }
   const exact = own.filter((one) => one === subject)
   const names = exact.length > 0 ? exact : own.filter((one) => one.startsWith(`${subject}/`))

@@ -12,8 +12,8 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Findings, type Stranger } from "../store/payments/Findings.ts"
-import { type Asked, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
+import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.ts"
+import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
 import { say } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { problem } from "./stories.ts"
@@ -29,7 +29,7 @@ const paying = ({ treasury }: Place): ReadonlyArray<string> =>
 
 const transferOf =
   ({ assets, parties }: Treasury) =>
-  ({ id, from, to, asset, amount, reference, status, timestamp }: Stranger) => {
+  ({ id, from, to, asset, amount, reference, status, timestamp }: UnrecognizedTransfer) => {
     const pinned = [...assets.values()].find((one) => one.id === asset)
     const receiver = [...parties.values()].find(({ publicKey }) => publicKey === to)
     return {
@@ -58,7 +58,7 @@ const reachOf = Effect.fnUntraced(function* (place: Place) {
 })
 
 /** Logs who used the verb, why, and what it did. */
-const logVerb = (word: string, { author, reason }: Asked, result: string) =>
+const logVerb = (word: string, { author, reason }: AuditRequest, result: string) =>
   say(word, { subject: "all", detail: `by ${author}: ${reason}; ${result}`, author })
 
 export const ledgerVerbNames = ["adopt", "recover"] as const
@@ -67,7 +67,7 @@ export type LedgerVerb = (typeof ledgerVerbNames)[number]
 /** Text that operators sign: the payments, and the halts that end. */
 const agreeTo =
   (verb: LedgerVerb, { treasury }: Place, reason: string) =>
-  (found: ReadonlyArray<Stranger>) =>
+  (found: ReadonlyArray<UnrecognizedTransfer>) =>
     Effect.gen(function* () {
       const ended = verb === "adopt" ? "foreign_payment" : "restored_store"
       const halts = (yield* (yield* Brake).halts).filter((halt) => halt.reason === ended).map(haltNamed)
@@ -83,7 +83,7 @@ const agreeTo =
 export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   verb: LedgerVerb,
   place: Place,
-  { signature, ...asked }: Asked & { readonly signature?: string | undefined },
+  { signature, ...asked }: AuditRequest & { readonly signature?: string | undefined },
 ) {
   const agree = agreeTo(verb, place, asked.reason)
   if (verb === "adopt") {

@@ -1,12 +1,12 @@
 import { Clock, Effect } from "effect"
-import { CycleConfig, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { CycleConfig, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
+import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import { decideRound, type RoundContext } from "../rules/decideRound.ts"
 import { type ExplainedPayment, explainSubject } from "../rules/explain/explain.ts"
-import type { Answers } from "../rules/kinds/code.ts"
 import { observationsMin } from "../rules/Look.ts"
 import { weakens } from "../rules/policy/weakens.ts"
 import { isRehearsed } from "../rules/Rule.ts"
@@ -231,7 +231,7 @@ const decimalsText = (inForce: InForce, changed: InForce): ReadonlyArray<string>
   })
 
 const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
-  const [old, next] = [inForce, changed].map(termsOf)
+  const [old, next] = [inForce, changed].map(treasuryTermsOf)
   const [before, after] = [paymentsOf(now), paymentsOf(then)]
   return {
     rules: ruleChanges(inForce.treasury.document.value, changed.treasury.document.value),

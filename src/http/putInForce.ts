@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
-import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { readSecrets } from "../config/files.ts"
 import { partHashes } from "../config/needsRestart.ts"
 import { type AlertConfig, bothAlerts, pagedNoMore } from "../config/storedAlerts.ts"
@@ -23,7 +23,7 @@ const hashKey = "configHash"
 /** Hash of the configuration that this store saw last; undefined where it has seen none. */
 export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
 
-export interface Entry {
+export interface ChangeEntry {
   readonly detail: string
   readonly [fact: string]: unknown
 }
@@ -35,14 +35,14 @@ export interface Entry {
  */
 export const putInForce = Effect.fn("Config.putInForce")(function* (
   next: InForce,
-  entry: Entry,
+  entry: ChangeEntry,
   before: ReadonlyArray<Rule> | undefined,
 ) {
   const { treasury, mode } = next
   const [settings, log, journal] = [yield* Settings, yield* TermsLog, yield* Journal]
   const [last, after] = [yield* hashLastSeen, partHashes(treasury.document.value).all]
   const known = yield* log.inForce
-  const terms = termsOf(next)
+  const terms = treasuryTermsOf(next)
   const isLive = mode === "live"
   const isOther = isLive && known?.hash !== termsHash(terms)
   const alerts = next.alerts ?? treasury

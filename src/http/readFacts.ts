@@ -1,20 +1,16 @@
-import { Clock, Effect, Option, Schema } from "effect"
-import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { Effect, Option, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
-import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
-import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
-import { Database } from "../store/database/Database.ts"
+import type { Pending } from "../store/alerts/AlertQueue.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
-import { Signals } from "../store/database/Signals.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { BlockPace, blockMillis } from "../submitter/BlockPace.ts"
-import { type Condition, type ConditionName, conditionNames, troubleKey } from "./conditions.ts"
-import { conditionTable, type Facts, type OutOfBand } from "./conditionTable.ts"
+import { troubleKey } from "./conditions.ts"
+import type { HealthFacts, OutOfBand } from "./conditionTable.ts"
 import { refusedReload } from "./reload.ts"
-import { readView } from "./StatusView.ts"
 import type { View } from "./View.ts"
 
 /** From the decision to a balance that shows the payment, beside what the rule itself waits for. */
@@ -69,7 +65,7 @@ export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, v
 })
 
 /** Notes since when accounts are out of band. */
-const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: number) {
+export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: number) {
   const before = yield* stored
   const after = Object.fromEntries(sinceOf(view, before, now).map(({ name, since }) => [name, since]))
   const rests = JSON.stringify(after)
@@ -82,7 +78,7 @@ export type FactNeeds = DiskSpace | Settings
 const endShare = 1.25
 
 /** Facts that the view does not show. */
-interface More extends Pick<Facts, "blockAgeSeconds" | "wrongClock"> {
+interface More extends Pick<HealthFacts, "blockAgeSeconds" | "wrongClock"> {
   readonly wrongClock: WrongClock | undefined
   readonly pending: ReadonlyArray<Pending>
 }
@@ -111,7 +107,7 @@ export const readFacts = Effect.fnUntraced(function* (
     // One from later than now was raised while the clock was wrong, and waits since then at least.
     undelivered: pending.map(({ oldest, ...one }) => ({ ...one, seconds: Math.abs(now - oldest) / 1_000 })),
     outOfBand: yield* readOutOfBand(treasury, view, now),
-  } satisfies Facts
+  } satisfies HealthFacts
 })
 
 /** Until when nothing is signed for another life of the store; without a daemon a block takes what it mostly does. */
@@ -123,84 +119,3 @@ const readQuarantine = Effect.fnUntraced(function* ({ mode, height }: Pick<View,
   const seconds = until === null ? null : Math.max(0, (Number(until - BigInt(height)) * millis) / 1_000)
   return { until: until === null ? null : String(until), seconds }
 })
-
-const waitMillis = 5_000
-
-const alertAfter = (name: ConditionName): number | undefined => {
-  const entry = conditionTable[name]
-  return "alertAfterMillis" in entry ? entry.alertAfterMillis : undefined
-}
-
-/**
- * Alerts people to conditions that no other part alerts them to, and gives each its all-clear. It reads the store, the
- * clock and what is known of gateways alone: whatever the other loops run into, it alerts.
- */
-export const watchHealth = Effect.fn("Health.watch")(function* () {
-  const view = yield* readView()
-  const round = Effect.gen(function* () {
-    yield* noteOutOfBand(view, yield* Clock.currentTimeMillis)
-    let isNew = false
-    const conditions = view.conditions as ReadonlyArray<Condition>
-    const { gateways, quorum } = view.network
-    const heard = gateways.filter(({ isHeard }) => isHeard).length
-    for (const name of conditionNames) {
-      // Silence ends nothing: who has just begun, or is answered by nobody, cannot tell that it is over.
-      const needed = name === "clock" ? quorum : name === "gateway_down" ? gateways.length : 0
-      if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
-      isNew = (yield* watchOne(name, conditions)) || isNew
-    }
-    return isNew
-  })
-  if (yield* (yield* Database).atomically(round)) yield* (yield* Signals).wake("alerts")
-})
-
-const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<Condition>) {
-  const afterMillis = alertAfter(name)
-  if (afterMillis === undefined) return false
-  const trouble = makeTrouble(yield* Settings, troubleKey(name), afterMillis)
-  const found = conditions.find(({ condition }) => condition === name)
-  if (found === undefined) {
-    const over = yield* trouble.end
-    return over?.isTold === true ? yield* raiseOver(name, over) : false
-  }
-  if (found.isAlerted === true) return false
-  // Its severity is in what is noted: a condition that became worse is told once more.
-  const noted = yield* trouble.note(found.severity)
-  return noted?.isTold === true ? yield* raise(found, noted) : false
-})
-
-const raise = Effect.fnUntraced(function* (
-  { condition, severity, text, remedy, unreachable }: Condition,
-  { since }: Noted,
-) {
-  const { receivers } = (yield* ConfigInForce).now().treasury
-  const to = receivers.map(({ name }) => name).filter((name) => unreachable?.includes(name) === false)
-  return yield* (yield* AlertQueue).raise({
-    dedup: `health/${condition}/${since}/${severity}`,
-    severity: severity === "bad" || alwaysPages.has(condition) ? "page" : "ticket",
-    kind: "health",
-    subject: condition.replaceAll("_", " "),
-    detail: `${text}; ${remedy}`,
-    fields: { condition, since: new Date(since).toISOString() },
-    to,
-  })
-})
-
-/** A first reading is awaited without colour, and not for long. */
-const alwaysPages: ReadonlySet<ConditionName> = new Set(["stale"])
-
-const raiseOver = Effect.fnUntraced(function* (condition: ConditionName, { since }: Noted) {
-  const from = new Date(since).toISOString()
-  return yield* (yield* AlertQueue).raise({
-    dedup: `health/${condition}/${since}/over`,
-    severity: "info",
-    kind: "health",
-    subject: condition.replaceAll("_", " "),
-    detail: `over; it held since ${from}`,
-    fields: { condition, since: from, over: true },
-    resolves: [`health/${condition}/${since}`],
-  })
-})
-
-/** The loop that no gateway holds up. */
-export const healthLoop = watchHealth().pipe(Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)

@@ -10,7 +10,7 @@ import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
-import { accountName, type Difference, Drifts } from "../store/balances/Drifts.ts"
+import { accountKeyText, type BalanceDifference, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -98,9 +98,9 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     const why = `payment ${shortId(busy)} of the account is under way, or was settled less than a window ago`
     return problem(why, 409, "wait for its end and for one window of the network, then try again")
   }
-  const listed = new Map(base.openings.filter(isOwn).map((row) => [accountName(row), row]))
-  const known = new Map((yield* observations.accounts).filter(isOwn).map((one) => [accountName(one), one]))
-  const accounts = [...new Map([...known, ...listed])].map(([name, { market, type }]): Difference => {
+  const listed = new Map(base.openings.filter(isOwn).map((row) => [accountKeyText(row), row]))
+  const known = new Map((yield* observations.accounts).filter(isOwn).map((one) => [accountKeyText(one), one]))
+  const accounts = [...new Map([...known, ...listed])].map(([name, { market, type }]): BalanceDifference => {
     const held = known.get(name)
     const isNewer = held !== undefined && held.timestamp >= base.until
     const reported = (isNewer ? held : listed.get(name))?.balance ?? 0n

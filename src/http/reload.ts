@@ -14,14 +14,14 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
 import {
   asOne,
+  type ChangeEntry,
   changedGateways,
-  type Entry,
   gatewayWords,
   hashLastSeen,
   putInForce,
   tellGateways,
 } from "./putInForce.ts"
-import { approvalOfTerms, endTermsHalt, haltOnTerms, weakerIn } from "./termsApproval.ts"
+import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, weakerIn } from "./termsApproval.ts"
 
 /** The last refusal of changed files, until files are put in force. It outlives the process. */
 export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
@@ -42,18 +42,6 @@ const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
   lines: problems.map(formatProblem),
   remedy: "what was in force stays in force",
 })
-
-/** Longer, and a message on a telephone is not read. */
-const alertCharsMax = 800
-
-/** As many of the lines as there is room for, the first always; how many are left out is said. */
-export const listed = (lines: ReadonlyArray<string>): string => {
-  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
-  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
-  const left = lines.length - fit
-  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
-  return left === 0 ? told : `${told}; and ${left} more`
-}
 
 /** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
 const endRefusal = Effect.fnUntraced(function* (treasury: string) {
@@ -228,7 +216,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
 })
 
 /** Gateways change at a start alone. */
-const started = Effect.fnUntraced(function* (inForce: InForce, entry: Entry) {
+const started = Effect.fnUntraced(function* (inForce: InForce, entry: ChangeEntry) {
   const { treasury } = inForce
   const change = yield* changedGateways(treasury)
   if (change === undefined) return yield* putInForce(inForce, entry, undefined)

@@ -56,13 +56,13 @@ export const listIntents = Effect.fnUntraced(function* (limit: number) {
 })
 
 /** Why a request to this API is refused, with its HTTP status. */
-export interface Problem {
+export interface HttpProblem {
   readonly problem: string
   readonly status: number
   readonly remedy: string
 }
 
-export const problem = (text: string, status: number, remedy = 'see "intents"'): Problem => ({
+export const problem = (text: string, status: number, remedy = 'see "intents"'): HttpProblem => ({
   problem: text,
   status,
   remedy,
@@ -80,7 +80,7 @@ export const findIntent = Effect.fnUntraced(function* (id: string) {
   return matches.length > 1 ? problem(`"${id}" fits ${matches.length} payments`, 400) : found(intent)
 })
 
-const found = (intent: Intent): Problem | { readonly intent: Intent } => ({ intent })
+const found = (intent: Intent): HttpProblem | { readonly intent: Intent } => ({ intent })
 
 /** One payment from the decision to its end: what was decided, signed, sent, answered and seen. */
 export const storyOf = Effect.fnUntraced(function* (id: string) {
@@ -117,7 +117,7 @@ export const receiptOf = Effect.fn("Receipt.make")(function* (id: string) {
   if (last - first > linksMax) return tooLong(last - first)
   const links = yield* linksBetween(first, last)
   return yield* Effect.try({
-    try: (): Receipt | Problem => {
+    try: (): Receipt | HttpProblem => {
       const claimed = statementOf(entries)
       return { receipt: 2, proven: provenOf(claimed, entries), claimed, journal: { entries, links } }
     },
@@ -127,17 +127,17 @@ export const receiptOf = Effect.fn("Receipt.make")(function* (id: string) {
 
 const isSigned = ({ kind }: StoredEntry): boolean => kind === "signature"
 
-const unsigned: Problem = problem(
+const unsigned: HttpProblem = problem(
   "it was never signed, and without a signature there is no receipt",
   409,
   '"intents show" tells what the journal says of it',
 )
 
-const paidElsewhere: Problem = problem(
+const paidElsewhere: HttpProblem = problem(
   "another life of the store paid it, and the signature is not in this journal: there is no receipt",
   409,
   '"intents show" names the transfer',
 )
 
-const tooLong = (span: number): Receipt | Problem =>
+const tooLong = (span: number): Receipt | HttpProblem =>
   problem(`its journal entries lie ${span} apart; at most ${linksMax} fit a receipt`, 409, '"export --what journal"')

@@ -1,5 +1,5 @@
 import { Clock, Effect, Option, Result, Schema } from "effect"
-import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { ConfigInForce, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -15,11 +15,10 @@ import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { say } from "../telemetry/Logging.ts"
 import type { Agreement } from "../tx/Approval.ts"
-import { agreementOf, operatorsInForce, placeOf, takeAgreement } from "./agreeing.ts"
+import { agreementOf, operatorsInForce, takeAgreement, treasuryPlace } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { Words } from "./brakeVerbs.ts"
 import { asOne, putInForce } from "./putInForce.ts"
-import { listed } from "./reload.ts"
 import { problem } from "./stories.ts"
 
 /** Loads a treasury from files that a caller names to the daemon. If it is not usable, no content of the files is in
@@ -40,7 +39,7 @@ export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, .
  */
 export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const known = yield* (yield* TermsLog).inForce
-  return known === undefined || mode !== "live" ? [] : weakens(known.terms, termsOf({ treasury }))
+  return known === undefined || mode !== "live" ? [] : weakens(known.terms, treasuryTermsOf({ treasury }))
 })
 
 /**
@@ -52,8 +51,8 @@ export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pi
   return {
     kind: "terms",
     replaces: known?.seq ?? 0,
-    terms: termsHash(termsOf(next)),
-    weaker: weakens(known?.terms ?? termsOf(old), termsOf(next)),
+    terms: termsHash(treasuryTermsOf(next)),
+    weaker: weakens(known?.terms ?? treasuryTermsOf(old), treasuryTermsOf(next)),
   } as const satisfies Agreement
 })
 
@@ -61,7 +60,7 @@ export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pi
 export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
   const change = yield* termsChangeOf(old, next)
   const operators = yield* operatorsInForce
-  const { by, others, missing } = yield* agreementOf(operators, placeOf(old.treasury), change)
+  const { by, others, missing } = yield* agreementOf(operators, treasuryPlace(old.treasury), change)
   if (operators.size === 0) return { isEnough: false, by, advice: "" }
   const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
   const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
@@ -88,11 +87,11 @@ export const approveTerms = Effect.fn("People.approveTerms")(function* (
     return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
   }
   const change = yield* termsChangeOf(old, { treasury })
-  if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(termsOf(old)))) {
+  if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(treasuryTermsOf(old)))) {
     return problem("these terms are in force already", 409, "nothing is left to approve")
   }
   const operators = yield* operatorsInForce
-  const place = placeOf(old.treasury)
+  const place = treasuryPlace(old.treasury)
   if (signature !== undefined) return yield* takeAgreement(operators, place, change, signature)
   const { terms, weaker } = change
   return { terms, policy: treasury.policy.digest, weaker, ...(yield* agreementOf(operators, place, change)) }
@@ -107,7 +106,7 @@ const HashText = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expe
 export const AcceptBody = Schema.Struct({ hash: HashText, author: Words, reason: Schema.optional(Words) })
 
 const short = (hash: string): string => hash.slice(0, 8)
-const hashOf = (inForce: InForce): string => termsHash(termsOf(inForce))
+const hashOf = (inForce: InForce): string => termsHash(treasuryTermsOf(inForce))
 
 const termsHaltNow = Effect.map(
   Effect.flatMap(Brake, ({ halts }) => halts),
@@ -254,3 +253,15 @@ const beginHour = Effect.fnUntraced(function* (
   yield* say("terms", { subject, detail: `${detail}: ${reason}` })
   yield* (yield* Signals).wake("alerts")
 })
+
+/** Longer, and a message on a telephone is not read. */
+const alertCharsMax = 800
+
+/** As many of the lines as there is room for, the first always; how many are left out is said. */
+export const listed = (lines: ReadonlyArray<string>): string => {
+  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
+  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
+  const left = lines.length - fit
+  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
+  return left === 0 ? told : `${told}; and ${left} more`
+}

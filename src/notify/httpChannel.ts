@@ -1,14 +1,14 @@
 import { Clock, Duration, Effect } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { type Channel, NotifyError } from "./Channel.ts"
-import { codeOf, privateCode, privateWords } from "./publicOnly.ts"
+import { errorCodeOf, privateCode, privateWords } from "./publicOnly.ts"
 import type { postsOf } from "./services.ts"
 
 /** From the start of the request to the end of the answer's head. */
 const deadline = Duration.seconds(10)
 
 const wordsOf = (error: unknown): string => {
-  const code = codeOf(error)
+  const code = errorCodeOf(error)
   if (code === privateCode) return privateWords
   return code === undefined ? "not reached" : `not reached (${code})`
 }

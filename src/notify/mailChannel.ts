@@ -4,7 +4,7 @@ import { connect, type LookupFunction } from "node:net"
 import { Duration, Effect, Redacted } from "effect"
 import { visible } from "../domain/text.ts"
 import { type Channel, cut, type Notification, NotifyError, type ReceiverOptions, textOf } from "./Channel.ts"
-import { codeOf, privateCode, privateWords } from "./publicOnly.ts"
+import { errorCodeOf, privateCode, privateWords } from "./publicOnly.ts"
 
 type MailOptions = NonNullable<ReceiverOptions["email"]>
 
@@ -27,7 +27,7 @@ const messageOf = ({ from, to, text }: MailOptions, notification: Notification) 
 /** Never the error's words: they may repeat what was sent. */
 const wordsOf = (error: unknown): string => {
   const { responseCode } = error as { readonly responseCode?: unknown }
-  const code = codeOf(error)
+  const code = errorCodeOf(error)
   if (code === privateCode) return privateWords
   const words = [code, responseCode].filter((word) => typeof word === "string" || typeof word === "number")
   return `the mail was not taken${words.length === 0 ? "" : ` (${words.join(" ")})`}`

@@ -33,11 +33,11 @@ export const privateCode = "ERR_PRIVATE_ADDRESS"
 export const privateWords = "its name has a private address, which allowPrivate: true permits"
 
 /** The code of an error or of what caused it, such as ECONNREFUSED. Its message is not used: it may hold a secret. */
-export const codeOf = (error: unknown): string | undefined => {
+export const errorCodeOf = (error: unknown): string | undefined => {
   if (typeof error !== "object" || error === null) return undefined
   const code = Reflect.get(error, "code")
   if (typeof code === "string" && /^[A-Z][A-Z0-9_]{0,60}$/.test(code)) return code
-  return codeOf(Reflect.get(error, "reason")) ?? codeOf(Reflect.get(error, "cause"))
+  return errorCodeOf(Reflect.get(error, "reason")) ?? errorCodeOf(Reflect.get(error, "cause"))
 }
 
 /** How names are looked up: node:dns, or another in tests. */

@@ -10,7 +10,15 @@ import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/Logging.ts"
-import { aligned, makePace, nextSpan, type Pace, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
+import {
+  aligned,
+  makePace,
+  nextSpan,
+  type Reader,
+  type ReadingPace,
+  settledAt,
+  type WindowAnswer,
+} from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
 import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
 import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
@@ -31,7 +39,7 @@ const tellMillis = 10_000
  * Returns true if there is more to read at once.
  */
 export const backfillOnce = Effect.fn("Backfill.once")(
-  function* (options: BalancePollerOptions, pace: Ref.Ref<Pace> = makePace()) {
+  function* (options: BalancePollerOptions, pace: Ref.Ref<ReadingPace> = makePace()) {
     const backfills = yield* Backfills
     const job = (yield* backfills.open)[0]
     if (job === undefined || options.parties.size === 0) return false
@@ -61,7 +69,7 @@ const readPast = Effect.fnUntraced(function* (
     job,
     now,
     pace,
-  }: { readonly job: Pick<Backfill, "next" | "until">; readonly now: bigint; readonly pace: Ref.Ref<Pace> },
+  }: { readonly job: Pick<Backfill, "next" | "until">; readonly now: bigint; readonly pace: Ref.Ref<ReadingPace> },
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now, from: job.next }
   if (options.readByCursor?.has(name)) return yield* readByCursor(reader, query)
@@ -104,7 +112,11 @@ const skipForgotten = Effect.fnUntraced(function* (
   return true
 })
 
-const tellProgress = Effect.fnUntraced(function* ({ since, until }: Backfill, next: bigint, pace: Ref.Ref<Pace>) {
+const tellProgress = Effect.fnUntraced(function* (
+  { since, until }: Backfill,
+  next: bigint,
+  pace: Ref.Ref<ReadingPace>,
+) {
   const now = yield* Clock.currentTimeMillis
   const isDone = next >= until
   if (!isDone && now - (yield* Ref.get(pace)).toldAt < tellMillis) return
@@ -211,7 +223,7 @@ const readRows = Effect.fnUntraced(function* (
   tell: Tell,
 ): Effect.fn.Return<ReadonlyArray<BalanceChange> | string, GatewayError, Gateways> {
   const { first } = yield* Gateways
-  const pace: Ref.Ref<Pace> = makePace()
+  const pace: Ref.Ref<ReadingPace> = makePace()
   const rows: Array<BalanceChange> = []
   let next = from
   for (let waits = 0; next < until; ) {

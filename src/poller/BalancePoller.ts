@@ -8,12 +8,13 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
+import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { type Level, levelsOf, type Party, type PinnedAsset, type Rule } from "../rules/Rule.ts"
+import { type Level, levelsOf, type Rule } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
-import { type AccountBalance, Observations, type Watermark } from "../store/balances/Observations.ts"
-import type { Change } from "../store/balances/storeRows.ts"
+import { Observations, type Watermark } from "../store/balances/Observations.ts"
+import type { AccountBalance, AccountChange } from "../store/balances/storeRows.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -25,10 +26,10 @@ import {
   aligned,
   nextLargeFor,
   nextSpan,
-  type Pace,
   type Paces,
   paceOf,
   pageRowsMax,
+  type ReadingPace,
   type WindowAnswer,
 } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
@@ -105,7 +106,7 @@ const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string => {
 /** Tells people of balances that changed: the free ones of watched parties, in assets that the file names. */
 export const tellChanges = Effect.fnUntraced(function* (
   treasury: { readonly parties: ReadonlyMap<string, Party>; readonly assets: ReadonlyMap<string, PinnedAsset> },
-  changes: ReadonlyArray<Change>,
+  changes: ReadonlyArray<AccountChange>,
   read: BlocksRead,
 ) {
   const parties = new Map([...treasury.parties.values()].map((party) => [party.publicKey as string, party.name]))
@@ -213,7 +214,7 @@ const begin = Effect.fnUntraced(function* (options: BalancePollerOptions, now: b
 interface Progress {
   readonly watermark: Watermark
   readonly now: bigint
-  readonly pace: Ref.Ref<Pace>
+  readonly pace: Ref.Ref<ReadingPace>
 }
 
 /**
@@ -308,7 +309,7 @@ const readOn = Effect.fnUntraced(function* (
 })
 
 /** A gateway that refuses a large page gets usual ones from then on; any other refusal stays one. */
-const refusedPage = Effect.fnUntraced(function* (pace: Ref.Ref<Pace>, error: GatewayError) {
+const refusedPage = Effect.fnUntraced(function* (pace: Ref.Ref<ReadingPace>, error: GatewayError) {
   const known = yield* Ref.get(pace)
   if (known.largeFor === 0) return yield* error
   yield* Ref.set(pace, { ...known, largeFor: 0, mayGrow: false })

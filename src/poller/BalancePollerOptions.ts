@@ -1,5 +1,6 @@
 import type { Treasury } from "../config/Treasury.ts"
-import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import type { Party, PinnedAsset } from "../rules/Account.ts"
+import type { Rule } from "../rules/Rule.ts"
 
 export interface BalancePollerOptions {
   readonly parties: ReadonlyMap<string, Party>

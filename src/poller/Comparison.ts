@@ -6,11 +6,12 @@ import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
 import { walkPages } from "../gateway/walkPages.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
-import { accountName, type Difference, type Drift, Drifts } from "../store/balances/Drifts.ts"
-import { type AccountBalance, Observations } from "../store/balances/Observations.ts"
+import { accountKeyText, type BalanceDifference, type Drift, Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { say } from "../telemetry/Logging.ts"
@@ -51,7 +52,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   const accounts = new Map<string, ReportedBalance>()
   for (const row of walk.rows) {
     if (!watched({ ...row, timestamp: 0n })) continue
-    const name = accountName(row)
+    const name = accountKeyText(row)
     if (accounts.has(name)) return unusable("the listing tells one account twice")
     accounts.set(name, row)
   }
@@ -137,20 +138,20 @@ const partyName = ({ parties }: Names, key: string) =>
 const symbolOf = ({ assets }: Names, asset: string) => [...assets.values()].find(({ id }) => id === asset)?.symbol
 
 /** "hot/USDT", with the kind of account where it is no general one. */
-export const subjectOf = (names: Names, { party, asset, type }: Difference): string => {
+export const subjectOf = (names: Names, { party, asset, type }: BalanceDifference): string => {
   const name = partyName(names, party) ?? party.slice(0, 8)
   const symbol = symbolOf(names, asset) ?? asset.slice(0, 8)
   const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
   return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
 }
 
-const wordsOf = ({ assets }: Names, { asset, stored, reported }: Difference): string => {
+const wordsOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifference): string => {
   const decimals = [...assets.values()].find(({ id }) => id === asset)?.decimals ?? 0
   return `mismatch: our history ${formatAmount(stored, decimals)}, gateway ${formatAmount(reported, decimals)}`
 }
 
 /** Remedy of a mismatch that does not end by itself. A gateway may name an asset as it likes. */
-const remedyOf = (names: Names, { party, asset }: Difference): string => {
+const remedyOf = (names: Names, { party, asset }: BalanceDifference): string => {
   const named = [partyName(names, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
   return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
 }
@@ -171,7 +172,7 @@ const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => ({
 interface Differences {
   /** Names of accounts with equal balances on both sides. */
   readonly agreeing: ReadonlySet<string>
-  readonly differing: ReadonlyArray<Difference>
+  readonly differing: ReadonlyArray<BalanceDifference>
   /** Moved meanwhile: nothing can be said of them without their balances before. */
   readonly moving: ReadonlyArray<AccountKey>
 }
@@ -189,16 +190,16 @@ const compareAccounts = (
 ): Differences => {
   const later = new Map<string, Array<bigint>>()
   for (const row of rowsSince) {
-    const name = accountName(row)
+    const name = accountKeyText(row)
     const known = later.get(name)
     if (known === undefined) later.set(name, [row.balance])
     else known.push(row.balance)
   }
   const agreeing = new Set<string>()
-  const differing: Array<Difference> = []
+  const differing: Array<BalanceDifference> = []
   const moving: Array<AccountKey> = []
   const judge = (key: AccountKey, stored: AccountBalance | undefined, reported: bigint) => {
-    const name = accountName(key)
+    const name = accountKeyText(key)
     const balance = stored?.balance ?? 0n
     const isMoved = stored !== undefined && stored.timestamp >= listing.since
     const first = isMoved ? before.get(name) : balance
@@ -211,7 +212,7 @@ const compareAccounts = (
   }
   const known = new Set<string>()
   for (const account of latest) {
-    const name = accountName(account)
+    const name = accountKeyText(account)
     known.add(name)
     judge(account, account, listing.accounts.get(name)?.balance ?? 0n)
   }
@@ -330,8 +331,8 @@ export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOp
   const drifts = yield* Drifts
   const rows = yield* drifts.rowsBetween(listing.since, end + 1n, rowsMax)
   if (rows === undefined) return undefined
-  const named = new Set([...accounts.map(accountName), ...listing.accounts.keys()])
-  const unnamed = (yield* drifts.all).map(accountName).filter((name) => !named.has(name))
+  const named = new Set([...accounts.map(accountKeyText), ...listing.accounts.keys()])
+  const unnamed = (yield* drifts.all).map(accountKeyText).filter((name) => !named.has(name))
   const looked = (comparison: Differences): Differences =>
     // An account that neither side tells of any more is one that a lie had named.
     unnamed.length === 0 ? comparison : { ...comparison, agreeing: new Set([...comparison.agreeing, ...unnamed]) }
@@ -340,7 +341,7 @@ export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOp
   const before = new Map<string, bigint>()
   for (const account of first.moving.slice(0, movingMax)) {
     const balance = yield* drifts.balanceBefore(account, listing.since)
-    if (balance !== undefined) before.set(accountName(account), balance)
+    if (balance !== undefined) before.set(accountKeyText(account), balance)
   }
   return looked(compareAccounts(listing, accounts, rows, before))
 })

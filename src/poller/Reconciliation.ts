@@ -3,7 +3,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
-import { accountName, Drifts } from "../store/balances/Drifts.ts"
+import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
@@ -116,7 +116,7 @@ const list = Effect.fnUntraced(function* (
   // A gateway that is named alone and tells no balances leaves nothing to compare.
   else if (listed._tag === "Unsupported" && all.length === 1) {
     const rebased = (yield* (yield* Drifts).all).filter(({ stored, reported }) => stored === reported)
-    const agreeing = new Set(rebased.map(accountName))
+    const agreeing = new Set(rebased.map(accountKeyText))
     yield* endComparison(options, memory, { differing: [], agreeing, listed: until, until })
   } else {
     const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
@@ -141,11 +141,11 @@ const compare = Effect.fnUntraced(function* (
   const { before } = memory
   memory.listing = undefined
   if (seen.differing.length > 0 && before === undefined) {
-    memory.before = new Set(seen.differing.map(accountName))
+    memory.before = new Set(seen.differing.map(accountKeyText))
     memory.dueAt = now
     return
   }
-  const lasting = seen.differing.filter((difference) => before?.has(accountName(difference)) === true)
+  const lasting = seen.differing.filter((difference) => before?.has(accountKeyText(difference)) === true)
   const judged = yield* judgeCompared(memory.compared, lasting.length > 0)
   if (judged === "more") {
     memory.before = undefined

@@ -83,7 +83,7 @@ export const isWatched = (parties: ReadonlyArray<string>): ((row: BalanceChange)
 }
 
 /** Facts learnt about a gateway and its rows while reading; learnt again after a start. */
-export interface Pace {
+export interface ReadingPace {
   /** How long the next window may be, in nanoseconds. */
   readonly span: bigint
   /** Number of further sparse answers read in large pages: after a block that did not fit others will come. */
@@ -100,8 +100,8 @@ export interface Pace {
 const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
-export const makePace = (): Ref.Ref<Pace> =>
-  Ref.makeUnsafe<Pace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, toldAt: 0 })
+export const makePace = (): Ref.Ref<ReadingPace> =>
+  Ref.makeUnsafe<ReadingPace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, toldAt: 0 })
 
 /** The largest page that networks give. */
 export const pageRowsMax = 5_000
@@ -111,7 +111,7 @@ const largeForMax = 32
 
 /** Large pages from a block on that did not fit a usual one, while answers are not sparse for long. */
 export const nextLargeFor = (
-  { largeFor, mayGrow }: Pace,
+  { largeFor, mayGrow }: ReadingPace,
   answer: WindowAnswer & { readonly _tag: "Rows" },
   usual: number,
 ): number => {
@@ -139,9 +139,9 @@ export const nextSpan = (
 const within = (span: bigint): bigint => (span < spanMin ? spanMin : span > spanMax ? spanMax : span)
 
 /** Facts learnt about each gateway, by name. */
-export type Paces = Map<string, Ref.Ref<Pace>>
+export type Paces = Map<string, Ref.Ref<ReadingPace>>
 
-export const paceOf = (paces: Paces, name: string): Ref.Ref<Pace> => {
+export const paceOf = (paces: Paces, name: string): Ref.Ref<ReadingPace> => {
   const pace = paces.get(name) ?? makePace()
   paces.set(name, pace)
   return pace

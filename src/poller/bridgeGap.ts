@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { hasElapsed } from "../domain/Time.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
-import { accountName, Drifts } from "../store/balances/Drifts.ts"
+import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -100,9 +100,9 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
       : { timestamp: base.until, height: base.height }
   if (reached.timestamp <= watermark.timestamp) return "waits" as const
   const openings = base === "unsupported" ? [] : base.openings
-  const listed = new Set(openings.map(accountName))
+  const listed = new Set(openings.map(accountKeyText))
   const gone = (yield* observations.accounts)
-    .filter((account) => parties.includes(account.party) && !listed.has(accountName(account)))
+    .filter((account) => parties.includes(account.party) && !listed.has(accountKeyText(account)))
     .map((account) => ({ ...account, balance: 0n, timestamp: reached.timestamp - blockNanos }))
   yield* (yield* Database).atomically(
     Effect.gen(function* () {

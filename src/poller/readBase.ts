@@ -4,7 +4,7 @@ import { type AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { accountName } from "../store/balances/Drifts.ts"
+import { accountKeyText } from "../store/balances/Drifts.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
 
@@ -132,7 +132,7 @@ export const readNewest = Effect.fnUntraced(function* (party: string, now: bigin
   const until = mark?.timestamp ?? settledAt(now)
   const newest = new Map<string, BalanceChange>()
   for (const row of rows.filter(isWatched([party]))) {
-    const name = accountName(row)
+    const name = accountKeyText(row)
     const known = newest.get(name)
     if (row.timestamp < until && (known === undefined || known.timestamp < row.timestamp)) newest.set(name, row)
   }

@@ -75,7 +75,7 @@ export interface WorkerAnswer {
 }
 
 /** `millis` is the time of the search alone. */
-export interface Found {
+export interface FoundNonce {
   readonly nonce: number
   readonly millis: number
 }
@@ -92,7 +92,7 @@ interface PoolOptions {
 }
 
 export type Job = Omit<WorkerJob, "from">
-type Done = (outcome: Found | PowError) => void
+type Done = (outcome: FoundNonce | PowError) => void
 interface Entry {
   readonly job: Job
   /** The lower one goes first. */
@@ -275,7 +275,7 @@ const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   return slot
 }
 
-const finish = (entry: Entry | undefined, outcome: Found | PowError): void => {
+const finish = (entry: Entry | undefined, outcome: FoundNonce | PowError): void => {
   const done = entry?.done
   if (entry !== undefined) entry.done = undefined
   done?.(outcome)

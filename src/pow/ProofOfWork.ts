@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
-import { type Found, type Job, makePool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
+import { type FoundNonce, type Job, makePool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
 import { DifficultyRefused, difficultyMax, OutOfTime, PowError, TooSlow, WorkRefused, WrongNonce } from "./PowError.ts"
 import { makeSearch, preimageBytes } from "./search.ts"
 
@@ -99,7 +99,7 @@ interface PoolSettings {
 
 /** The searcher: threads, or this one. */
 interface Machine extends Pace {
-  readonly search: (job: Job, millisMax: number) => Effect.Effect<Found, PowError>
+  readonly search: (job: Job, millisMax: number) => Effect.Effect<FoundNonce, PowError>
 }
 
 const failure = (reason: PowError["reason"]) => new PowError({ operation: "solve", reason })
@@ -153,7 +153,7 @@ export class ProofOfWork extends Context.Service<
           (pool) => Effect.promise(pool.close),
         )
         const asked = (begin: typeof pool.run) => (job: Job) =>
-          Effect.callback<Found, PowError>((resume) => {
+          Effect.callback<FoundNonce, PowError>((resume) => {
             const cancel = begin(job, (outcome) =>
               resume(outcome instanceof PowError ? Effect.fail(outcome) : Effect.succeed(outcome)),
             )
@@ -209,7 +209,7 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
 const outOfTime = (millisMax: number) =>
   failure(new OutOfTime({ detail: `nothing was found within the ${Math.round(millisMax / 1_000)} s that there were` }))
 
-const inTime = (search: Effect.Effect<Found, PowError>, millisMax: number) =>
+const inTime = (search: Effect.Effect<FoundNonce, PowError>, millisMax: number) =>
   millisMax === Number.POSITIVE_INFINITY
     ? search
     : Effect.timeoutOrElse(search, { duration: Math.ceil(millisMax), orElse: () => outOfTime(millisMax) })

@@ -1,8 +1,8 @@
 import { formatLevel } from "../domain/Amount.ts"
 import { type AssetStatusWord, statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { timeText } from "./Look.ts"
-import { type Account, accountName, type Party, type PinnedAsset } from "./Rule.ts"
+import { timeText } from "../domain/Time.ts"
+import { accountName, type Party, type PinnedAsset, type RuleAccount } from "./Account.ts"
 import type { Hours } from "./Schedule.ts"
 
 /** On which side of a number a value must lie for the condition to hold; the number itself is on neither. */
@@ -17,11 +17,11 @@ export type Step =
 export type Condition =
   | { readonly _tag: "All" | "Any"; readonly of: ReadonlyArray<Condition> }
   | { readonly _tag: "Not"; readonly of: Condition }
-  | { readonly _tag: "Balance"; readonly account: Account; readonly side: Side; readonly units: bigint }
+  | { readonly _tag: "Balance"; readonly account: RuleAccount; readonly side: Side; readonly units: bigint }
   /** The balance against the one `overMillis` before it. */
   | {
       readonly _tag: "Change"
-      readonly account: Account
+      readonly account: RuleAccount
       readonly overMillis: number
       readonly side: Side
       readonly by: Step
@@ -29,7 +29,7 @@ export type Condition =
   /** The same in base units per hour. */
   | {
       readonly _tag: "Rate"
-      readonly account: Account
+      readonly account: RuleAccount
       readonly overMillis: number
       readonly side: Side
       readonly units: bigint
@@ -68,7 +68,7 @@ export interface AlertRule {
 
 /** A balance of the past that a condition compares with. */
 export interface Past {
-  readonly account: Account
+  readonly account: RuleAccount
   readonly overMillis: number
 }
 

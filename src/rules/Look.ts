@@ -1,10 +1,10 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { HoldReason } from "../domain/Decision.ts"
+import { type Party, receiverKey, type Share } from "./Account.ts"
 import { needOf } from "./kinds/needOf.ts"
-import type { Need, Transfer, Wanted } from "./Need.ts"
+import type { Need, NeededTransfer, WantedNeed } from "./Need.ts"
 import { feeMax, feeShare, lineFor } from "./policy/Policy.ts"
-import { type Party, receiverKey, type Share } from "./Rule.ts"
-import { networkMinimum, reservedFrom, type Snapshot, withdrawalMinimum } from "./Snapshot.ts"
+import { balancesOf, networkMinimum, reservedFrom, type Snapshot, withdrawalMinimum } from "./Snapshot.ts"
 import { commandOf, type Subject } from "./Subject.ts"
 
 /** How long, and in how many observations, a condition has been true. It survives restarts. */
@@ -16,7 +16,7 @@ export interface Timer {
   readonly lastObservation: bigint
 }
 
-export const idle: Timer = { firingSince: undefined, observations: 0, lastObservation: 0n }
+export const idleTimer: Timer = { firingSince: undefined, observations: 0, lastObservation: 0n }
 
 /** A money rule never acts on a single reading. */
 export const observationsMin = 2
@@ -49,7 +49,7 @@ export type Allotment = (payer: Party) => bigint | undefined
 
 /** One transfer after the payer's funds were looked at. */
 export interface Sized {
-  readonly transfer: Transfer
+  readonly transfer: NeededTransfer
   /** Amount to pay if the payer had enough; where parts are paid, at most what the policy permits at once. */
   readonly wanted: bigint
   /** Amount to pay now: `wanted`, or the part that the payer can afford. */
@@ -86,18 +86,18 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  const timer = timerAfter(memory ?? idle, need, snapshot.now, snapshot.asOf)
+  const timer = timerAfter(memory ?? idleTimer, need, snapshot.now, snapshot.asOf)
   // No getter: an object that has one of its own is slow to make and slow to read.
   const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
 }
 
 /** The look of a subject that wants exactly this, whatever its balances are. */
-export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: Transfer): Look => {
+export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): Look => {
   const need: Need = { _tag: "Wanted", detail: "it is a part of what is paid already", transfers: [transfer] }
   const sized = sizesOf({ subject, snapshot, allotment: undefined }, need)
   const balances = balancesOf(subject, snapshot)
-  return { subject, snapshot, memory: undefined, allotment: undefined, balances, need, timer: idle, sized }
+  return { subject, snapshot, memory: undefined, allotment: undefined, balances, need, timer: idleTimer, sized }
 }
 
 const nothing: ReadonlyArray<Sized> = []
@@ -131,13 +131,13 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   return own > ruled ? own : ruled
 }
 
-const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: Wanted): ReadonlyArray<Sized> => {
+const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: WantedNeed): ReadonlyArray<Sized> => {
   const { subject, snapshot } = look
   const { asset, rule } = subject
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   const wants = wantsOf(snapshot, subject, need.transfers)
-  const left = ({ from }: Transfer, observed: bigint | undefined): bigint => {
+  const left = ({ from }: NeededTransfer, observed: bigint | undefined): bigint => {
     const before = taken.get(from.publicKey) ?? 0n
     const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from)
     const allotted = look.allotment?.(from)
@@ -173,7 +173,11 @@ const evenly = (wants: ReadonlyArray<bigint>, spendable: bigint, share: Share): 
 }
 
 /** Amounts to pay now regardless of the payers' funds. Transfers of a split keep their proportions. */
-const wantsOf = (snapshot: Snapshot, subject: Subject, transfers: ReadonlyArray<Transfer>): ReadonlyArray<bigint> => {
+const wantsOf = (
+  snapshot: Snapshot,
+  subject: Subject,
+  transfers: ReadonlyArray<NeededTransfer>,
+): ReadonlyArray<bigint> => {
   if (!takesPart(subject.rule)) return transfers.map(({ amount }) => amount)
   const parts = transfers.map((transfer) => ({ amount: transfer.amount, part: permitted(snapshot, subject, transfer) }))
   if (subject.kind !== "split" || parts.every(({ amount, part }) => part === amount))
@@ -185,7 +189,7 @@ const wantsOf = (snapshot: Snapshot, subject: Subject, transfers: ReadonlyArray<
 }
 
 /** Amount that the policy permits at once. Rules that pay parts pay the rest later. */
-const permitted = ({ policy }: Snapshot, { asset }: Subject, { from, to, amount }: Transfer): bigint => {
+const permitted = ({ policy }: Snapshot, { asset }: Subject, { from, to, amount }: NeededTransfer): bigint => {
   const line = lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })
   return line !== undefined && line.perTransfer < amount ? line.perTransfer : amount
 }
@@ -195,23 +199,6 @@ export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "sweep" ||
   rule.kind === "withdraw" ||
   (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
-
-/** The part of a snapshot that holds balances. */
-export type Knowledge = Pick<Snapshot, "asOf" | "balance">
-
-/** Balances of the subject's accounts, in their order; undefined while one of them is not known. */
-export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bigint> | undefined => {
-  if (subject.accounts.length === 0) return []
-  if (known.asOf === undefined) return undefined
-  const zero = subject.rule.onNoData === "zero" ? 0n : undefined
-  const balances: Array<bigint> = []
-  for (const { party, asset, balance } of subject.accounts) {
-    const units = known.balance(party.publicKey, asset.id, balance) ?? zero
-    if (units === undefined) return undefined
-    balances.push(units)
-  }
-  return balances
-}
 
 /** One reason for silence: when it applies, and what to say of it. */
 export interface Check {
@@ -223,16 +210,3 @@ export interface Check {
   /** Unix milliseconds at which it ends by itself; undefined where time alone does not end it. */
   readonly ends?: (look: Look) => number | undefined
 }
-
-/** "30 s", "4 min", "2.5 h", "3 d": a length of time for people. */
-export const timeText = (millis: number): string => {
-  const seconds = Math.max(0, Math.ceil(millis / 1_000))
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 7_200) return `${Math.ceil(seconds / 60)} min`
-  if (seconds < 172_800) return `${Number((seconds / 3_600).toFixed(1))} h`
-  return `${Number((seconds / 86_400).toFixed(1))} d`
-}
-
-/** "2026-12-24 12:00Z" */
-export const instantText = (millis: number): string =>
-  `${new Date(millis).toISOString().slice(0, 16).replace("T", " ")}Z`

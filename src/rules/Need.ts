@@ -1,9 +1,10 @@
-import type { Party, Receiver } from "./Rule.ts"
-import type { Asked, Snapshot } from "./Snapshot.ts"
+import type { Party, Receiver } from "./Account.ts"
+import type { LetGo } from "./Schedule.ts"
+import type { AskedPayment, Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 
 /** One movement of money that a rule wants. */
-export interface Transfer {
+export interface NeededTransfer {
   readonly from: Party
   readonly to: Receiver
   /** Base units that would be moved if nothing limited them; the network's fee comes on top. */
@@ -36,7 +37,7 @@ export type Need =
       /** "8,790.00 is below 10,000". */
       readonly detail: string
       /** At least one. */
-      readonly transfers: ReadonlyArray<Transfer>
+      readonly transfers: ReadonlyArray<NeededTransfer>
       /** The planned time (Unix seconds) where a schedule wants it; undefined: episodes are counted. */
       readonly episode?: number
       readonly letGo?: LetGo
@@ -44,16 +45,10 @@ export type Need =
       readonly next?: number
     }
 
-/** Planned times that nobody paid and that are too old now: the first and the last of them, Unix milliseconds. */
-export interface LetGo {
-  readonly first: number
-  readonly last: number
-}
-
-export type Wanted = Extract<Need, { _tag: "Wanted" }>
+export type WantedNeed = Extract<Need, { _tag: "Wanted" }>
 
 /** Input of a rule kind for one subject. */
-export interface Seen<K extends Subject["kind"]> {
+export interface KindInput<K extends Subject["kind"]> {
   readonly subject: Extract<Subject, { kind: K }>
   readonly snapshot: Snapshot
   /** Base units of each of the subject's accounts, in their order. */
@@ -71,7 +66,7 @@ export interface Notice {
   /** The event in a few words, without the alert's additions. */
   readonly brief: string
   /** The open or ended funding request. */
-  readonly asked?: Pick<Asked, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
+  readonly asked?: Pick<AskedPayment, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are let go: another life of the store may have paid them. */
   readonly letGo?: LetGo
   /** `dedup` of the alert that this ends, or its beginning up to a "/": sent only if that alert was. */

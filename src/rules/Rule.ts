@@ -1,52 +1,12 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
+import type { BalanceKind, External, Party, PinnedAsset, RuleAccount, Share } from "./Account.ts"
+import type { Code } from "./Code.ts"
 import type { AlertRule } from "./Condition.ts"
-import type { Code } from "./kinds/code.ts"
 import type { Hours, Schedule, Window } from "./Schedule.ts"
 
-/** A party as configured. Without a signer it is watch-only and is never `from`. */
-export interface Party {
-  readonly name: string
-  readonly publicKey: PublicKey
-  readonly signer: { readonly file: string } | { readonly sandbox: string } | undefined
-  /** Base units by asset id that no payment of a rule or a person may take the free balance below. */
-  readonly floor: ReadonlyMap<string, BaseUnits>
-  /** Transfers of each epoch of the network that rules leave to people. */
-  readonly transfersKept: number
-}
-
-/** An address outside of the network under the name that the file gives it. It is never a party. */
-export interface External {
-  readonly name: string
-  readonly address: ExternalAddress
-}
-
-export type Receiver = Party | External
-
-/** Under which the policy and the ledger know a receiver. */
-export const receiverKey = (receiver: Receiver): PublicKey | ExternalAddress =>
-  "address" in receiver ? receiver.address : receiver.publicKey
-
-/** An asset pinned by id, so that a newcomer with the same symbol changes nothing. */
-export interface PinnedAsset {
-  readonly symbol: string
-  readonly id: string
-  readonly decimals: number
-}
-
-/** free: the general account; total: with margin, order margin, bond and orders. */
-export type BalanceKind = "free" | "total"
-
-/** One account that a rule looks at. */
-export interface Account {
-  readonly party: Party
-  readonly asset: PinnedAsset
-  readonly balance: BalanceKind
-}
-
 /** An account and the levels that bound its band. */
-export interface Level extends Account {
+export interface Level extends RuleAccount {
   /** topUp and request act under it; sweep acts over it. */
   readonly trigger: BaseUnits
   /** Where the payment brings the balance to. */
@@ -148,7 +108,7 @@ export interface WithdrawRule extends RuleBase {
 export interface CodeRule extends RuleBase {
   readonly kind: "code"
   /** Accounts whose balances the function receives; at least one, none twice. */
-  readonly accounts: ReadonlyArray<Account>
+  readonly accounts: ReadonlyArray<RuleAccount>
   readonly from: Party
   /** All whom it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
@@ -164,12 +124,6 @@ export interface NotifyRule {
   /** A pinned asset, or any that the network lists. */
   readonly asset: PinnedAsset | "any"
   readonly becomes: ReadonlyArray<AssetStatusWord>
-}
-
-/** A part as a fraction of whole numbers: 0.2 % is 2/1000. */
-export interface Share {
-  readonly numerator: bigint
-  readonly denominator: bigint
 }
 
 export type PayingRule =
@@ -189,10 +143,6 @@ export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notif
 export const isRehearsed = (mode: string, rule: Pick<PayingRule, "trial">): boolean => mode !== "live" || rule.trial
 
 export const isAlert = (rule: Rule): rule is AlertRule => rule.kind === "alert"
-
-/** An account's name in decisions, messages and the store: "hot/USDT". */
-export const accountName = ({ party, asset }: Pick<Account, "party" | "asset">): string =>
-  `${party.name}/${asset.symbol}`
 
 /** The accounts of a rule that have a band, with its levels. */
 export const levelsOf = (rule: Rule): ReadonlyArray<Level> => {

@@ -1,6 +1,5 @@
 import type { HoldReason, RuleState } from "../domain/Decision.ts"
 import type { Silence } from "./evaluate.ts"
-import { isOn } from "./kinds/alerting.ts"
 import type { Memory } from "./Look.ts"
 import { isAlert, type Rule } from "./Rule.ts"
 
@@ -58,3 +57,19 @@ export const silencesOf = (memories: Memories): ((rule: string) => ReadonlyArray
   }
   return (rule) => silences.get(rule)
 }
+
+/** State of an alert rule, kept between two evaluations and across restarts. */
+export interface AlertMemory {
+  /** Counts the times that it fired. */
+  readonly episode: number
+  readonly state: RuleState
+  /** Unix milliseconds since which the condition holds; undefined while it does not. */
+  readonly firingSince: number | undefined
+  /** Since when it is over, while it is on. */
+  readonly clearingSince?: number | undefined
+  /** When people last heard of it. */
+  readonly toldAt?: number | undefined
+}
+
+/** On: it fires, whether or not people have heard of it. */
+export const isOn = ({ state }: Pick<AlertMemory, "state">): boolean => state === "acting" || state === "holding"

@@ -1,5 +1,4 @@
 import { Cron, DateTime, Option } from "effect"
-import type { LetGo } from "./Need.ts"
 
 /** Weekly opening hours in a time zone. */
 export interface Hours {
@@ -169,4 +168,10 @@ export const dueAfter = (schedule: Schedule, done: number, now: number): Due => 
   const planned = newest < late ? undefined : firstAfter(schedule, late - 1)
   const last = prevTime(schedule, late)
   return { planned, letGo: last > done ? { first: firstAfter(schedule, done), last } : undefined }
+}
+
+/** Planned times that nobody paid and that are too old now: the first and the last of them, Unix milliseconds. */
+export interface LetGo {
+  readonly first: number
+  readonly last: number
 }

@@ -1,8 +1,9 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
-import type { Answers } from "./kinds/code.ts"
+import type { BalanceKind, PinnedAsset } from "./Account.ts"
+import type { Answers } from "./Code.ts"
 import type { Policy, PolicyLine, WindowUse } from "./policy/Policy.ts"
-import type { BalanceKind, PinnedAsset } from "./Rule.ts"
+import type { Subject } from "./Subject.ts"
 
 /** Fees and limits of the network, as far as its parameters are known. */
 export interface TransferTerms {
@@ -24,7 +25,7 @@ export interface Listed {
 }
 
 /** A funding request: a transfer that people were asked to send. */
-export interface Asked {
+export interface AskedPayment {
   readonly rule: string
   readonly subject: string
   readonly episode: number
@@ -72,7 +73,7 @@ export interface Snapshot {
   /** Final intents of as long as `reachOf` says, oldest first. */
   readonly settled: ReadonlyArray<Intent>
   /** Funding requests: open ones, and those that ended a short time ago. */
-  readonly asked: ReadonlyArray<Asked>
+  readonly asked: ReadonlyArray<AskedPayment>
   readonly halts: ReadonlyArray<string>
   /** Why the network's rules for transactions are not to be relied on yet, in words. */
   readonly chainUnsettled: string | undefined
@@ -157,11 +158,28 @@ export const fraction = (text: string): { readonly numerator: bigint; readonly d
 }
 
 /** The terms that the parameters spell; undefined unless all three for transfers are known. */
-export const termsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {
+export const transferTermsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {
   const feeFactor = fraction(parameters.get("transfer.fee.factor") ?? "")
   const feeMaxQuantum = fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? "")
   const minQuantum = fraction(parameters.get("transfer.minTransferQuantumMultiple") ?? "")
   if (feeFactor === undefined || feeMaxQuantum === undefined || minQuantum === undefined) return undefined
   const minWithdrawQuantum = fraction(parameters.get("spam.protection.minimumWithdrawalQuantumMultiple") ?? "")
   return { feeFactor, feeMaxQuantum, minQuantum, minWithdrawQuantum }
+}
+
+/** The part of a snapshot that holds balances. */
+export type Knowledge = Pick<Snapshot, "asOf" | "balance">
+
+/** Balances of the subject's accounts, in their order; undefined while one of them is not known. */
+export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bigint> | undefined => {
+  if (subject.accounts.length === 0) return []
+  if (known.asOf === undefined) return undefined
+  const zero = subject.rule.onNoData === "zero" ? 0n : undefined
+  const balances: Array<bigint> = []
+  for (const { party, asset, balance } of subject.accounts) {
+    const units = known.balance(party.publicKey, asset.id, balance) ?? zero
+    if (units === undefined) return undefined
+    balances.push(units)
+  }
+  return balances
 }

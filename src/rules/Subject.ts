@@ -1,19 +1,15 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
+import { accountName, type Party, type PinnedAsset, type Receiver, type RuleAccount } from "./Account.ts"
 import { feeMax, feeShare, type Policy } from "./policy/Policy.ts"
 import {
-  type Account,
-  accountName,
   type CodeRule,
   isPaying,
   isRehearsed,
   type Level,
-  type Party,
   type PayingRule,
   type PayoutRule,
-  type PinnedAsset,
   type RebalanceRule,
-  type Receiver,
   type RequestRule,
   type Rule,
   type SplitRule,
@@ -28,7 +24,7 @@ interface Common {
   readonly name: string
   readonly asset: PinnedAsset
   /** The balances that decide whether there is a need; none where a schedule does. */
-  readonly accounts: ReadonlyArray<Account>
+  readonly accounts: ReadonlyArray<RuleAccount>
   /** Parties that may pay for it. */
   readonly payers: ReadonlyArray<Party>
   /** All whose pause stops it. */

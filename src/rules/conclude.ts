@@ -1,10 +1,10 @@
 import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
-import { payoutNotices } from "./kinds/payout.ts"
+import { payoutNotices } from "./kinds/payoutNotices.ts"
 import type { Timer } from "./Look.ts"
 import type { Notice } from "./Need.ts"
 import type { RuleMemory } from "./RuleMemory.ts"
-import type { Asked } from "./Snapshot.ts"
+import type { AskedPayment } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Outcome } from "./step.ts"
 
@@ -81,7 +81,7 @@ const commandText = ({ toKey, assetId, amount }: Payment): string =>
   })
 
 /** The subject's open funding request. */
-const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<Asked>): Asked | undefined =>
+const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<AskedPayment>): AskedPayment | undefined =>
   asked.find((one) => one.endedAt === undefined && one.rule === rule.name && one.subject === name)
 
 /** The account is back in its band: the requested money counts as received. */
@@ -104,10 +104,14 @@ const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outc
 }
 
 /** Funding requests after a notice: a new request is added, an answered one is ended. */
-export const askedAfter = (all: ReadonlyArray<Asked>, notice: Notice, now: number): ReadonlyArray<Asked> => {
+export const askedAfter = (
+  all: ReadonlyArray<AskedPayment>,
+  notice: Notice,
+  now: number,
+): ReadonlyArray<AskedPayment> => {
   const { topic, rule, subject, asked } = notice
   if (asked === undefined) return all
   if (topic === "request") return [...all, { ...asked, rule, subject, at: now, endedAt: undefined }]
-  const isIt = (one: Asked) => one.endedAt === undefined && one.rule === rule && one.subject === subject
+  const isIt = (one: AskedPayment) => one.endedAt === undefined && one.rule === rule && one.subject === subject
   return all.map((one) => (isIt(one) ? { ...one, endedAt: now } : one))
 }

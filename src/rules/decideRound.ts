@@ -3,11 +3,11 @@ import { sumText } from "../domain/sumText.ts"
 import type { AlertRule } from "./Condition.ts"
 import { lockScope } from "./checks/stops.ts"
 import { type Conclusion, conclude } from "./conclude.ts"
-import type { Facts } from "./evaluate.ts"
-import { type AlertLook, isOn, lookAtAlerts } from "./kinds/alerting.ts"
+import type { ConditionFacts } from "./evaluate.ts"
+import { type AlertLook, lookAtAlerts } from "./kinds/alerting.ts"
 import type { Notice } from "./Need.ts"
-import { overlaid, type Rehearsal } from "./overlay.ts"
-import { type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
+import { overlaid, type TrialMovement } from "./overlay.ts"
+import { isOn, type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import { round } from "./step.ts"
@@ -22,10 +22,10 @@ export interface RoundContext {
   readonly due: ReadonlyArray<Subject>
   /** Subjects of rules that only simulate, and the payments simulated so far. */
   readonly rehearsing: ReadonlyArray<Subject>
-  readonly rehearsals: ReadonlyArray<Rehearsal>
+  readonly rehearsals: ReadonlyArray<TrialMovement>
   /** Alert rules to evaluate now. */
   readonly alerts: ReadonlyArray<AlertRule>
-  readonly past: Facts["past"]
+  readonly past: ConditionFacts["past"]
   readonly watchedSince: number
   /** When a person last ended a pause of each scope (Unix milliseconds); used where `mayLock`. */
   readonly ended: ReadonlyMap<string, number>
@@ -73,7 +73,7 @@ export const factsOf = ({
   memories,
   past,
   watchedSince,
-}: Pick<RoundContext, "snapshot" | "memories" | "past" | "watchedSince">): Facts => ({
+}: Pick<RoundContext, "snapshot" | "memories" | "past" | "watchedSince">): ConditionFacts => ({
   ...snapshot,
   past,
   watchedSince,

@@ -1,9 +1,9 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
+import { timeText } from "../domain/Time.ts"
+import { accountName, type RuleAccount } from "./Account.ts"
 import { type Condition, type Past, type Side, shareText } from "./Condition.ts"
-import { timeText } from "./Look.ts"
-import { type Account, accountName } from "./Rule.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
 
 /** A hold reason of a rule, and since when it applies (Unix milliseconds). */
@@ -15,7 +15,7 @@ export interface Silence {
 }
 
 /** All that conditions are judged by. */
-export interface Facts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | "balance" | "listed"> {
+export interface ConditionFacts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | "balance" | "listed"> {
   /** Unix milliseconds since when anything is looked at here: what was never seen is not older. */
   readonly watchedSince: number
   /** The balance so long before the present one; undefined where it is not known. */
@@ -25,13 +25,13 @@ export interface Facts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | 
 }
 
 /** Truth of a condition, and the sentence that explains it with the numbers compared. */
-export interface Seen {
+export interface Evaluation {
   readonly truth: Truth
   readonly sentence: string
 }
 
 /** Most looks ask for the truth alone: the sentence is written when it is read. */
-const seenAs = (truth: Truth, sentence: () => string): Seen => ({
+const seenAs = (truth: Truth, sentence: () => string): Evaluation => ({
   truth,
   get sentence() {
     return sentence()
@@ -39,9 +39,9 @@ const seenAs = (truth: Truth, sentence: () => string): Seen => ({
 })
 
 /** Silences of a rule that has nothing to do. */
-export const idle: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
+export const idleReasons: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
 
-export const evaluate = (condition: Condition, facts: Facts): Seen => {
+export const evaluate = (condition: Condition, facts: ConditionFacts): Evaluation => {
   switch (condition._tag) {
     case "All":
       return joined(condition.of, facts, allOf, " and ")
@@ -69,10 +69,10 @@ export const evaluate = (condition: Condition, facts: Facts): Seen => {
 /** The sentence is that of the parts that decided. */
 const joined = (
   parts: ReadonlyArray<Condition>,
-  facts: Facts,
+  facts: ConditionFacts,
   combine: (truths: ReadonlyArray<Truth>) => Truth,
   glue: string,
-): Seen => {
+): Evaluation => {
   const seen = parts.map((part) => evaluate(part, facts))
   const truth = combine(seen.map((one) => one.truth))
   return seenAs(truth, () =>
@@ -86,15 +86,15 @@ const joined = (
 type Of<Tag extends Condition["_tag"]> = Extract<Condition, { _tag: Tag }>
 
 /** Why balances say nothing now; what is old or from the future is no balance of now. */
-const blindness = ({ asOf, now, maxAgeMillis }: Facts): string | undefined => {
+const blindness = ({ asOf, now, maxAgeMillis }: ConditionFacts): string | undefined => {
   if (asOf === undefined) return "no balance was read yet"
   const age = ageMillis({ now }, asOf)
   return Math.abs(age) > maxAgeMillis ? "the balances are too old to tell" : undefined
 }
 
-const unknown = (sentence: string): Seen => ({ truth: undefined, sentence })
+const unknown = (sentence: string): Evaluation => ({ truth: undefined, sentence })
 
-const balanceOf = (account: Account, facts: Facts): bigint | Seen => {
+const balanceOf = (account: RuleAccount, facts: ConditionFacts): bigint | Evaluation => {
   const blind = blindness(facts)
   if (blind !== undefined) return unknown(blind)
   const { party, asset, balance } = account
@@ -105,7 +105,7 @@ const lies = (value: bigint, side: Side, bound: bigint): boolean => (side === "b
 
 const sideText = (truth: boolean, side: Side): string => `is ${truth ? "" : "not "}${side}`
 
-const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: Facts): Seen => {
+const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: ConditionFacts): Evaluation => {
   const balance = balanceOf(account, facts)
   if (typeof balance !== "bigint") return balance
   const truth = lies(balance, side, units)
@@ -118,7 +118,7 @@ const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: Facts): See
 }
 
 /** The balance now and as it was; what is not known of either. */
-const both = (past: Past, facts: Facts): { readonly now: bigint; readonly before: bigint } | Seen => {
+const both = (past: Past, facts: ConditionFacts): { readonly now: bigint; readonly before: bigint } | Evaluation => {
   const now = balanceOf(past.account, facts)
   if (typeof now !== "bigint") return now
   const before = facts.past(past)
@@ -127,7 +127,7 @@ const both = (past: Past, facts: Facts): { readonly now: bigint; readonly before
     : { now, before }
 }
 
-const changeSeen = (condition: Of<"Change">, facts: Facts): Seen => {
+const changeSeen = (condition: Of<"Change">, facts: ConditionFacts): Evaluation => {
   const { account, overMillis, side, by } = condition
   const seen = both(condition, facts)
   if ("truth" in seen) return seen
@@ -145,7 +145,7 @@ const changeSeen = (condition: Of<"Change">, facts: Facts): Seen => {
   })
 }
 
-const rateSeen = (condition: Of<"Rate">, facts: Facts): Seen => {
+const rateSeen = (condition: Of<"Rate">, facts: ConditionFacts): Evaluation => {
   const { account, overMillis, side, units } = condition
   const seen = both(condition, facts)
   if ("truth" in seen) return seen
@@ -159,7 +159,7 @@ const rateSeen = (condition: Of<"Rate">, facts: Facts): Seen => {
   })
 }
 
-const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: Facts): Seen => {
+const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: ConditionFacts): Evaluation => {
   if (listed === undefined) return unknown("no asset listing was read yet")
   const status = listed.get(asset.id)?.status
   if (status === undefined) return { truth: false, sentence: `${asset.symbol} is not listed` }
@@ -167,7 +167,7 @@ const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: Facts): Seen => {
 }
 
 /** True exactly when data are missing: what nobody ever saw grows old as well. */
-const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: Facts): Seen => {
+const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: ConditionFacts): Evaluation => {
   const { asOf, now, watchedSince } = facts
   const limit = timeText(longerThanMillis)
   const name = [party?.name, asset?.symbol].filter((each) => each !== undefined).join("/")
@@ -183,13 +183,13 @@ const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: Facts
   return { truth, sentence: `${whose} is ${truth ? "" : "not "}older than ${limit}` }
 }
 
-const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silences }: Facts): Seen => {
+const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silences }: ConditionFacts): Evaluation => {
   const own = silences(rule)
   if (own === undefined || own.length === 0) return unknown(`${rule} was not looked at yet`)
   const long = own.find(
     (one) =>
       one.reason !== undefined &&
-      (reason === undefined ? !idle.has(one.reason) : one.reason === reason) &&
+      (reason === undefined ? !idleReasons.has(one.reason) : one.reason === reason) &&
       now - one.since > longerThanMillis,
   )
   const limit = timeText(longerThanMillis)

@@ -2,7 +2,7 @@ import type { PolicyLine } from "./policy/Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
 /** Sum of a rule's simulated payments since its simulation began: decided like any payment, never signed. */
-export interface Rehearsal {
+export interface TrialMovement {
   readonly rule: string
   /** Unix milliseconds since which it rehearses. */
   readonly since: number
@@ -19,7 +19,7 @@ const dayMillis = 86_400_000
  * The snapshot as it would be had the rehearsed payments been made: their balances, and what they took of the policy's
  * windows. Decisions on it are made by the same code as any.
  */
-export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal>): Snapshot => {
+export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMovement>): Snapshot => {
   if (rehearsals.length === 0) return snapshot
   const names = new Set(rehearsals.map(({ rule }) => rule))
   // As the signer would: from the earlier of clock and newest block. What is rehearsed ends when it is decided.
@@ -46,7 +46,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
 /** Balances as they would be had the rehearsed payments been made. */
 export const overlaidBalance = (
   balance: Snapshot["balance"],
-  rehearsals: ReadonlyArray<Rehearsal>,
+  rehearsals: ReadonlyArray<TrialMovement>,
 ): Snapshot["balance"] => {
   const moved = new Map<string, bigint>()
   for (const rehearsal of rehearsals) {

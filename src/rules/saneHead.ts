@@ -82,7 +82,7 @@ export const isStrayBlock = (height: bigint, known: HeadKnown, now: number, aske
 }
 
 /** True if the height is plausible after the accepted head. False before the first one is accepted. */
-export const fits = ({ accepted }: HeadKnown, height: bigint, now: number): boolean =>
+export const headFits = ({ accepted }: HeadKnown, height: bigint, now: number): boolean =>
   accepted !== undefined && follows(height, accepted, now)
 
 /** A block's time may be ahead of our clock by as much as clocks differ. */
@@ -117,7 +117,7 @@ export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepte
 export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKnown => {
   const { accepted, stray } = known
   const { height } = told
-  if (fits(known, height, now) && !isAnotherChain(told, known)) return accept(known, told, now)
+  if (headFits(known, height, now) && !isAnotherChain(told, known)) return accept(known, told, now)
   const since = Math.min(stray?.since ?? now, now)
   if (accepted === undefined) {
     const first = referenceOf(known)

@@ -1,10 +1,10 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { type Judgement, judge } from "./checks/decide.ts"
+import type { Party } from "./Account.ts"
+import { type Judgement, judgeLook } from "./checks/decide.ts"
 import { type Allotment, feeShareOf, type Look, leastOf, lookAt, type Memory, takesPart } from "./Look.ts"
 import { feeMax } from "./policy/Policy.ts"
-import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { intentFor, type Subject } from "./Subject.ts"
 
@@ -75,7 +75,7 @@ const decideEach = (
   const outcomes: Array<Outcome> = []
   for (const subject of subjects) {
     const look = lookAt(subject, now, memoryOf(subject), allotmentOf(subject))
-    const judgement = judge(look)
+    const judgement = judgeLook(look)
     const { decision } = judgement
     if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(look))] }
     outcomes.push({ look, judgement })

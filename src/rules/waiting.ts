@@ -1,5 +1,5 @@
 import type { Intent } from "../domain/Intent.ts"
-import { instantText } from "./Look.ts"
+import { instantText } from "../domain/Time.ts"
 
 /** Source that still backs a payment that is decided and not signed. */
 export type Standing =

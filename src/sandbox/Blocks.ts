@@ -1,11 +1,19 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import { type AssetState, type Chain, type Included, keyOfParty, type Transfer, type Withdrawal } from "./Chain.ts"
+import {
+  type AssetState,
+  type Chain,
+  type Fault,
+  type Included,
+  keyOfParty,
+  type Transfer,
+  type Withdrawal,
+} from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
-import { arm, expire, type Fault } from "./Faults.ts"
+import { arm, expire } from "./faults/registry.ts"
 import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network, openAccount } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
-import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { type IncludedTx, isAllowed, prune, recordSeen, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import { hashesMax, type Spender } from "./Scenario.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
@@ -56,7 +64,7 @@ const spend = (chain: Chain, spender: Spender): void => {
 /** Everything that one block changed: what the store writes in one commit. */
 export interface BlockDelta extends LedgerDelta {
   readonly included: ReadonlyArray<Included>
-  readonly seen: ReadonlyArray<Seen>
+  readonly seen: ReadonlyArray<IncludedTx>
   readonly transfers: ReadonlyArray<Transfer>
   readonly withdrawals: ReadonlyArray<Withdrawal>
   readonly assets: ReadonlyArray<AssetState>

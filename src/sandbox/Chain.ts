@@ -1,27 +1,25 @@
 import { durationMillis } from "../config/schema/Fields.ts"
 import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import { emptyFaults, type FaultRegistry } from "./Faults.ts"
+import type { FaultSpec } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
 import { emptyLedger, type Ledger } from "./Ledger.ts"
 import { emptyMempool, type Mempool } from "./Mempool.ts"
 import { type Profile, profiles } from "./Profiles.ts"
-import { emptyGuard, type ReplayGuard } from "./ReplayGuard.ts"
-import type { Scenario, ScenarioAsset } from "./Scenario.ts"
-import type { RuleSet } from "./WorkRules.ts"
+import type { PowRules, Scenario, ScenarioAsset } from "./Scenario.ts"
 
 export interface AssetState extends ScenarioAsset {
   status: AssetStatusName
 }
 
-export const transferStatuses = {
+export const nodeTransferStatuses = {
   STATUS_PENDING: 1,
   STATUS_DONE: 2,
   STATUS_REJECTED: 3,
   STATUS_STOPPED: 4,
   STATUS_CANCELLED: 5,
 } as const
-type TransferStatus = keyof typeof transferStatuses
+type TransferStatus = keyof typeof nodeTransferStatuses
 
 /** When a transfer pays: once, or at the end of each epoch from one to another. */
 type TransferKind =
@@ -91,7 +89,7 @@ export interface Included {
   readonly bytes: Uint8Array
 }
 
-export interface Epoch {
+export interface ChainEpoch {
   seq: number
   /** Unix nanoseconds. */
   startTime: bigint
@@ -115,7 +113,7 @@ export interface Chain {
   genesisTime: bigint
   readonly hashes: Map<number, string>
   /** Rules of work by anchor height, oldest first; the last one is in force. */
-  readonly ruleSets: Array<RuleSet>
+  readonly ruleSets: Array<WorkRuleSet>
   readonly ledger: Ledger
   readonly assets: Map<string, AssetState>
   readonly transfers: Map<string, Transfer>
@@ -129,7 +127,7 @@ export interface Chain {
   readonly included: Array<Included>
   readonly mempool: Mempool
   readonly guard: ReplayGuard
-  readonly epoch: Epoch
+  readonly epoch: ChainEpoch
   readonly faults: FaultRegistry
 }
 
@@ -164,3 +162,83 @@ export const keyOfParty = (chain: Chain, name: string): string => {
   if (key === undefined) throw new RangeError(`the scenario has no party "${name}"`)
   return key
 }
+
+/** Included at one height: transactions that may not repeat, and the work that each party showed. */
+interface HeightSeen {
+  readonly txs: Array<string>
+  readonly tids: Array<string>
+  readonly nonces: Array<string>
+  readonly parties: Map<string, { zeros: number; count: number }>
+}
+
+/** Guards against replay and spam: proof of work, its allowance per block, and what was seen in the window. */
+export interface ReplayGuard {
+  readonly txs: Set<string>
+  readonly tids: Set<string>
+  /** "party nonce". */
+  readonly nonces: Set<string>
+  readonly heights: Map<number, HeightSeen>
+  /** Ids of work that this node looked at since its last block, whatever became of them. */
+  readonly burnt: Set<string>
+  /** The newest height that was forgotten. */
+  prunedTo: number
+}
+
+export const emptyGuard = (): ReplayGuard => ({
+  txs: new Set(),
+  tids: new Set(),
+  nonces: new Set(),
+  heights: new Map(),
+  burnt: new Set(),
+  prunedTo: 0,
+})
+
+/** Rules of work for the commands that are anchored on these heights. */
+interface WorkRuleSet {
+  readonly from: number
+  /** The last height of the set; undefined for the one in force. */
+  readonly until: number | undefined
+  readonly rules: PowRules
+}
+
+/** The end of a block: facts that the ledger's own history does not contain. */
+export interface PastState extends Pick<Chain, "height" | "time" | "hash"> {
+  readonly epoch: Readonly<Omit<ChainEpoch, "transfers">>
+  readonly ruleSets: Readonly<Chain["ruleSets"]>
+  /** The newest height that the replay guard has forgotten. */
+  readonly prunedTo: number
+}
+
+export interface Fault extends FaultSpec {
+  readonly id: number
+  /** Unix milliseconds after which it is over. */
+  readonly untilMillis?: number
+  /** The newest block when it began. */
+  readonly armedHeight: number
+  hits: number
+  draws: number
+  /** The block at whose end it shows the network, where that does not change. */
+  seen?: PastState
+}
+
+export interface FaultRegistry {
+  nextId: number
+  armed: Array<Fault>
+  /** Bytes that the network kept back and will broadcast by itself. */
+  late: Array<{ readonly height: number; readonly hex: string }>
+  /** Hashes of accepted transactions that will fail in their block. */
+  readonly doomed: Set<string>
+  /** The next block finds an empty mempool. */
+  mempoolLost: boolean
+  /** The ends of the last blocks, newest last. */
+  readonly past: Array<PastState>
+}
+
+const emptyFaults = (): FaultRegistry => ({
+  nextId: 1,
+  armed: [],
+  late: [],
+  doomed: new Set(),
+  mempoolLost: false,
+  past: [],
+})

@@ -1,7 +1,4 @@
-import { sha3_256 } from "@noble/hashes/sha3.js"
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
-import type { Moment } from "./faults/asOf.ts"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
@@ -86,81 +83,3 @@ export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_0
 /** A fault to inject; `rate` is the probability that it hits a request. */
 const FaultSpecSchema = Schema.Struct({ ...faultFields, rate: faultRate })
 export type FaultSpec = typeof FaultSpecSchema.Type
-
-export interface Fault extends FaultSpec {
-  readonly id: number
-  /** Unix milliseconds after which it is over. */
-  readonly untilMillis?: number
-  /** The newest block when it began. */
-  readonly armedHeight: number
-  hits: number
-  draws: number
-  /** The block at whose end it shows the network, where that does not change. */
-  seen?: Moment
-}
-
-export interface FaultRegistry {
-  nextId: number
-  armed: Array<Fault>
-  /** Bytes that the network kept back and will broadcast by itself. */
-  late: Array<{ readonly height: number; readonly hex: string }>
-  /** Hashes of accepted transactions that will fail in their block. */
-  readonly doomed: Set<string>
-  /** The next block finds an empty mempool. */
-  mempoolLost: boolean
-  /** The ends of the last blocks, newest last. */
-  readonly past: Array<Moment>
-}
-
-export const emptyFaults = (): FaultRegistry => ({
-  nextId: 1,
-  armed: [],
-  late: [],
-  doomed: new Set(),
-  mempoolLost: false,
-  past: [],
-})
-
-export const arm = (
-  registry: FaultRegistry,
-  spec: FaultSpec,
-  now: { readonly millis: number; readonly height: number },
-): Fault => {
-  const until = spec.durationMillis === undefined ? {} : { untilMillis: now.millis + spec.durationMillis }
-  const fault: Fault = { ...spec, ...until, id: registry.nextId++, armedHeight: now.height, hits: 0, draws: 0 }
-  registry.armed.push(fault)
-  return fault
-}
-
-/** Takes one fault away, or all of them. Returns how many went. */
-export const disarm = (registry: FaultRegistry, id: number | undefined): number => {
-  const before = registry.armed.length
-  registry.armed = id === undefined ? [] : registry.armed.filter((fault) => fault.id !== id)
-  return before - registry.armed.length
-}
-
-/** Takes away what is over by now. */
-export const expire = (registry: FaultRegistry, nowMillis: number): void => {
-  registry.armed = registry.armed.filter(({ untilMillis }) => untilMillis === undefined || untilMillis > nowMillis)
-}
-
-/** The armed faults that hit a request, oldest first; the draws are seeded, so a run repeats. */
-export const hitsOf = (
-  registry: FaultRegistry,
-  at: { readonly isMeant: (fault: FaultSpec) => boolean; readonly seed: string; readonly nowMillis: number },
-): ReadonlyArray<Fault> => {
-  expire(registry, at.nowMillis)
-  return registry.armed.filter((fault) => at.isMeant(fault) && draw(at.seed, fault) < fault.rate)
-}
-
-/** Counts a hit and retires the fault after its last one. */
-export const spend = (registry: FaultRegistry, fault: Fault): void => {
-  fault.hits++
-  if (fault.count !== undefined && fault.hits >= fault.count) disarm(registry, fault.id)
-}
-
-const draw = (seed: string, fault: Fault): number => {
-  if (fault.rate >= 1) return 0
-  const hash = sha3_256(utf8ToBytes(`fault\0${seed}\0${fault.id}\0${fault.draws++}`))
-  return new DataView(hash.buffer, hash.byteOffset).getUint32(0) / 2 ** 32
-}

@@ -35,7 +35,7 @@ export interface Account extends AccountKey {
 }
 
 /** A line of balance history: what an account held after a block that touched it, changed or not. */
-export interface BalanceRow {
+export interface BalanceLine {
   /** Block time, Unix nanoseconds cut to microseconds. */
   readonly time: bigint
   readonly account: Account
@@ -76,7 +76,7 @@ export interface Movement {
  */
 export interface Ledger {
   readonly accounts: Map<string, Account>
-  readonly rows: Array<BalanceRow>
+  readonly rows: Array<BalanceLine>
   readonly movements: Array<Movement>
   /** Accounts that the block being made touched, with what they held before it. */
   readonly touched: Map<Account, bigint>
@@ -176,7 +176,7 @@ const checkCovered = (from: Account, amount: bigint): void => {
 
 /** Change of the ledger by one block. */
 export interface LedgerDelta {
-  readonly rows: ReadonlyArray<BalanceRow>
+  readonly rows: ReadonlyArray<BalanceLine>
   readonly movements: ReadonlyArray<Movement>
 }
 

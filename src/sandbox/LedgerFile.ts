@@ -4,10 +4,9 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import * as NodeSqlite from "../store/database/NodeSqlite.ts"
 import type { BlockDelta } from "./Blocks.ts"
-import { type Chain, emptyChain, type Included } from "./Chain.ts"
+import { type Chain, emptyChain, type FaultRegistry, type Included, type PastState } from "./Chain.ts"
 import { checkStatic, codes } from "./checkTx.ts"
-import type { FaultRegistry } from "./Faults.ts"
-import { type Moment, momentOf } from "./faults/asOf.ts"
+import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
@@ -133,7 +132,7 @@ const saveAccepted = Effect.fnUntraced(function* (sql: Sql, txs: ReadonlyArray<T
 const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
   const { height } = chain
   yield* setMeta(sql, "state", print(stateOf(chain)))
-  yield* sql`INSERT INTO moments ${sql.insert({ height, body: print(momentOf(chain)) })}`
+  yield* sql`INSERT INTO moments ${sql.insert({ height, body: print(pastStateOf(chain)) })}`
   yield* sql`DELETE FROM moments WHERE height <= ${height - hashesMax}`
   const stored = deltaOf(delta)
   if (Object.values(stored).some(({ length }) => length > 0)) {
@@ -148,7 +147,7 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   if (state === undefined) return chain
   restoreState(chain, parse(state))
   for (const { body } of yield* sql<{ body: string }>`SELECT body FROM moments ORDER BY height`) {
-    const moment = parse<Moment>(body)
+    const moment = parse<PastState>(body)
     chain.faults.past.push(moment)
     chain.hashes.set(moment.height, moment.hash)
     chain.guard.prunedTo = moment.prunedTo

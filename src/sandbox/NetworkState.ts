@@ -1,7 +1,7 @@
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Result } from "effect"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import { type Chain, type Included, type Transfer, transferStatuses, type Withdrawal } from "./Chain.ts"
+import { type Chain, type Included, nodeTransferStatuses, type Transfer, type Withdrawal } from "./Chain.ts"
 import { checkStatic, codes } from "./checkTx.ts"
 import { type Account, accountId, type Movement, restoreAccount, toMicros } from "./Ledger.ts"
 import { remember } from "./Mempool.ts"
@@ -108,7 +108,7 @@ export const applyState = (chain: Chain, state: NetworkState): void => {
   fillLedger(chain, state)
   for (const transfer of state.transfers ?? []) {
     chain.transfers.set(transfer.id, transfer)
-    if (transfer.open && transfer.status in transferStatuses) chain.openTransfers.add(transfer.id)
+    if (transfer.open && transfer.status in nodeTransferStatuses) chain.openTransfers.add(transfer.id)
   }
   for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
   for (const entry of state.transactions ?? []) include(chain, entry)

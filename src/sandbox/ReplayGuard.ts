@@ -1,37 +1,7 @@
 import { isSolved, leadingZeroBits, powHash } from "../tx/ProofOfWork.ts"
-import type { Chain } from "./Chain.ts"
+import type { Chain, ReplayGuard } from "./Chain.ts"
 import type { Tx } from "./Tx.ts"
 import { rulesFor } from "./WorkRules.ts"
-
-/** Included at one height: transactions that may not repeat, and the work that each party showed. */
-interface HeightSeen {
-  readonly txs: Array<string>
-  readonly tids: Array<string>
-  readonly nonces: Array<string>
-  readonly parties: Map<string, { zeros: number; count: number }>
-}
-
-/** Guards against replay and spam: proof of work, its allowance per block, and what was seen in the window. */
-export interface ReplayGuard {
-  readonly txs: Set<string>
-  readonly tids: Set<string>
-  /** "party nonce". */
-  readonly nonces: Set<string>
-  readonly heights: Map<number, HeightSeen>
-  /** Ids of work that this node looked at since its last block, whatever became of them. */
-  readonly burnt: Set<string>
-  /** The newest height that was forgotten. */
-  prunedTo: number
-}
-
-export const emptyGuard = (): ReplayGuard => ({
-  txs: new Set(),
-  tids: new Set(),
-  nonces: new Set(),
-  heights: new Map(),
-  burnt: new Set(),
-  prunedTo: 0,
-})
 
 const nonceKey = (tx: Pick<Tx, "party" | "nonce">): string => `${tx.party} ${tx.nonce}`
 
@@ -78,11 +48,11 @@ export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
 }
 
 /** A transaction included in a block, as far as the guard remembers it. */
-export interface Seen extends Pick<Tx, "hash" | "party" | "nonce" | "tid" | "height"> {
+export interface IncludedTx extends Pick<Tx, "hash" | "party" | "nonce" | "tid" | "height"> {
   readonly zeros: number
 }
 
-export const recordSeen = (guard: ReplayGuard, tx: Seen): void => {
+export const recordSeen = (guard: ReplayGuard, tx: IncludedTx): void => {
   let seen = guard.heights.get(tx.height)
   if (seen === undefined) {
     seen = { txs: [], tids: [], nonces: [], parties: new Map() }

@@ -6,10 +6,11 @@ import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import type { Included } from "./Chain.ts"
-import type { Outcome } from "./http/perform.ts"
+import type { PerformedRequest } from "./http/perform.ts"
+import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
 import type { World } from "./http/Route.ts"
-import { answerRequest, type Request } from "./http/routes.ts"
-import { layerRoutes, makeRateLimiter, ownHost, type RateLimiter } from "./http/Server.ts"
+import { answerRequest, type LocalRequest } from "./http/routes.ts"
+import { layerRoutes, ownHost } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { openLedgerFile } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
@@ -52,7 +53,7 @@ export class Sandbox extends Context.Service<
     readonly ledger: LedgerView
     readonly stepBlock: Effect.Effect<void, SandboxError>
     /** Answers a request without a socket. */
-    readonly answer: (request: Request) => Effect.Effect<Outcome>
+    readonly answer: (request: LocalRequest) => Effect.Effect<PerformedRequest>
     /** Never ends by itself: fails when blocks can no longer be made or kept. Join it, or the network dies unseen. */
     readonly join: Effect.Effect<never, SandboxError>
   }

@@ -1,14 +1,6 @@
 import type { Chain } from "./Chain.ts"
 import type { PowRules } from "./Scenario.ts"
 
-/** Rules of work for the commands that are anchored on these heights. */
-export interface RuleSet {
-  readonly from: number
-  /** The last height of the set; undefined for the one in force. */
-  readonly until: number | undefined
-  readonly rules: PowRules
-}
-
 /** The rules that a command anchored on the newest block must keep. */
 export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.ruleSets[chain.ruleSets.length - 1]!.rules
 

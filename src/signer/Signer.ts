@@ -4,20 +4,20 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
+import type { Party } from "../rules/Account.ts"
 import { assetScopes } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { type FeeTerms, feeRefused } from "../rules/policy/FeeTerms.ts"
 import {
   approvalFor,
   feeMax,
-  judge,
+  judgePolicy,
   lineFor,
   namesIn,
   type PolicyLine,
   type PolicyPayment,
   type WindowUse,
 } from "../rules/policy/Policy.ts"
-import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Lease } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
@@ -33,8 +33,8 @@ import {
   type Permitted,
   permitFacts,
   permitRefused,
-  readBytes,
   readPayment,
+  readSignedBytes,
 } from "./readPayment.ts"
 import { type Refused, refuse, SignerError } from "./SignerError.ts"
 
@@ -221,7 +221,7 @@ export class Signer extends Context.Service<
           const gap = clockGap(clock, request.blockTimeMillis, maxAgeMillis)
           if (gap !== undefined) return yield* refuse("stale", gap.detail)
           const used: WindowUse = yield* usedOf(request, read, clock)
-          const verdict = judge(policy, payment, () => used)
+          const verdict = judgePolicy(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
           const costs = feeRefused(request.fee, { amount, share }, clock)
@@ -273,7 +273,7 @@ export class Signer extends Context.Service<
               if (known.digest === digest) return known.signature
               return yield* refuse("attempt_alive", "another command is signed for this attempt already")
             }
-            const read = yield* readBytes(request.inputData, request.party, policy)
+            const read = yield* readSignedBytes(request.inputData, request.party, policy)
             const permitted = yield* judged(request, read, earlier)
             const permit = yield* journal.last(request.intentId, "permit").pipe(memory)
             const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(memory)

@@ -4,8 +4,8 @@ import type { Command, InputData } from "../domain/Command.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
 import { type Reference, readReference } from "../domain/Reference.ts"
+import type { Share } from "../rules/Account.ts"
 import { feeShare, namesIn, type Policy, type PolicyPayment } from "../rules/policy/Policy.ts"
-import type { Share } from "../rules/Rule.ts"
 import { bodyText, type EntryRow, hashOfHashes, type JournalEntry } from "../store/journal/Journal.ts"
 import { addressOf } from "../tx/Address.ts"
 import { decodeInputData } from "../tx/InputData.ts"
@@ -20,7 +20,7 @@ export interface PaymentRead {
 }
 
 /** The payment that the bytes themselves are, and the journal's entry that they name, where they can name one. */
-export const readBytes = (inputData: Uint8Array, from: string, policy: Policy) =>
+export const readSignedBytes = (inputData: Uint8Array, from: string, policy: Policy) =>
   Result.match(decodeInputData(inputData), {
     onFailure: (detail) => Effect.fail(refuse("command", detail)),
     onSuccess: ({ command, nonce }: InputData) => {

@@ -8,7 +8,7 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { approvalOf } from "./awaitApproval.ts"
+import { approvalOf } from "./approvalOf.ts"
 import { Looks } from "./Looks.ts"
 
 const waitMillis = 5_000

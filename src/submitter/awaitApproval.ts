@@ -1,52 +1,20 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import { type ApprovalGroup, lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
+import { lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { shortId } from "../domain/Hex.ts"
-import { askedFrom, type Intent } from "../domain/Intent.ts"
-import { approvalFor, lineFor, namesIn } from "../rules/policy/Policy.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { say } from "../telemetry/Logging.ts"
-import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
+import { approversOf, type GivenApproval } from "../tx/Approval.ts"
+import { approvalOf, type NeededApproval } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { Wanted } from "./Wanted.ts"
 import { clockAgrees } from "./waiting.ts"
-
-/** Approval that the policy in force requires for a payment. */
-interface NeededApproval {
-  readonly group: ApprovalGroup
-  readonly terms: PaymentTerms
-  readonly text: string
-}
-
-/** Undefined where the payment needs nobody's approval, or no line permits it at all. */
-export const approvalOf = ({ name, network, policy }: Treasury, intent: Intent): NeededApproval | undefined => {
-  const { fromKey: from, toKey: to, assetId, amount } = intent.payment
-  const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
-  if (group === undefined) return undefined
-  const terms: PaymentTerms = {
-    treasury: name,
-    chainId: network.chainId,
-    intentId: intent.id,
-    rule: intent.rule,
-    proposer: intent.submittedBy,
-    from,
-    to,
-    assetId,
-    amount,
-    ...namesIn(policy, { from, to, assetId }),
-    feeMax: intent.feeMax,
-    policy: policy.digest,
-    group: group.name,
-    expires: askedFrom(intent) + group.withinMillis,
-  }
-  return { group, terms, text: paymentText(terms) }
-}
 
 /** A signature, and what it was given for. */
 interface SignedText extends GivenApproval {

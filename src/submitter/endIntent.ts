@@ -23,7 +23,7 @@ export type Verb =
   | { readonly verb: "abandon" }
 
 /** All that is known of a payment. */
-export interface Facts extends Omit<Reached, "told"> {
+export interface IntentFacts extends Omit<Reached, "told"> {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   readonly sends: ReadonlyArray<{ readonly k: number; readonly txHash: string }>
@@ -55,10 +55,10 @@ const permit = (to: FinalIntentState, words: string, ends?: Permitted["ends"]): 
 })
 const refuse = (message: string, remedy: string): Judged => ({ permitted: false, message, remedy })
 
-const liveOf = (facts: Facts): Attempt | undefined => facts.attempts.find((a) => !isFinalAttempt(a.state))
+const liveOf = (facts: IntentFacts): Attempt | undefined => facts.attempts.find((a) => !isFinalAttempt(a.state))
 
 /** Judges if a person may end the payment this way: never while an attempt may still execute. */
-export const judgeVerb = (verb: Verb, facts: Facts): Judged => {
+export const judgeVerb = (verb: Verb, facts: IntentFacts): Judged => {
   const { intent } = facts
   if (isFinalIntent(intent.state)) return refuse(`it is ${intent.state} already`, "nothing is left to do")
   switch (verb.verb) {
@@ -75,21 +75,21 @@ export const judgeVerb = (verb: Verb, facts: Facts): Judged => {
   }
 }
 
-const isUndecided = ({ intent, attempts }: Facts): boolean =>
+const isUndecided = ({ intent, attempts }: IntentFacts): boolean =>
   (intent.state === "proposed" || intent.state === "awaiting_approval") && attempts.length === 0
 
-const isUnsigned = (facts: Facts): boolean =>
+const isUnsigned = (facts: IntentFacts): boolean =>
   isUndecided(facts) || (facts.intent.state === "reserved" && facts.attempts.length === 0)
 
-const isDead = (facts: Facts): boolean =>
+const isDead = (facts: IntentFacts): boolean =>
   (facts.intent.state === "reserved" || facts.intent.state === "awaiting_approval") &&
   facts.attempts.length > 0 &&
   liveOf(facts) === undefined
 
-const isStuck = ({ intent }: Facts): boolean => intent.state === "manual" || intent.state === "unknown"
+const isStuck = ({ intent }: IntentFacts): boolean => intent.state === "manual" || intent.state === "unknown"
 
 /** The refusal of a verb in the wrong state, with the one that fits the state. */
-const misplaced = (participle: string, facts: Facts): Judged => {
+const misplaced = (participle: string, facts: IntentFacts): Judged => {
   const { state } = facts.intent
   const words = state.replaceAll("_", " ")
   const live = liveOf(facts)
@@ -106,13 +106,13 @@ const misplaced = (participle: string, facts: Facts): Judged => {
   return refuse(`it is ${words}${isDead(facts) ? " after a signature" : ""}: it cannot be ${participle}`, remedy)
 }
 
-const unresolvable = ({ intent }: Facts): Judged =>
+const unresolvable = ({ intent }: IntentFacts): Judged =>
   refuse(
     `it is ${intent.state.replaceAll("_", " ")}: only what is manual or unknown is resolved by people`,
     "wait: the daemon finds out what became of it",
   )
 
-const judgeExecuted = (given: string, facts: Facts): Judged => {
+const judgeExecuted = (given: string, facts: IntentFacts): Judged => {
   if (!isStuck(facts)) return unresolvable(facts)
   const hash = given.toLowerCase()
   const attempt = facts.attempts.find(
@@ -143,27 +143,27 @@ const judgeExecuted = (given: string, facts: Facts): Judged => {
   return permit("confirmed", `resolved as executed (${hash.slice(0, 8)}..)`, { attempt, to: "confirmed" })
 }
 
-const isSeen = (attempt: Attempt, { evidence, done }: Facts): boolean =>
+const isSeen = (attempt: Attempt, { evidence, done }: IntentFacts): boolean =>
   done.has(attempt.transferId) || evidence.some((e) => e.k === attempt.k && e.kind === "executed")
 
 /**
  * Signed on a block of the chain before a reset that operators have accepted (poller/watchChain.ts). Where the chain
  * is in the window's heights the old one may be back after all: then only the window's end proves it dead.
  */
-const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted }: Facts): boolean =>
+const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted }: IntentFacts): boolean =>
   evidence.some((one) => one.k === k && one.kind === "left_behind") &&
   accepted !== undefined &&
   accepted < anchorHeight &&
   height < anchorHeight
 
 /** Where balances name no height: the newest block, where one fits, must say that the window is over. */
-const isCalledAfter = (live: Attempt, facts: Facts): boolean => {
+const isCalledAfter = (live: Attempt, facts: IntentFacts): boolean => {
   if (facts.intent.state !== "manual") return false
   if (facts.accepted !== undefined) return isOver(live, sureHeight(live, { ...facts, told: facts.accepted }))
   return !facts.evidence.some(({ k, kind }) => k === live.k && kind === "left_behind")
 }
 
-const judgeNever = (facts: Facts): Judged => {
+const judgeNever = (facts: IntentFacts): Judged => {
   const live = liveOf(facts)
   if (!isStuck(facts)) return unresolvable(facts)
   const seen = facts.attempts.find((attempt) => isSeen(attempt, facts))

@@ -9,7 +9,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { Observations } from "../store/balances/Observations.ts"
+import type { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -20,7 +20,6 @@ import { say } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
-import { hasWithdrawn } from "./judgeFound.ts"
 import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
 
 /** An attempt that is out, and what is known of time. */
@@ -196,28 +195,4 @@ export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: L
   })
   yield* (yield* Signals).wake("alerts")
   yield* giveUp(live, `${gateway} shows ${shown} under its transfer id`)
-})
-
-/**
- * Evidence against the conclusion from listings that an attempt never executed, as text: a node that has not imported
- * its transfers yet honestly lists none. A movement shown by any one gateway, or any fall of the balance, forbids it.
- * Undefined if complete movements past the deadline (or, if none are reported, the balances up to there) show none of
- * it.
- */
-export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {
-  const fell = "the listings have none of it, and the payer's balance fell by it"
-  if (yield* hasFallen(intent, attempt)) return fell
-  const sends = yield* sendsOf(attempt.party, [attempt])
-  // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
-  if (sends === undefined && (yield* mayHaveLeft(intent, attempt, 0n)) !== false) return fell
-  if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
-  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
-    return "the listings have none of it, and movements have one alike"
-  }
-  const rows = yield* (yield* Observations).watermark
-  const reached = sends?.mark?.height ?? rows?.height ?? 0n
-  if (sends?.complete === false || reached <= deadlineHeight(attempt)) {
-    return "the movements are not told up to the end of the window"
-  }
-  return undefined
 })

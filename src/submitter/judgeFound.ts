@@ -1,6 +1,6 @@
 import { Clock, Effect, Option } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
@@ -14,7 +14,7 @@ import { noteExecution, noteListing } from "./audit/noteListing.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
-import { behindNanos, hasLeftAt, type sendsOf, signedBy } from "./movementOf.ts"
+import { behindNanos, hasFallen, hasLeftAt, mayHaveLeft, sendsOf, signedBy } from "./movementOf.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
@@ -41,7 +41,7 @@ export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: No
 const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(attempt) - behindNanos
 
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
-export const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
+const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const told = yield* (yield* LedgerHistory)
     .debits(attempt.party, signedBy(attempt) - clockNanos, now)
@@ -210,4 +210,28 @@ const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attem
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   if (told <= signedBy(attempt) || told >= rows) return false
   return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
+})
+
+/**
+ * Evidence against the conclusion from listings that an attempt never executed, as text: a node that has not imported
+ * its transfers yet honestly lists none. A movement shown by any one gateway, or any fall of the balance, forbids it.
+ * Undefined if complete movements past the deadline (or, if none are reported, the balances up to there) show none of
+ * it.
+ */
+export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {
+  const fell = "the listings have none of it, and the payer's balance fell by it"
+  if (yield* hasFallen(intent, attempt)) return fell
+  const sends = yield* sendsOf(attempt.party, [attempt])
+  // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
+  if (sends === undefined && (yield* mayHaveLeft(intent, attempt, 0n)) !== false) return fell
+  if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
+  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
+    return "the listings have none of it, and movements have one alike"
+  }
+  const rows = yield* (yield* Observations).watermark
+  const reached = sends?.mark?.height ?? rows?.height ?? 0n
+  if (sends?.complete === false || reached <= deadlineHeight(attempt)) {
+    return "the movements are not told up to the end of the window"
+  }
+  return undefined
 })

@@ -20,7 +20,7 @@ const loops = [
 export type Loop = (typeof loops)[number]
 
 const operations = ["balance_changes", "accounts", "assets", "height", "submit", "transfer"] as const
-export type Operation = (typeof operations)[number]
+export type GatewayOperation = (typeof operations)[number]
 
 const requestOutcomes = ["ok", "refused", "rate_limited", "banned", "timeout", "unreachable", "unreadable"] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]

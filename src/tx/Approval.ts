@@ -4,13 +4,13 @@ import type { ApprovalGroup } from "../domain/Approval.ts"
 import { verifySignature } from "./Transaction.ts"
 
 /** Where what operators agree to is done. */
-export interface Place {
+export interface ApprovalPlace {
   readonly treasury: string
   readonly chainId: string
 }
 
 /** All that an approval of a payment is bound to: with any of it changed, a signature says nothing. */
-export interface PaymentTerms extends Place {
+export interface PaymentTerms extends ApprovalPlace {
   readonly intentId: string
   readonly rule: string
   /** Operator or user who handed it in; undefined where a rule decided it. */
@@ -104,7 +104,7 @@ const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
   ].join("\n")
 
 /** Text that operators sign: its UTF-8 bytes, its last line break included. */
-const textOf = (kind: ApprovalKind, place: Place, facts: ReadonlyArray<Fact>, expires: number): string =>
+const textOf = (kind: ApprovalKind, place: ApprovalPlace, facts: ReadonlyArray<Fact>, expires: number): string =>
   factLines(kind, [
     ["treasury", place.treasury],
     ["chain", place.chainId],
@@ -181,7 +181,7 @@ const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
 }
 
 /** Text that operators sign to agree to terms, or to a verb. */
-export const agreementText = (place: Place, asked: Agreement, expires: number): string =>
+export const agreementText = (place: ApprovalPlace, asked: Agreement, expires: number): string =>
   textOf(asked.kind, place, factsOf(asked), expires)
 
 const slotMillis = 21_600_000

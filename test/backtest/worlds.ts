@@ -3,9 +3,10 @@ import type { WorldEvent, WorldSettings } from "../../src/backtest/World.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { AssetStatusWord } from "../../src/domain/Asset.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Party, RuleAccount } from "../../src/rules/Account.ts"
 import type { AlertRule, Condition } from "../../src/rules/Condition.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import type { Account, Level, Party, PayingRule, Rule } from "../../src/rules/Rule.ts"
+import type { Level, PayingRule, Rule } from "../../src/rules/Rule.ts"
 import type { Hours } from "../../src/rules/Schedule.ts"
 import { plainRule } from "../support/Rules.ts"
 
@@ -124,7 +125,7 @@ const rulesOf = (random: Random): ReadonlyArray<Rule> => {
 
 /** Rules that tell people of conditions of every kind, and rules that wait for one of them. */
 const alertsOf = (random: Random): ReadonlyArray<AlertRule> => {
-  const account = (of: Party): Account => ({ party: of, asset, balance: random(3) === 0 ? "total" : "free" })
+  const account = (of: Party): RuleAccount => ({ party: of, asset, balance: random(3) === 0 ? "total" : "free" })
   const some = () => account(all[random(all.length)]!)
   const side = () => (random(2) === 0 ? ("below" as const) : ("above" as const))
   const plain = (dice: number): Condition => {

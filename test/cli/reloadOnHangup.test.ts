@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"
-import { reloadOnHangup } from "../../src/cli/run/run.ts"
+import { reloadOnHangup } from "../../src/cli/run/storeOutage.ts"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { it } from "../support/it.ts"
 import { soon, waitUntil } from "../support/until.ts"

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
@@ -47,7 +47,7 @@ const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknow
         yield* start("200")
         assert.strictEqual((yield* run("terms", "accept", "0".repeat(8))).code, 4)
         const options = yield* start("300")
-        yield* use({ options, hash: termsHash(termsOf(options)).slice(0, 8), run })
+        yield* use({ options, hash: termsHash(treasuryTermsOf(options)).slice(0, 8), run })
       }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))))
     },
     { more },

@@ -5,7 +5,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
-import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/kinds/code.ts"
+import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
 import { codeHere } from "../support/CodeHere.ts"
 import { plainParty } from "../support/Rules.ts"
 

@@ -5,8 +5,8 @@ import { afterAll, assert, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import type { Code, CodeSeen } from "../../src/rules/kinds/code.ts"
-import type { Party } from "../../src/rules/Rule.ts"
+import type { Party } from "../../src/rules/Account.ts"
+import type { Code, CodeSeen } from "../../src/rules/Code.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-code-turns-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { withCode } from "../../src/config/code/withCode.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
@@ -12,7 +12,7 @@ const terms = (fee: string) =>
   parseYaml("t.yaml", goodText.replace("  framing: auto\n", `  framing: auto\n${fee}`)).pipe(
     Effect.flatMap(withCode),
     Effect.flatMap(treasuryOf),
-    Effect.map((treasury) => ({ ...termsOf({ treasury }), written: treasury.network.fee })),
+    Effect.map((treasury) => ({ ...treasuryTermsOf({ treasury }), written: treasury.network.fee })),
   )
 
 describe("a fee of the network that is written down", () => {

@@ -1,12 +1,12 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { HoldReason } from "../../src/domain/Decision.ts"
-import { type Change, tellDecisions } from "../../src/engine/tell.ts"
+import { type RoundChange, tellDecisions } from "../../src/engine/tell.ts"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 
 /** The rule's decision about one subject, before and now. */
-const change = (subject: string, [from, to]: readonly [HoldReason, HoldReason], detail: string): Change => {
+const change = (subject: string, [from, to]: readonly [HoldReason, HoldReason], detail: string): RoundChange => {
   const memory = {
     rule: "keep",
     subject,
@@ -24,7 +24,7 @@ const change = (subject: string, [from, to]: readonly [HoldReason, HoldReason], 
 }
 
 /** The lines of one round of a rule with so many subjects. */
-const told = Effect.fnUntraced(function* (subjects: number, changes: ReadonlyArray<Change>) {
+const told = Effect.fnUntraced(function* (subjects: number, changes: ReadonlyArray<RoundChange>) {
   const lines: Array<string> = []
   const destination = { write: (line: string) => void lines.push(line) }
   yield* tellDecisions(changes, () => subjects).pipe(

@@ -2,12 +2,12 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
-import { type Ask, type Limiter, makeLimiter, RequestPriority } from "../../src/gateway/Limiter.ts"
+import { type Limiter, makeLimiter, RequestPriority, type TurnRequest } from "../../src/gateway/Limiter.ts"
 import { it } from "../support/it.ts"
 
 const make = (requestsPerSecond = 10) => makeLimiter({ requestsPerSecond, waitMillisMax: 10_000 })
-const write: Ask = { read: undefined }
-const read = (name: string): Ask => ({ read: name })
+const write: TurnRequest = { read: undefined }
+const read = (name: string): TurnRequest => ({ read: name })
 const advertise = (limit: number, remaining: number) => ({
   "ratelimit-limit": String(limit),
   "ratelimit-reset": "1",
@@ -207,7 +207,7 @@ describe("the limiter of one gateway", () => {
     yield* limiter.hear(advertise(2, 0))
     yield* limiter.hear(advertise(2, 10))
     const order: Array<string> = []
-    const ask = (name: string, what: Ask) =>
+    const ask = (name: string, what: TurnRequest) =>
       Effect.forkChild(
         Effect.ignore(
           limiter.pass(

@@ -3,7 +3,7 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import { commonHead, isForked } from "../../src/gateway/acceptedHead.ts"
 import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/Confirmation.ts"
-import type { Gateway, Told } from "../../src/gateway/Gateways.ts"
+import type { Gateway, GatewayAnswer } from "../../src/gateway/Gateways.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import type { ObservedTransfer } from "../../src/gateway/schema/Transfers.ts"
 import { agreedSighting } from "../../src/gateway/together.ts"
@@ -142,7 +142,7 @@ describe("what gateways say of one transfer", () => {
   })
 })
 
-const told = <A>(name: string, value: A): Told<A> => ({ gateway: { name } as Gateway, value })
+const told = <A>(name: string, value: A): GatewayAnswer<A> => ({ gateway: { name } as Gateway, value })
 const listing = (transfers: ReadonlyArray<ObservedTransfer>, more: Partial<TransferListing> = {}): TransferListing => ({
   transfers,
   complete: true,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ConditionName, conditionNames, conditionsOf, headline } from "../../src/http/conditions.ts"
-import type { Facts } from "../../src/http/conditionTable.ts"
+import type { HealthFacts } from "../../src/http/conditionTable.ts"
 import type { View } from "../../src/http/View.ts"
 import { readSource } from "../tidy/Source.ts"
 
@@ -18,7 +18,7 @@ const gateway = (name: string, more: Partial<View["network"]["gateways"][number]
 })
 const network = (quorum: number, ...gateways: View["network"]["gateways"]) => ({ chainId: "c-1", quorum, gateways })
 
-const calm: Facts = {
+const calm: HealthFacts = {
   treasury: "t",
   mode: "live",
   version: "1",
@@ -109,7 +109,7 @@ const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
 const ntp = '"timedatectl" or "chronyc tracking" on this host'
 
 /** Condition, severity, what differs from a calm treasury, and the headline. */
-const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts>, string]> = [
+const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<HealthFacts>, string]> = [
   [
     "halted",
     "bad",
@@ -325,7 +325,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
   ],
 ]
 
-const said = (change: Partial<Facts>) => {
+const said = (change: Partial<HealthFacts>) => {
   const facts = { ...calm, ...change }
   const conditions = conditionsOf(facts)
   return { conditions, sentence: headline(conditions, facts, 2) }

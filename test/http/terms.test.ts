@@ -6,11 +6,11 @@ import { Clock, Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
-import { byOneConfig, ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { operatorsInForce, placeOf, takeAgreement } from "../../src/http/agreeing.ts"
+import { operatorsInForce, takeAgreement, treasuryPlace } from "../../src/http/agreeing.ts"
 import { haltAll } from "../../src/http/brakeVerbs.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
@@ -46,7 +46,7 @@ const written = (options: DaemonOptions, ...edits: ReadonlyArray<readonly [from:
 }
 const wider = (options: DaemonOptions, each = "300") =>
   written(options, ['"perTransfer":"200"', `"perTransfer":"${each}"`])
-const hashOf = (options: DaemonOptions): string => termsHash(termsOf(options))
+const hashOf = (options: DaemonOptions): string => termsHash(treasuryTermsOf(options))
 
 /** One life of a daemon; its end is abrupt. */
 const life = <A>(options: DaemonOptions, use: Effect.Effect<A, unknown, Services> | Body<[], Services, A>) =>
@@ -91,7 +91,7 @@ const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyA
   const inForce = (yield* ConfigInForce).now()
   const change = yield* termsChangeOf(inForce, file)
   const operators = yield* operatorsInForce
-  const place = placeOf(inForce.treasury)
+  const place = treasuryPlace(inForce.treasury)
   const now = yield* Clock.currentTimeMillis
   for (const name of names) {
     const signature = operatorSigns(name, agreementText(place, change, expiryFrom(now)))

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { approveTerms } from "../../src/http/termsApproval.ts"
@@ -64,7 +64,7 @@ const inForce = (text: string, use: Body<[write: (text: string) => void], Servic
       const started = { treasury, mode: "live" as const }
       const body = { detail: "started" }
       const { seq } = yield* (yield* Journal).append({ kind: "config", subject: treasury.name, body })
-      yield* (yield* TermsLog).put({ seq, terms: termsOf(started), alerts: treasury })
+      yield* (yield* TermsLog).put({ seq, terms: treasuryTermsOf(started), alerts: treasury })
       yield* effectOf(use(write)).pipe(Effect.provide(ConfigInForce.layer(started)))
     }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true })))),
   )

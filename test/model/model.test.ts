@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { attemptsMax, deadlineHeight } from "../../src/domain/Attempt.ts"
 import { rebroadcastBlocks } from "../../src/submitter/classify.ts"
-import type { Facts } from "../../src/submitter/endIntent.ts"
+import type { IntentFacts } from "../../src/submitter/endIntent.ts"
 import { type Explored, explore } from "./explore.ts"
 import { productRules, type Rules } from "./model.ts"
 
 const { judgeAbsence } = productRules
 
-const asDead = (facts: Facts): Facts => ({
+const asDead = (facts: IntentFacts): IntentFacts => ({
   ...facts,
   intent: { ...facts.intent, state: "reserved" },
   attempts: facts.attempts.map((attempt) => ({ ...attempt, state: "expired" })),

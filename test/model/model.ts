@@ -9,7 +9,7 @@ import { TransferId } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/submitter/classify.ts"
-import { type Facts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
+import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import * as evidence from "../../src/submitter/evidence.ts"
 import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
 
@@ -229,7 +229,7 @@ const peopleSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
   ]
   return verbs.flatMap((verb) =>
     tipLags.flatMap((lag): ReadonlyArray<Step> => {
-      const facts: Facts = {
+      const facts: IntentFacts = {
         intent: { state: world.intent } as Intent,
         attempts: world.tries.map((t, k) => attemptOf(k, t)),
         sends: [{ k: paid + 1, txHash: hash }],

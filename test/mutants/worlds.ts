@@ -70,7 +70,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["planned"],
     edits: [
       {
-        file: "rules/kinds/payout.ts",
+        file: "rules/kinds/payoutNotices.ts",
         source: "  if (letGo !== undefined) {",
         instead: "  if (letGo !== undefined && letGo.last < 0) {",
       },

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { Reconciliation, reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { accountName, Drifts } from "../../src/store/balances/Drifts.ts"
+import { accountKeyText, Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { type History, newHistory } from "../support/HistoryServer.ts"
 import { it } from "../support/it.ts"
@@ -85,7 +85,7 @@ describe("a mismatch", () => {
     yield* run(function* () {
       const drifts = yield* Drifts
       const differing = [{ ...row(0n, alice, 1n), stored: 1n, reported: 2n }]
-      const agreeing = new Set(differing.map(accountName))
+      const agreeing = new Set(differing.map(accountKeyText))
       const differs = drifts.note({ differing, agreeing: new Set(), listed: 1n, until: 2n })
       const agrees = (listed: bigint, until: bigint) =>
         Effect.map(drifts.note({ differing: [], agreeing, listed, until }), ({ ended }) => ended.length)

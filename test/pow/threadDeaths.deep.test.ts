@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads"
 import { assert, it } from "@effect/vitest"
-import { type Found, makePool, type Spawn } from "../../src/pow/Pool.ts"
+import { type FoundNonce, makePool, type Spawn } from "../../src/pow/Pool.ts"
 import { PowError } from "../../src/pow/PowError.ts"
 import { powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { makeDice } from "../support/Dice.ts"
@@ -26,7 +26,7 @@ it(`loses no search when a thread dies at a random moment (${rounds} rounds, see
   let died = 0
   let slowestMillis = 0
   for (let round = 0; round < rounds; round++) {
-    const ends: Array<Promise<Found | PowError>> = []
+    const ends: Array<Promise<FoundNonce | PowError>> = []
     const search = (difficulty: number) => ends.push(new Promise((resolve) => void pool.run(job(difficulty), resolve)))
     for (let i = 0; i < 4; i++) search(below(3) === 0 ? 12 : 8)
     // The death falls anywhere from the start of a thread to behind its last answer.

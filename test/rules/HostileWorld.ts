@@ -1,13 +1,14 @@
 import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { receiverKey } from "../../src/rules/Account.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
 import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/limits.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import { judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/policy/Policy.ts"
-import { levelsOf, receiverKey } from "../../src/rules/Rule.ts"
+import { judgePolicy, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/policy/Policy.ts"
+import { levelsOf } from "../../src/rules/Rule.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
-import type { Asked, Snapshot } from "../../src/rules/Snapshot.ts"
+import type { AskedPayment, Snapshot } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
@@ -37,7 +38,7 @@ export class HostileWorld {
   now = Date.UTC(2026, 10, 21)
   /** Transfers and withdrawals. */
   readonly signed: Array<Signed> = []
-  asks: ReadonlyArray<Asked> = []
+  asks: ReadonlyArray<AskedPayment> = []
   readonly treasury: RandomTreasury
   readonly #random: Random
   readonly #spots: ReadonlyArray<Spot>
@@ -185,7 +186,7 @@ export class HostileWorld {
     const own = { id: String(sequence).padStart(64, "0") as IntentId, treasury: "", episode: sequence, detail: "" }
     const intent = { ...intentFor(subject, payment, { ...own, policy, at: this.now }), state }
     const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
-    const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
+    const verdict = judgePolicy(policy, asked, (line) => this.#used(line, this.#blockTime))
     if (!verdict.permitted) return
     this.signed.push({ intent, recordedAt, block: this.#blockTime, at: this.now, line: verdict.line })
     this.#open = [...this.#open, intent]

@@ -1,7 +1,8 @@
 import { codeOf } from "../../src/config/code/askCode.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
-import type { Code } from "../../src/rules/kinds/code.ts"
-import type { CodeRule, Party, PayingRule, PinnedAsset, RuleBase, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import type { Party, PinnedAsset } from "../../src/rules/Account.ts"
+import type { Code } from "../../src/rules/Code.ts"
+import type { CodeRule, PayingRule, RuleBase, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { codeHere } from "../support/CodeHere.ts"
 import { pick, type Random } from "./dice.ts"
 

@@ -3,7 +3,7 @@ import type { Intent } from "../../src/domain/Intent.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
-import { type Asked, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
+import { type AskedPayment, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
@@ -58,7 +58,7 @@ export class WalkWorld {
   treasury: RandomTreasury
   /** Base units by account. */
   readonly balances = new Map<string, bigint>()
-  asks: ReadonlyArray<Asked> = []
+  asks: ReadonlyArray<AskedPayment> = []
   /** All that was decided: transfers and withdrawals. */
   readonly paid: Array<Intent> = []
   memories = new Map<string, RuleMemory>()

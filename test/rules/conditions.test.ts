@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Party, RuleAccount } from "../../src/rules/Account.ts"
 import { type AlertRule, type Condition, conditionText } from "../../src/rules/Condition.ts"
-import { allOf, anyOf, evaluate, type Facts, not, type Truth } from "../../src/rules/evaluate.ts"
-import { type AlertMemory, alertAfter } from "../../src/rules/kinds/alerting.ts"
-import type { Account, Party } from "../../src/rules/Rule.ts"
+import { allOf, anyOf, type ConditionFacts, evaluate, not, type Truth } from "../../src/rules/evaluate.ts"
+import { alertAfter } from "../../src/rules/kinds/alerting.ts"
+import type { AlertMemory } from "../../src/rules/RuleMemory.ts"
 
 const now = 1_800_000_000_000
 const tok = { symbol: "TOK", id: "aa".repeat(32), decimals: 2 }
@@ -14,9 +15,11 @@ const hot: Party = {
   floor: new Map(),
   transfersKept: 0,
 }
-const account: Account = { party: hot, asset: tok, balance: "free" }
+const account: RuleAccount = { party: hot, asset: tok, balance: "free" }
 
-const facts = (more: Partial<Facts> & { readonly holds?: bigint; readonly held?: bigint } = {}): Facts => ({
+const facts = (
+  more: Partial<ConditionFacts> & { readonly holds?: bigint; readonly held?: bigint } = {},
+): ConditionFacts => ({
   now,
   asOf: BigInt(now - 1_000) * 1_000_000n,
   maxAgeMillis: 30_000,
@@ -68,7 +71,9 @@ const silence = (reason: "short" | "in_band" | undefined, ago: number) => () => 
   { subject: "hot/TOK", reason, since: now - ago },
 ]
 
-const cases: ReadonlyArray<readonly [name: string, condition: Condition, facts: Facts, truth: Truth, text: string]> = [
+const cases: ReadonlyArray<
+  readonly [name: string, condition: Condition, facts: ConditionFacts, truth: Truth, text: string]
+> = [
   ["a balance under", below, facts({ holds: 999n }), true, "hot/TOK: 9.99 is below 10"],
   ["a balance at", below, facts({ holds: 1_000n }), false, "10.00 is not below 10"],
   ["no balance", below, facts(), undefined, "no balance of hot/TOK was seen"],

@@ -7,11 +7,11 @@ import { decide } from "../../src/rules/checks/decide.ts"
 import { reachOf } from "../../src/rules/checks/history.ts"
 import { decideRound, type RoundContext } from "../../src/rules/decideRound.ts"
 import { endedBy } from "../../src/rules/explain/explain.ts"
-import { idle, lookAt, type Timer } from "../../src/rules/Look.ts"
-import { feeMax, judge, type Policy } from "../../src/rules/policy/Policy.ts"
+import { idleTimer, lookAt, type Timer } from "../../src/rules/Look.ts"
+import { feeMax, judgePolicy, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
-import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
@@ -49,7 +49,7 @@ const policy: Policy = {
 }
 const now = 1_800_000_000_000
 const ripe: Timer = { firingSince: now - 30_000, observations: 5, lastObservation: 0n }
-const terms = termsOf(
+const terms = transferTermsOf(
   new Map([
     ["transfer.fee.factor", "0.001"],
     ["transfer.fee.maxQuantumAmount", "1"],
@@ -226,7 +226,7 @@ describe("a top-up", () => {
   })
 
   it("needs two observations and its time, and forgets them when the need is gone", () => {
-    const first = judged(rule, snapshotOf({}), idle).timer
+    const first = judged(rule, snapshotOf({}), idleTimer).timer
     assert.deepInclude(first, { firingSince: now, observations: 1 })
     const again = judged(rule, snapshotOf({}), first).timer
     assert.strictEqual(again.observations, 1, "the same block seen twice counts once")
@@ -315,7 +315,7 @@ describe("the policy", () => {
     ["another receiver", { to: "f".repeat(64) }],
     ["another asset", { assetId: "f".repeat(64) }],
   ] as const)("denies %s: what no line names is refused", (_, change) => {
-    const verdict = judge(policy, { ...payment, ...change }, none)
+    const verdict = judgePolicy(policy, { ...payment, ...change }, none)
     assert.strictEqual(verdict.permitted ? "" : verdict.refusal, "no_line")
   })
 
@@ -325,12 +325,14 @@ describe("the policy", () => {
     [units(100), { amount: units(900) + 1n, count: 0 }, "window_amount"],
     [1n, { amount: 0n, count: 5 }, "window_count"],
   ] as const)("refuses case %#", (amount, used, refusal) => {
-    const verdict = judge(policy, { ...payment, amount }, () => used)
+    const verdict = judgePolicy(policy, { ...payment, amount }, () => used)
     assert.strictEqual(verdict.permitted ? "" : verdict.refusal, refusal)
   })
 
   it("permits up to its very limits", () => {
-    assert.isTrue(judge(policy, { ...payment, amount: units(300) }, () => ({ amount: units(700), count: 4 })).permitted)
+    assert.isTrue(
+      judgePolicy(policy, { ...payment, amount: units(300) }, () => ({ amount: units(700), count: 4 })).permitted,
+    )
   })
 
   it("rounds the reserved fee up", () => {

@@ -3,12 +3,13 @@ import { Cron, Result } from "effect"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Decision, Payment } from "../../src/domain/Decision.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import type { Party } from "../../src/rules/Account.ts"
 import { decide } from "../../src/rules/checks/decide.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { feeMax, type Policy } from "../../src/rules/policy/Policy.ts"
-import type { Party, PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
+import type { PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
 import { plannedAfter, plannedUntil } from "../../src/rules/Schedule.ts"
-import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { intentOf } from "../support/Payments.ts"
@@ -35,7 +36,7 @@ const policy: Policy = {
     },
   ],
 }
-const free = termsOf(
+const free = transferTermsOf(
   new Map([
     ["transfer.fee.factor", "0"],
     ["transfer.fee.maxQuantumAmount", "0"],
@@ -104,7 +105,7 @@ describe("a rebalance", () => {
   })
 
   it("pays the fee from the surplus, and ends within its tolerance", () => {
-    const terms = termsOf(
+    const terms = transferTermsOf(
       new Map([
         ["transfer.fee.factor", "0.01"],
         ["transfer.fee.maxQuantumAmount", "1000"],

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   acceptAnew,
-  fits,
   type HeadKnown,
+  headFits,
   hearHead,
   isAnotherChain,
   isStrayBlock,
@@ -187,6 +187,6 @@ describe("row headers", () => {
   it("are judged by the first head before one is accepted, and by nothing before that", () => {
     assert.isFalse(isStrayBlock(9n, {}, start))
     assert.isTrue(isStrayBlock(9n, hear({}, [0, 50n]), start))
-    assert.isFalse(fits({}, 50n, start))
+    assert.isFalse(headFits({}, 50n, start))
   })
 })

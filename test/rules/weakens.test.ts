@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { BaseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { feeMax, judge, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/policy/Policy.ts"
+import type { Party } from "../../src/rules/Account.ts"
+import { feeMax, judgePolicy, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/policy/Policy.ts"
 import { type Terms, weakens } from "../../src/rules/policy/weakens.ts"
-import type { Party } from "../../src/rules/Rule.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 
 const keys = ["a", "b", "c", "d"]
@@ -172,7 +172,7 @@ const altered = (dice: Dice, terms: Terms): Terms => {
 
 /** What a day of payments does under a policy: each is judged on those that went before. */
 const passes = (policy: Policy, payment: PolicyPayment, paid: ReadonlyArray<PolicyPayment>): boolean =>
-  judge(policy, payment, (l) =>
+  judgePolicy(policy, payment, (l) =>
     paid
       .filter(({ from, to, assetId }) => l.from.has(from) && l.to.has(to) && l.assetId === assetId)
       .reduce((used, { amount }) => ({ amount: used.amount + amount, count: used.count + 1 }), {

@@ -1,5 +1,5 @@
 import { Effect, Schedule } from "effect"
-import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { acceptTerms, approveTerms, settleTerms } from "../../src/http/termsApproval.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -22,7 +22,7 @@ export const signTerms = Effect.fnUntraced(function* (file: string) {
 
 /** A person's word for the file's terms: at once, or where operators are named after an hour. */
 export const acceptAlone = Effect.flatMap(ConfigInForce, ({ now }) =>
-  acceptTerms({ hash: termsHash(termsOf(now())), author: "zoe", reason: "meant so" }),
+  acceptTerms({ hash: termsHash(treasuryTermsOf(now())), author: "zoe", reason: "meant so" }),
 )
 
 /** Ends the halt of a start with weaker terms as its page names it. Returns whether they are in force. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { HoldReason } from "../../src/domain/Decision.ts"
-import { byOpen } from "../../src/rules/kinds/payout.ts"
+import { byOpen } from "../../src/rules/kinds/payoutNotices.ts"
 import type { Chain } from "../../src/sandbox/Chain.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { type Payout, unit } from "./Book.ts"

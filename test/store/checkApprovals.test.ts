@@ -7,7 +7,7 @@ import { entryHash } from "../../src/store/journal/Journal.ts"
 import { provenOf } from "../../src/store/journal/proven.ts"
 import { type Receipt, statementOf } from "../../src/store/journal/receipt.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { approvalOf } from "../../src/submitter/awaitApproval.ts"
+import { approvalOf } from "../../src/submitter/approvalOf.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 

@@ -3,7 +3,7 @@ import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import * as Database from "../../src/store/database/Database.ts"
-import { tablesWritten } from "../../src/store/database/Database.ts"
+import { tablesWritten } from "../../src/store/database/NodeSqlite.ts"
 import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { accountName, Drifts } from "../../src/store/balances/Drifts.ts"
+import { accountKeyText, Drifts } from "../../src/store/balances/Drifts.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alice, bob, type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
@@ -21,7 +21,7 @@ const begins = (party: string) =>
   )
 const ends = (party: string) =>
   Effect.flatMap(Drifts, (store) => {
-    const agreeing = new Set([accountName(account(party))])
+    const agreeing = new Set([accountKeyText(account(party))])
     const agrees = (at: bigint) => store.note({ differing: [], agreeing, listed: at, until: at })
     return Effect.andThen(agrees(2n), agrees(3n))
   })

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
 import { finalIntentStates, type IntentState, mayMoveIntent, openIntentStates } from "../../src/domain/Intent.ts"
-import { type Facts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
+import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import { Turns } from "../../src/submitter/Turns.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
@@ -20,7 +20,7 @@ const attempt = (change: Partial<Attempt> = {}): Attempt =>
     ...change,
   })
 
-const facts = (state: IntentState, change: Partial<Facts> = {}): Facts => ({
+const facts = (state: IntentState, change: Partial<IntentFacts> = {}): IntentFacts => ({
   intent: { ...intent, state },
   attempts: [],
   sends: [],
@@ -32,7 +32,7 @@ const facts = (state: IntentState, change: Partial<Facts> = {}): Facts => ({
   blockMillis: 1_000,
   ...change,
 })
-const stuck = (change: Partial<Facts> = {}) => facts("manual", { attempts: [attempt()], ...change })
+const stuck = (change: Partial<IntentFacts> = {}) => facts("manual", { attempts: [attempt()], ...change })
 
 const executed = (hash: string): Verb => ({ verb: "executed", hash })
 const never: Verb = { verb: "never_executed" }
@@ -47,7 +47,7 @@ const verbs: ReadonlyArray<Verb> = [
 describe("a person's verb", () => {
   const dead = attempt({ state: "expired" })
   const leftBehind = [{ k: 1, kind: "left_behind" as const, detail: "of the chain before the reset" }]
-  const permitted: ReadonlyArray<readonly [string, Verb, Facts, IntentState]> = [
+  const permitted: ReadonlyArray<readonly [string, Verb, IntentFacts, IntentState]> = [
     ["rejects what is proposed", { verb: "reject" }, facts("proposed"), "rejected"],
     ["rejects what waits for approval", { verb: "reject" }, facts("awaiting_approval"), "rejected"],
     ["cancels what is proposed", { verb: "cancel" }, facts("proposed"), "cancelled"],
@@ -88,7 +88,7 @@ describe("a person's verb", () => {
   const failed = [{ k: 1, kind: "execution_failed" as const, detail: "rejected" }]
   const seen = [{ k: 1, kind: "executed" as const, detail: "done" }]
   const two = [attempt({ state: "expired" }), attempt({ k: 2, transferId: TransferId.make("2".repeat(64)) })]
-  const refused: ReadonlyArray<readonly [string, Verb, Facts, RegExp]> = [
+  const refused: ReadonlyArray<readonly [string, Verb, IntentFacts, RegExp]> = [
     ["rejects nothing that is reserved", { verb: "reject" }, facts("reserved"), /is reserved.*"intents cancel"/],
     [
       "cancels nothing after a signature",

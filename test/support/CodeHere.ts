@@ -1,7 +1,7 @@
 import { askMillis } from "../../src/config/code/askCode.ts"
 import { askNeed } from "../../src/config/code/askNeed.ts"
 import { asFunction, type Heard, type LoadedFunction, wireOf } from "../../src/config/code/loadRules.ts"
-import type { CodeSeen } from "../../src/rules/kinds/code.ts"
+import type { CodeSeen } from "../../src/rules/Code.ts"
 import { isTimeout, within } from "./within.ts"
 
 type Need = (seen: never) => unknown

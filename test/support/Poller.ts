@@ -3,11 +3,11 @@ import type { BalanceChange } from "../../src/domain/Balance.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
-import type { Pace, Paces } from "../../src/poller/askWindow.ts"
+import type { Paces, ReadingPace } from "../../src/poller/askWindow.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { BalancePollerOptions } from "../../src/poller/BalancePollerOptions.ts"
-import type { Party } from "../../src/rules/Rule.ts"
+import type { Party } from "../../src/rules/Account.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { live } from "../gateway/GatewayServer.ts"
 import { type History, serveHistory } from "./HistoryServer.ts"
@@ -56,7 +56,7 @@ export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>
   )
 
 /** Reads all of the past that is asked for. */
-export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>) =>
+export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<ReadingPace>) =>
   waitUntil(
     "all of the past",
     Effect.map(backfillOnce(options, pace), (hasMore) => !hasMore),

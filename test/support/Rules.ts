@@ -1,5 +1,6 @@
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import type { Party, RuleBase } from "../../src/rules/Rule.ts"
+import type { Party } from "../../src/rules/Account.ts"
+import type { RuleBase } from "../../src/rules/Rule.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 
 /** A rule without any modifier. */

@@ -1,8 +1,8 @@
 import { Layer } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../../src/config/Treasury.ts"
+import type { Party } from "../../src/rules/Account.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
-import type { Party } from "../../src/rules/Rule.ts"
 import { Signer } from "../../src/signer/Signer.ts"
 
 /** A signer by a configuration that says only what it reads. */

@@ -1,8 +1,8 @@
 import { Effect, Stream } from "effect"
 import { HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
-import type { Outcome } from "../../src/sandbox/http/perform.ts"
-import { bodyText } from "../../src/sandbox/http/Server.ts"
+import type { PerformedRequest } from "../../src/sandbox/http/perform.ts"
+import { answerText } from "../../src/sandbox/http/Server.ts"
 
 /** An answer as a client reads it. */
 export interface Told {
@@ -17,14 +17,14 @@ export interface Arrived {
   readonly broken?: FaultKind
 }
 
-export const arrivedOf = (outcome: Outcome): Arrived => {
+export const arrivedOf = (outcome: PerformedRequest): Arrived => {
   if (outcome._tag === "HungUp") return { told: undefined }
   const { answer, headers } = outcome
   const contentType = answer.text ? "text/plain" : "application/json"
   const told = {
     status: answer.status,
     headers: { "content-type": contentType, ...(answer.fromNode ? headers : {}), ...answer.headers },
-    body: bodyText(answer),
+    body: answerText(answer),
   }
   return outcome._tag === "Broken" ? { told, broken: outcome.kind } : { told }
 }

@@ -15,7 +15,7 @@ const nameOf = (node: unknown): ReadonlyArray<string> =>
 
 const listOf = (value: unknown): ReadonlyArray<Node> => (Array.isArray(value) ? value.filter(isNode) : [])
 
-const exportsOf = ({ tree }: Code): ReadonlyArray<readonly [name: string, at: number]> =>
+export const exportsOf = ({ tree }: Code): ReadonlyArray<readonly [name: string, at: number]> =>
   listOf(tree["body"])
     .filter(({ type }) => type === "ExportNamedDeclaration")
     .flatMap((node) => {

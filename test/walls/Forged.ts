@@ -1,19 +1,19 @@
 import { entryHash } from "../../src/store/journal/Journal.ts"
 import { provenOf } from "../../src/store/journal/proven.ts"
-import { type Chain, type Receipt, statementOf } from "../../src/store/journal/receipt.ts"
+import { type EntryChain, type Receipt, statementOf } from "../../src/store/journal/receipt.ts"
 
-type Entry = Chain["entries"][number]
-type Link = Chain["links"][number]
+type Entry = EntryChain["entries"][number]
+type Link = EntryChain["links"][number]
 
 /** A document with everything that can be computed from its chain computed anew: what a careful forger hands over. */
-export const statedFrom = (journal: Chain): unknown => {
+export const statedFrom = (journal: EntryChain): unknown => {
   const claimed = statementOf(journal.entries)
   const proven = provenOf(claimed, journal.entries)
   return JSON.parse(JSON.stringify({ receipt: 2, proven, claimed, journal }))
 }
 
 /** All hashes from the first changed entry on are made anew; links without their entry keep their hash. */
-export const rechained = ({ entries, links }: Chain, change: (entry: Entry) => Entry | undefined): Chain => {
+export const rechained = ({ entries, links }: EntryChain, change: (entry: Entry) => Entry | undefined): EntryChain => {
   let prev = links[0]!.prev
   const kept: Array<Entry> = []
   const chained = links.map((link): Link => {
@@ -33,7 +33,11 @@ export const rechained = ({ entries, links }: Chain, change: (entry: Entry) => E
  * The same, but the true hashes of all that was signed stay: a link whose entry is not shown binds nothing, so that a
  * forger can put one between what they wrote and what is true.
  */
-export const stitched = (journal: Chain, upTo: number, change: (entry: Entry) => Entry | undefined): Chain => {
+export const stitched = (
+  journal: EntryChain,
+  upTo: number,
+  change: (entry: Entry) => Entry | undefined,
+): EntryChain => {
   const forged = rechained(journal, (entry) => (entry.seq <= upTo ? change(entry) : entry))
   const links = journal.links.map((link, i) => {
     if (link.seq > upTo + 1) return link

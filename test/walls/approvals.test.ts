@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { type Agreement, agreementText, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
@@ -140,7 +140,7 @@ describe("a daemon that is somebody else", () => {
     assert.strictEqual((await callCofferer(["keys", "operator", "new", key])).code, 0)
     const treasury = await Effect.runPromise(loadTreasury(file))
     assert.deepStrictEqual([treasury.name, treasury.network.chainId], [place.treasury, place.chainId])
-    ownTerms = termsHash(termsOf({ treasury }))
+    ownTerms = termsHash(treasuryTermsOf({ treasury }))
     policy = treasury.policy.hash
     daemon = await startFakeDaemon(dir)
   })

@@ -1,9 +1,9 @@
 import { entryHash, genesis, hashOfHashes } from "../../src/store/journal/Journal.ts"
-import type { Chain, Receipt } from "../../src/store/journal/receipt.ts"
+import type { EntryChain, Receipt } from "../../src/store/journal/receipt.ts"
 import { operatorKey } from "../support/Operators.ts"
 import { copyOf, rechained, saying, statedFrom, stitched } from "./Forged.ts"
 
-type Entry = Chain["entries"][number]
+type Entry = EntryChain["entries"][number]
 type Body = Record<string, unknown>
 
 export const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -15,13 +15,17 @@ const bodyAt = ({ journal }: Receipt, kind: string): Body =>
 /** Gone from the entries; its place in the chain stays. */
 const without = (kind: string) => (entry: Entry) => (entry.kind === kind ? undefined : entry)
 /** The chain as it is, with some of its entries not shown. */
-const hiding = ({ journal }: Receipt, kind: string): Chain => ({
+const hiding = ({ journal }: Receipt, kind: string): EntryChain => ({
   ...journal,
   entries: journal.entries.filter((entry) => entry.kind !== kind),
 })
 
 /** A journal out of nothing: what somebody writes who has seen the transaction on the ledger. */
-const written = (receipt: Receipt, bodies: ReadonlyArray<readonly [kind: string, body: unknown]>, from = 0): Chain => {
+const written = (
+  receipt: Receipt,
+  bodies: ReadonlyArray<readonly [kind: string, body: unknown]>,
+  from = 0,
+): EntryChain => {
   let last = { seq: from, hash: genesis.hash }
   const { subject, treasury, at } = receipt.journal.entries[0]!
   const entries = bodies.map(([kind, body]): Entry => {
@@ -133,7 +137,7 @@ export const fromReceipt = (paid: Receipt, second: Receipt): ReadonlyArray<Forge
     Reflect.set(holder, names.at(-1)!, value)
     return copy
   }
-  const chained = (change: (chain: Chain) => Partial<Chain>): unknown => ({
+  const chained = (change: (chain: EntryChain) => Partial<EntryChain>): unknown => ({
     ...copyOf(paid),
     journal: { ...journal, ...change(journal) },
   })

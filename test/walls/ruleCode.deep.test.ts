@@ -15,8 +15,8 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { isLoadedFunction, type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import type { CodeSeen } from "../../src/rules/kinds/code.ts"
-import type { Party } from "../../src/rules/Rule.ts"
+import type { Party } from "../../src/rules/Account.ts"
+import type { CodeSeen } from "../../src/rules/Code.ts"
 import { cofferer, root } from "../support/Cofferer.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-rule-code-"))

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer, Logger, Option, Predicate, Schema } from "effect"
 import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
 import { socketFile } from "../../http/ControlServer.ts"
-import type { Problem } from "../../http/stories.ts"
+import type { HttpProblem } from "../../http/stories.ts"
 import { storeLayer } from "../../layers.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
@@ -166,7 +166,7 @@ type Plain<A> = A extends bigint
       ? { readonly [K in keyof A]: Plain<A[K]> }
       : A
 
-const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem") && "remedy" in done
+const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
 /**
  * Asks the daemon; where none runs, does the same on its database. The daemon is of the same version as this command
@@ -178,7 +178,7 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
 ) {
   const dataDir = yield* dataDirOf(chosen)
   const answer = yield* control(dataDir, call.method, call.path, call.body, call.timeoutMillis)
-  if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, Problem>> }
+  if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, HttpProblem>> }
   const found = yield* storedSetup(chosen, dataDir, call.mayBegin)
   const done = yield* call.stored(found).pipe(
     // The answer is the result; what is logged beside it would stand between its lines.
@@ -186,5 +186,5 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
     Effect.mapError(failureOf),
   )
   if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-  return { running: false, body: JSON.parse(toJson(done)) as Plain<Exclude<A, Problem>> }
+  return { running: false, body: JSON.parse(toJson(done)) as Plain<Exclude<A, HttpProblem>> }
 })

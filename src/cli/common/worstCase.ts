@@ -2,9 +2,9 @@ import type { Treasury } from "../../config/Treasury.ts"
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { plural } from "../../domain/text.ts"
+import type { Share } from "../../rules/Account.ts"
 import type { PolicyLine } from "../../rules/policy/Policy.ts"
 import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
-import type { Share } from "../../rules/Rule.ts"
 
 const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
   [...treasury.parties.values()]

@@ -1,5 +1,5 @@
 import { relative } from "node:path"
-import { Cause, Clock, Effect, Exit, Fiber, Layer, Option, Queue } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { needCertificates, ProcessContext } from "../../config/Environment.ts"
@@ -11,7 +11,6 @@ import { drain, prepare, runLoops } from "../../daemon.ts"
 import { ChainContext } from "../../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { layerControl } from "../../http/ControlServer.ts"
-import { reloadConfig } from "../../http/reload.ts"
 import { StatusServer } from "../../http/StatusServer.ts"
 import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
@@ -20,6 +19,7 @@ import { Observations } from "../../store/balances/Observations.ts"
 import { say } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
 import { failWith } from "../common/output.ts"
+import { needSandbox } from "../common/sandboxClient.ts"
 import {
   type Chosen,
   configFlag,
@@ -31,46 +31,10 @@ import {
   typedFiles,
 } from "../common/setup.ts"
 import { mayPay } from "../common/worstCase.ts"
-import { needSandbox } from "../sandbox.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./once.ts"
-import { type Address, outlastOutages } from "./storeOutage.ts"
-
-/**
- * SIGHUP lets the daemon read its files again; nothing weaker is taken by it. On a terminal the signal means that the
- * terminal is gone, and ends the daemon as it ends any program.
- */
-export const reloadOnHangup = Effect.gen(function* () {
-  if (process.stdout.isTTY) return
-  const hangups = yield* Queue.sliding<true>(1)
-  const on = () => Queue.offerUnsafe(hangups, true)
-  yield* Effect.acquireRelease(
-    Effect.sync(() => process.on("SIGHUP", on)),
-    () => Effect.sync(() => process.off("SIGHUP", on)),
-  )
-  for (;;) {
-    yield* Queue.take(hangups)
-    // Whatever it dies of: without somebody who listens, the next signal would end the daemon.
-    const done = yield* Effect.exit(reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }))
-    if (Exit.isSuccess(done)) continue
-    if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
-    const error = Cause.findErrorOption(done.cause)
-    const words = "a new configuration could not be put in force"
-    if (Option.isSome(error)) yield* Effect.logWarning(words, { reason: error.value.message })
-    else yield* Effect.logError(words, done.cause)
-  }
-}).pipe(Effect.scoped)
-
-/** Keeps the process alive at a SIGHUP that nobody reads files for, as while its store takes no writes. */
-export const outliveHangups = Effect.suspend(() => {
-  if (process.stdout.isTTY) return Effect.void
-  const ignore = () => {}
-  return Effect.acquireRelease(
-    Effect.sync(() => void process.on("SIGHUP", ignore)),
-    () => Effect.sync(() => process.off("SIGHUP", ignore)),
-  )
-})
+import { type Address, outlastOutages, reloadOnHangup } from "./storeOutage.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000

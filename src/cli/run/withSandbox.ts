@@ -2,8 +2,8 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { Sandbox } from "../../sandbox/Sandbox.ts"
 import { decodeScenario } from "../../sandbox/Scenario.ts"
+import { sandboxDir } from "../common/sandboxClient.ts"
 import type { Setup } from "../common/setup.ts"
-import { sandboxDir } from "../sandbox.ts"
 
 /** Runs `use` beside the embedded network, which listens first: `use` finds it wherever its port turned out to be. */
 export const withSandbox = Effect.fnUntraced(function* <A, E, R>(

@@ -1,4 +1,4 @@
-import type { CodeSeen } from "../../rules/kinds/code.ts"
+import type { CodeSeen } from "../../rules/Code.ts"
 import type { RuleText } from "../schema/RuleText.ts"
 
 /**

@@ -1,9 +1,10 @@
 import { basename } from "node:path"
 import { parseAmount } from "../../domain/Amount.ts"
-import { type Answered, type Code, type CodeAnswer, type CodeSeen, holdsFor } from "../../rules/kinds/code.ts"
+import type { Answered, Code, CodeAnswer, CodeSeen } from "../../rules/Code.ts"
+import { holdsFor } from "../../rules/kinds/code.ts"
 import type { CodeRule } from "../../rules/Rule.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
-import { decode, type Thrown, type Told } from "./codeWire.ts"
+import { type CodeReply, decode, type Thrown } from "./codeWire.ts"
 import { type Heard, type LoadedFunction, placeOfStack } from "./loadRules.ts"
 
 /** Processor time in which an operator's function answers; it takes microseconds. */
@@ -78,7 +79,7 @@ const endedWords = (why: string): string => {
   return why === "exit" ? "its code ends the process that runs it" : `its code was ended: ${why.slice(0, wordsMax)}`
 }
 
-const readTold = (told: Told, seen: CodeSeen, payer: Payer): Answer => {
+const readTold = (told: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
   if ("e" in told) return wrong(failure(told.e, seen))
   try {
     return readAnswer(

@@ -1,4 +1,4 @@
-import { encode, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
+import { type CodeReply, encode, type Thrown, type WireSeen } from "./codeWire.ts"
 
 const wordsMax = 4_000
 
@@ -45,7 +45,7 @@ const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) =
 }
 
 /** Asks an operator's function, and notes whether it looked at the time. */
-export const askNeed = (need: unknown, seen: WireSeen): Told => {
+export const askNeed = (need: unknown, seen: WireSeen): CodeReply => {
   let timed = false
   const told = toldOf(seen, () => {
     timed = true

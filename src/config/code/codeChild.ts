@@ -2,7 +2,7 @@ import { readSync, writeSync } from "node:fs"
 import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, resolve } from "node:path"
 import { askNeed, thrownBy } from "./askNeed.ts"
-import { encode, type Fault, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
+import { encode, type FileFault, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
 
 /**
  * Replacements in a rules file for globals through which an answer could depend on more than its arguments. Authors of
@@ -117,9 +117,9 @@ const own = { specifier: "cofferer/rules", url: new URL("./RulesFile.ts", import
 
 let texts = new Map<string, string>()
 /** The fault with its place: errors of the loader have no useful one. */
-let fault: Fault | undefined
+let fault: FileFault | undefined
 
-const fail = (found: Fault): never => {
+const fail = (found: FileFault): never => {
   fault ??= found
   throw new Error(found.message)
 }

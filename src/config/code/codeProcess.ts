@@ -4,7 +4,7 @@ import type { Socket } from "node:net"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { readUtf8 } from "../yaml/readBytes.ts"
-import { lineCharsMax, type Numbered, type Reply, type Request, type WireSeen } from "./codeWire.ts"
+import { type CodeRequest, lineCharsMax, type Numbered, type Reply, type WireSeen } from "./codeWire.ts"
 
 /** The one process that runs rules files: its start, its calls, and its end. */
 
@@ -147,7 +147,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 let requests = 0
 
 /** One request and its reply; undefined where the process ended instead, or was ended. */
-const exchange = async (running: Running, request: Request, reading: Reading): Promise<Reply | undefined> => {
+const exchange = async (running: Running, request: CodeRequest, reading: Reading): Promise<Reply | undefined> => {
   const { process: child } = running
   const { cpu, wall } = limits[request.op]
   const used = usedBy(child.pid)

@@ -21,7 +21,7 @@ export interface Thrown {
 }
 
 /** Where something is wrong in a file, as the loader says it. */
-export interface Fault {
+export interface FileFault {
   readonly file: string
   readonly line: number
   readonly column: number
@@ -37,23 +37,23 @@ export interface WireSeen {
   readonly time: number
 }
 
-export type Request =
+export type CodeRequest =
   /** `id`: the id by which its functions are called. */
   | { readonly op: "load"; readonly id: number; readonly file: string }
   | { readonly op: "ask"; readonly id: number; readonly f: number; readonly seen: WireSeen }
 
 /** A request with the number that its reply must bear: what bears another one is none. */
-export type Numbered = Request & { readonly n: number }
+export type Numbered = CodeRequest & { readonly n: number }
 
 /** Result of one call, and whether the function read the time. */
-export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly timed: boolean }
+export type CodeReply = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly timed: boolean }
 
 export type Reply =
   /** `rules`: undefined where it exports none. */
   | { readonly loaded: { readonly rules: Wire | undefined } }
-  | { readonly fault: Fault }
+  | { readonly fault: FileFault }
   | { readonly thrown: Thrown }
-  | { readonly told: Told }
+  | { readonly told: CodeReply }
   /** The text of a file is needed: a line with `text`, or with none where there is no such file. */
   | { readonly file: string }
 

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
-import type { CodeSeen } from "../../rules/kinds/code.ts"
+import type { CodeSeen } from "../../rules/Code.ts"
 import type { Problem } from "../yaml/ConfigError.ts"
 import { readUtf8 } from "../yaml/readBytes.ts"
 import { askCode, loadCode } from "./codeProcess.ts"
-import { decode, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
+import { type CodeReply, decode, placeAt, type Thrown, type WireSeen } from "./codeWire.ts"
 
 /** Result of a call, or why there is none. */
-export type Heard = Told | { readonly ended: string }
+export type Heard = CodeReply | { readonly ended: string }
 
 /** A function of a file of rules, wherever it runs. */
 export interface LoadedFunction {
@@ -100,7 +100,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
 /** Decodes a reply of its process. The reply is untrusted: an invalid one ends that process alone. */
 const heardIn = (reply: unknown): Heard => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
-  if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as Told
+  if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as CodeReply
   return { ended: typeof ended === "string" ? ended : "it says what nobody says" }
 }
 

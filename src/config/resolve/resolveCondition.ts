@@ -1,9 +1,9 @@
+import type { RuleAccount } from "../../rules/Account.ts"
 import type { Condition, Step } from "../../rules/Condition.ts"
-import type { Account } from "../../rules/Rule.ts"
 import { durationMillis } from "../schema/Fields.ts"
 import type { ConditionText } from "../schema/RuleText.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
-import type { Known } from "./resolveKind.ts"
+import type { KnownNames } from "./resolveKind.ts"
 import { assetOf, type Path, partyOf } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
@@ -13,7 +13,7 @@ const rateOver = "1h"
 const overMillisMax = 31 * 86_400_000
 
 /** The condition that is written; undefined where a name in it is not known. */
-export const resolveCondition = (raw: ConditionText, path: Path, known: Known): Condition | undefined => {
+export const resolveCondition = (raw: ConditionText, path: Path, known: KnownNames): Condition | undefined => {
   const { balance, change, rate, asset, stale, held, all, any, not } = raw
   if (all !== undefined) return severalOf("All", all, [...path, "all"], known)
   if (any !== undefined) return severalOf("Any", any, [...path, "any"], known)
@@ -35,7 +35,7 @@ const severalOf = (
   _tag: "All" | "Any",
   raw: ReadonlyArray<ConditionText>,
   path: Path,
-  known: Known,
+  known: KnownNames,
 ): Condition | undefined => {
   const of = raw.map((one, i) => resolveCondition(one, [...path, i], known))
   const sound = of.filter((one) => one !== undefined)
@@ -45,8 +45,8 @@ const severalOf = (
 const accountOf = (
   raw: { readonly party: string; readonly asset: string; readonly balance?: "free" | "total" | undefined },
   path: Path,
-  { parties, assets, report }: Known,
-): Account | undefined => {
+  { parties, assets, report }: KnownNames,
+): RuleAccount | undefined => {
   const party = partyOf(raw.party, [...path, "party"], parties, report)
   const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
   return party === undefined || asset === undefined ? undefined : { party, asset, balance: raw.balance ?? "free" }
@@ -58,32 +58,32 @@ const boundOf = (raw: { readonly below?: string | undefined; readonly above?: st
     ? ({ side: "above", text: raw.above ?? "0" } as const)
     : ({ side: "below", text: raw.below } as const)
 
-const signed = (text: string, path: Path, account: Account | undefined, { report }: Known): bigint => {
+const signed = (text: string, path: Path, account: RuleAccount | undefined, { report }: KnownNames): bigint => {
   const units = report.amount(path, text.replace(/^-/, ""), account?.asset)
   return text.startsWith("-") ? -units : units
 }
 
-const overOf = (text: string, path: Path, { report }: Known): number => {
+const overOf = (text: string, path: Path, { report }: KnownNames): number => {
   const millis = durationMillis(text)
   if (millis > overMillisMax)
     report.add([...path, "over"], `${text} is too far back`, "compare with at most 31d before")
   return millis
 }
 
-const balanceOf = (raw: Raw<"balance">, path: Path, known: Known): Condition | undefined => {
+const balanceOf = (raw: Raw<"balance">, path: Path, known: KnownNames): Condition | undefined => {
   const account = accountOf(raw, path, known)
   const { side, text } = boundOf(raw)
   const units = known.report.amount([...path, side], text, account?.asset)
   return account === undefined ? undefined : { _tag: "Balance", account, side, units }
 }
 
-const stepOf = (text: string, path: Path, account: Account | undefined, known: Known): Step => {
+const stepOf = (text: string, path: Path, account: RuleAccount | undefined, known: KnownNames): Step => {
   if (!text.endsWith("%")) return { _tag: "Units", units: signed(text, path, account, known) }
   const { numerator, denominator } = shareOf(text.replace(/^-/, ""))
   return { _tag: "Share", numerator: text.startsWith("-") ? -numerator : numerator, denominator }
 }
 
-const changeOf = (raw: Raw<"change">, path: Path, known: Known): Condition | undefined => {
+const changeOf = (raw: Raw<"change">, path: Path, known: KnownNames): Condition | undefined => {
   const account = accountOf(raw, path, known)
   const { side, text } = boundOf(raw)
   const by = stepOf(text, [...path, side], account, known)
@@ -91,7 +91,7 @@ const changeOf = (raw: Raw<"change">, path: Path, known: Known): Condition | und
   return account === undefined ? undefined : { _tag: "Change", account, overMillis, side, by }
 }
 
-const rateOf = (raw: Raw<"rate">, path: Path, known: Known): Condition | undefined => {
+const rateOf = (raw: Raw<"rate">, path: Path, known: KnownNames): Condition | undefined => {
   const account = accountOf(raw, path, known)
   const { side, text } = boundOf(raw)
   const units = signed(text, [...path, side], account, known)
@@ -99,13 +99,13 @@ const rateOf = (raw: Raw<"rate">, path: Path, known: Known): Condition | undefin
   return account === undefined ? undefined : { _tag: "Rate", account, overMillis, side, units }
 }
 
-const assetCondition = (raw: Raw<"asset">, path: Path, { assets, report }: Known): Condition | undefined => {
+const assetCondition = (raw: Raw<"asset">, path: Path, { assets, report }: KnownNames): Condition | undefined => {
   const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
   const is = new Set(typeof raw.is === "string" ? [raw.is] : raw.is)
   return asset === undefined ? undefined : { _tag: "Asset", asset, is }
 }
 
-const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: Known): Condition | undefined => {
+const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: KnownNames): Condition | undefined => {
   const party = raw.party === undefined ? undefined : partyOf(raw.party, [...path, "party"], parties, report)
   const asset = raw.asset === undefined ? undefined : assetOf(raw.asset, [...path, "asset"], assets, report)
   const isSound =
@@ -113,7 +113,7 @@ const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: Kno
   return isSound ? { _tag: "Stale", party, asset, longerThanMillis: durationMillis(raw.longerThan) } : undefined
 }
 
-const heldOf = (raw: Raw<"held">, path: Path, { rules, report }: Known): Condition | undefined => {
+const heldOf = (raw: Raw<"held">, path: Path, { rules, report }: KnownNames): Condition | undefined => {
   if (!rules.includes(raw.rule)) {
     report.add([...path, "rule"], `"${raw.rule}" is no rule`, nameRemedy(raw.rule, rules, "name a rule of this file"))
     return undefined

@@ -1,5 +1,6 @@
+import type { RuleAccount } from "../../rules/Account.ts"
 import { balanceName } from "../../rules/kinds/code.ts"
-import type { Account, Level, PayingRule, RuleBase, Weight } from "../../rules/Rule.ts"
+import type { Level, PayingRule, RuleBase, Weight } from "../../rules/Rule.ts"
 import type { Hours, Window } from "../../rules/Schedule.ts"
 import { codeOf } from "../code/askCode.ts"
 import { isLoadedFunction } from "../code/loadRules.ts"
@@ -22,7 +23,7 @@ import {
 import { shareOf } from "./resolvePolicy.ts"
 
 /** Definitions from the rest of the file. */
-export interface Known {
+export interface KnownNames {
   readonly parties: Parties
   readonly addresses: Addresses
   readonly assets: Assets
@@ -36,7 +37,7 @@ export interface Known {
 type Kind<K extends keyof RuleText> = NonNullable<RuleText[K]>
 
 /** The rule of the one kind that is given; undefined where a name in it is not known. */
-export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Known): PayingRule | undefined => {
+export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: KnownNames): PayingRule | undefined => {
   if (raw.topUp !== undefined) return resolveTopUp(raw.topUp, base, [...path, "topUp"], known)
   if (raw.sweep !== undefined) return resolveSweep(raw.sweep, base, [...path, "sweep"], known)
   if (raw.rebalance !== undefined) return resolveRebalance(raw.rebalance, base, [...path, "rebalance"], known)
@@ -47,7 +48,7 @@ export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Kn
   return raw.request === undefined ? undefined : resolveRequest(raw.request, base, [...path, "request"], known)
 }
 
-const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, report } = known
   const from = payerOf(raw.from, [...at, "from"], parties, report)
   const levels = raw.levels.flatMap((l, i) =>
@@ -63,7 +64,7 @@ const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: Known
   return from === undefined ? undefined : { ...base, kind: "topUp", from, levels }
 }
 
-const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, addresses, report } = known
   const to = partyOf(raw.to, [...at, "to"], parties, report, addresses)
   const levels = asArray(raw.from).flatMap((party) => {
@@ -74,7 +75,12 @@ const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: Known
   return to === undefined ? undefined : { ...base, kind: "sweep", to, levels }
 }
 
-const resolveRebalance = (raw: Kind<"rebalance">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveRebalance = (
+  raw: Kind<"rebalance">,
+  base: RuleBase,
+  at: Path,
+  known: KnownNames,
+): PayingRule | undefined => {
   const { assets, report } = known
   const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
   const weights = resolveWeights(raw.weights, [...at, "weights"], known, payerOf)
@@ -89,7 +95,7 @@ const resolveRebalance = (raw: Kind<"rebalance">, base: RuleBase, at: Path, know
   return { ...base, kind: "rebalance", asset, balance: raw.balance ?? "free", weights, tolerance }
 }
 
-const resolveSplit = (raw: Kind<"split">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveSplit = (raw: Kind<"split">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, report } = known
   payerOf(raw.from, [...at, "from"], parties, report)
   const to = resolveWeights(raw.to, [...at, "to"], known, partyOf)
@@ -105,7 +111,7 @@ const resolvePayout = (
   raw: Kind<"payout">,
   base: RuleBase,
   path: Path,
-  known: Known,
+  known: KnownNames,
 ): PayingRule | undefined => {
   const { parties, addresses, assets, report } = known
   const at = [...path, "payout"]
@@ -125,7 +131,7 @@ const resolvePayout = (
   return { ...base, kind: "payout", from, to, asset, amount, schedule }
 }
 
-const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, report } = known
   const from = partyOf(raw.from, [...at, "from"], parties, report)
   if (raw.from === raw.to) refuseSelf(raw.from, [...at, "to"], report)
@@ -136,7 +142,12 @@ const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: K
   return from === undefined || level === undefined ? undefined : { ...base, kind: "request", from, level }
 }
 
-const resolveWithdraw = (raw: Kind<"withdraw">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveWithdraw = (
+  raw: Kind<"withdraw">,
+  base: RuleBase,
+  at: Path,
+  known: KnownNames,
+): PayingRule | undefined => {
   const { parties, report } = known
   payerOf(raw.from, [...at, "from"], parties, report)
   const to = externalOf(raw.to, [...at, "to"], known, report)
@@ -147,7 +158,7 @@ const resolveWithdraw = (raw: Kind<"withdraw">, base: RuleBase, at: Path, known:
 const resolveWeights = (
   raw: Readonly<Record<string, string>>,
   path: Path,
-  { parties, report }: Known,
+  { parties, report }: KnownNames,
   find: typeof partyOf,
 ): ReadonlyArray<Weight> =>
   Object.entries(raw).flatMap(([name, weight]) => {
@@ -167,7 +178,7 @@ const resolveLevel = (
     readonly key?: string
   },
   path: Path,
-  { parties, assets, report }: Known,
+  { parties, assets, report }: KnownNames,
 ): ReadonlyArray<Level> => {
   const key = raw.key ?? (raw.word === "below" ? "party" : "from")
   const party = partyOf(raw.party, [...path, key], parties, report)
@@ -184,7 +195,7 @@ const resolveLevel = (
 }
 
 /** The rule of a function, with what it may see and whom it may pay. */
-const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, assets, report } = known
   const from = payerOf(raw.from, [...at, "from"], parties, report)
   const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
@@ -213,8 +224,8 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: Known):
 const resolveAccount = (
   raw: Kind<"code">["accounts"][number],
   path: Path,
-  { parties, assets, report }: Known,
-): ReadonlyArray<Account> => {
+  { parties, assets, report }: KnownNames,
+): ReadonlyArray<RuleAccount> => {
   const party = partyOf(raw.party, [...path, "party"], parties, report)
   const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
   return party === undefined || asset === undefined ? [] : [{ party, asset, balance: raw.balance ?? "free" }]

@@ -1,6 +1,6 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
 import type { PublicKey } from "../../domain/Hex.ts"
-import type { External, Party, PinnedAsset } from "../../rules/Rule.ts"
+import type { External, Party, PinnedAsset } from "../../rules/Account.ts"
 import { addressOf } from "../../tx/Address.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy, nearest } from "../yaml/decodeAll.ts"

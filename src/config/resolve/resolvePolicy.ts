@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { type ApprovalGroup, approvalMillisMin, isWeakKey } from "../../domain/Approval.ts"
+import type { External, Party, PinnedAsset, Share } from "../../rules/Account.ts"
 import type { Policy, PolicyLine, PolicyNames } from "../../rules/policy/Policy.ts"
-import type { External, Party, PinnedAsset, Share } from "../../rules/Rule.ts"
 import { asArray, durationMillis } from "../schema/Fields.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy, nearest } from "../yaml/decodeAll.ts"

@@ -9,7 +9,7 @@ import { nameRemedy } from "../yaml/decodeAll.ts"
 import type { Reporter } from "../yaml/Reporter.ts"
 import { resolveCondition } from "./resolveCondition.ts"
 import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
-import { type Known, resolveKind } from "./resolveKind.ts"
+import { type KnownNames, resolveKind } from "./resolveKind.ts"
 import { type Assets, addressesOf, amountsByAsset, assetOf, type Parties, type Path } from "./resolveNames.ts"
 
 /** The rules of the file; each name, amount and time in them is checked. */
@@ -77,7 +77,7 @@ const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>>
 /** Those that say when people hear of a condition. */
 const ofAlerts: ReadonlySet<string> = new Set(["for", "clear", "cooldown", "during"])
 
-const resolveRule = (raw: RuleText, path: Path, known: Known): Rule | undefined => {
+const resolveRule = (raw: RuleText, path: Path, known: KnownNames): Rule | undefined => {
   const { report } = known
   const kind = Object.keys(useless).find((key) => raw[key as keyof RuleText] !== undefined) ?? ""
   const isAlert = raw.notify?.when !== undefined
@@ -89,7 +89,7 @@ const resolveRule = (raw: RuleText, path: Path, known: Known): Rule | undefined 
   return resolveKind(raw, resolveBase(raw, path, known), path, known)
 }
 
-const resolveBase = (raw: RuleText, path: Path, known: Known): RuleBase => {
+const resolveBase = (raw: RuleText, path: Path, known: KnownNames): RuleBase => {
   const { assets, maintenance, rules, report } = known
   const during = duringOf(raw, path, known)
   const inhibitedBy = asArray(raw.inhibitedBy ?? [])
@@ -122,7 +122,7 @@ const resolveNotify = (
   rule: RuleText,
   raw: NonNullable<RuleText["notify"]>,
   path: Path,
-  known: Known,
+  known: KnownNames,
 ): Rule | undefined => {
   const { assets, report } = known
   const at = [...path, "notify"]
@@ -162,7 +162,7 @@ const clearOf = (
   raw: RuleText["clear"],
   when: Condition | undefined,
   path: Path,
-  known: Known,
+  known: KnownNames,
 ): Condition | undefined | "wrong" => {
   const { report } = known
   if (raw === undefined) return undefined

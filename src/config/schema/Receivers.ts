@@ -73,7 +73,7 @@ const fields = {
 const kinds = Object.keys(fields)
 
 /** A receiver as written: of exactly one kind. */
-export const Receiver = Schema.Struct(fields).check(exactlyOne("the receiver", kinds))
+export const AlertReceiver = Schema.Struct(fields).check(exactlyOne("the receiver", kinds))
 
 /** A receiver with its name; paths of files are absolute. */
 export const NamedReceiver = Schema.Struct({ name: Schema.String, ...fields })

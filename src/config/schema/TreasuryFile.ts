@@ -20,7 +20,7 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
-import { Receiver, SecretFile } from "./Receivers.ts"
+import { AlertReceiver, SecretFile } from "./Receivers.ts"
 import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
@@ -110,7 +110,7 @@ export const TreasuryFile = Schema.Struct({
   approvals: optional(Schema.Record(Name, Approvals)),
   alerts: optional(
     Schema.Struct({
-      receivers: Schema.Record(Name, Receiver),
+      receivers: Schema.Record(Name, AlertReceiver),
       routes: optional(
         Schema.Array(
           Schema.Struct({

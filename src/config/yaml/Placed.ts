@@ -13,9 +13,9 @@ export interface Place {
 export type Placed =
   | { readonly kind: "text"; readonly at: Place; readonly text: string }
   | { readonly kind: "list"; readonly at: Place; readonly items: ReadonlyArray<Placed> }
-  | { readonly kind: "map"; readonly at: Place; readonly entries: ReadonlyMap<string, Entry> }
+  | { readonly kind: "map"; readonly at: Place; readonly entries: ReadonlyMap<string, PlacedEntry> }
 
-export interface Entry {
+export interface PlacedEntry {
   /** Where the name stands. */
   readonly name: Place
   readonly value: Placed
@@ -63,8 +63,13 @@ const complain = (walk: Walk, at: Place, message: string, remedy: string): void 
   walk.problems.push({ ...at, message, remedy })
 }
 
-const entriesOf = (pairs: ReadonlyArray<Pair>, at: Place, walk: Walk, level: number): ReadonlyMap<string, Entry> => {
-  const entries = new Map<string, Entry>()
+const entriesOf = (
+  pairs: ReadonlyArray<Pair>,
+  at: Place,
+  walk: Walk,
+  level: number,
+): ReadonlyMap<string, PlacedEntry> => {
+  const entries = new Map<string, PlacedEntry>()
   if (pairs.length > namesMax) {
     complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
     return entries
@@ -113,7 +118,7 @@ const sizeOf = (placed: Placed): number => {
   return size
 }
 
-const valuesIn = (entries: ReadonlyMap<string, Entry>): ReadonlyArray<Placed> =>
+const valuesIn = (entries: ReadonlyMap<string, PlacedEntry>): ReadonlyArray<Placed> =>
   [...entries.values()].map(({ value }) => value)
 
 const placedOf = (node: Node | null, parent: Place, walk: Walk, level: number): Placed => {

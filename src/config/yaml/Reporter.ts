@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { type BaseUnits, parseWritten } from "../../domain/Amount.ts"
-import type { PinnedAsset } from "../../rules/Rule.ts"
+import type { PinnedAsset } from "../../rules/Account.ts"
 import type { Problem } from "./ConfigError.ts"
 import type { YamlDocument } from "./Yaml.ts"
 

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path"
 import { Effect } from "effect"
 import { listedRules, withCode } from "../code/withCode.ts"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
-import { type Entry, type Placed, parsePlaced } from "./Placed.ts"
+import { type Placed, type PlacedEntry, parsePlaced } from "./Placed.ts"
 import { readUtf8 } from "./readBytes.ts"
 import { documentOf, readText } from "./Yaml.ts"
 
@@ -88,7 +88,7 @@ const checkDaemon = (tree: Placed, problems: Array<Problem>): void => {
   problems.push({ ...daemon.name, message: '"daemon" stands in a part', remedy: `move it to ${daemonFile} beside it` })
 }
 
-const where = ({ file, line }: Entry["name"]): string => `${basename(file)}:${line}`
+const where = ({ file, line }: PlacedEntry["name"]): string => `${basename(file)}:${line}`
 
 /** Stands in one file of a folder, for people to read as a whole. */
 const undivided: ReadonlySet<string> = new Set(["policy", "approvals"])

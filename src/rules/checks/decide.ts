@@ -1,9 +1,10 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import type { Decision, Payment } from "../../domain/Decision.ts"
+import { receiverKey } from "../Account.ts"
 import {
   type Allotment,
   type Check,
-  idle,
+  idleTimer,
   type Look,
   lookAt,
   lookAtTransfer,
@@ -11,8 +12,7 @@ import {
   type Sized,
   type Timer,
 } from "../Look.ts"
-import type { Transfer } from "../Need.ts"
-import { receiverKey } from "../Rule.ts"
+import type { NeededTransfer } from "../Need.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
 import { funds } from "./funds.ts"
@@ -48,16 +48,16 @@ export const decide = (
   snapshot: Snapshot,
   memory: Memory | undefined,
   allotment?: Allotment,
-): Judgement => judge(lookAt(subject, snapshot, memory, allotment))
+): Judgement => judgeLook(lookAt(subject, snapshot, memory, allotment))
 
 /** The decision that a look leads to. */
-export const judge = (look: Look): Judgement => {
+export const judgeLook = (look: Look): Judgement => {
   const { need, memory } = look
   const stopped = first(stops, look)
   const blind = first(knowledge, look)
   const concluded = isBlind(look) ? undefined : concludedBy(need)
   const planned = need?._tag === "Wanted" ? need.episode : undefined
-  if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idle, planned, concluded }
+  if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idleTimer, planned, concluded }
   const silent = stopped ?? first(history, look) ?? first(funds, look)
   return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
 }
@@ -77,7 +77,7 @@ const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: Look): boolean =>
 const settling = history.filter(({ reason }) => reason === "settling")
 
 /** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */
-export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: Transfer): Decision => {
+export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): Decision => {
   const look = lookAtTransfer(subject, snapshot, transfer)
   const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, look))
   return silent.find((decision) => decision !== undefined) ?? act(look)

@@ -1,9 +1,10 @@
 import type { HoldReason } from "../../domain/Decision.ts"
+import { instantText } from "../../domain/Time.ts"
+import { type Party, receiverKey } from "../Account.ts"
 import {
   type Check,
   feeShareOf,
   floorOf,
-  instantText,
   type Look,
   leastOf,
   type Sized,
@@ -12,8 +13,7 @@ import {
   takesPart,
 } from "../Look.ts"
 import { isSlot, windowUse } from "../policy/limits.ts"
-import { feeMax, judge, type PolicyPayment, type Verdict } from "../policy/Policy.ts"
-import { type Party, receiverKey } from "../Rule.ts"
+import { feeMax, judgePolicy, type PolicyPayment, type Verdict } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
 import { contradiction, pinScope } from "./stops.ts"
@@ -40,7 +40,7 @@ const refusedBy = (look: Look): { readonly verdict: Refused; readonly amount: bi
   for (const sized of look.sized) {
     if (sized.amount <= 0n) continue
     const payment = paymentOf(look, sized)
-    const verdict = judge(look.snapshot.policy, payment, (line) => windowUse(look.snapshot, line, before))
+    const verdict = judgePolicy(look.snapshot.policy, payment, (line) => windowUse(look.snapshot, line, before))
     if (!verdict.permitted) return { verdict, amount: sized.amount }
     before.push(payment)
   }

@@ -1,8 +1,10 @@
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { sumText } from "../../domain/sumText.ts"
-import { type Check, type Look, observationsMin, sayAmount, timeText } from "../Look.ts"
-import { type Account, type PayingRule, receiverKey } from "../Rule.ts"
-import type { Asked } from "../Snapshot.ts"
+import { timeText } from "../../domain/Time.ts"
+import { type RuleAccount, receiverKey } from "../Account.ts"
+import { type Check, type Look, observationsMin, sayAmount } from "../Look.ts"
+import type { PayingRule } from "../Rule.ts"
+import type { AskedPayment } from "../Snapshot.ts"
 import { isOfSubject, type Subject } from "../Subject.ts"
 
 /** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
@@ -24,7 +26,7 @@ const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_appro
 const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
 const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
 
-type Held = Pick<Account, "party" | "asset">
+type Held = Pick<RuleAccount, "party" | "asset">
 
 /** Accounts on which any open payment keeps the subject from deciding another. */
 const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
@@ -53,7 +55,7 @@ const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
   )
 }
 
-const askedOf = ({ subject, snapshot }: Look): Asked | undefined =>
+const askedOf = ({ subject, snapshot }: Look): AskedPayment | undefined =>
   snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
 
 const wordsOf = ({ payment, decimals }: Intent): string => sumText(payment, decimals)

@@ -1,5 +1,5 @@
+import { accountName } from "../Account.ts"
 import type { Check, Look } from "../Look.ts"
-import { accountName } from "../Rule.ts"
 import { ageMillis } from "../Snapshot.ts"
 
 const seconds = (millis: number): string => (millis / 1_000).toFixed(1)

@@ -1,7 +1,8 @@
 import { statusText } from "../../domain/Asset.ts"
 import type { Payment } from "../../domain/Decision.ts"
-import { type Check, instantText, type Look, timeText } from "../Look.ts"
-import type { PinnedAsset } from "../Rule.ts"
+import { instantText, timeText } from "../../domain/Time.ts"
+import type { PinnedAsset } from "../Account.ts"
+import type { Check, Look } from "../Look.ts"
 import { hoursAt, openWindow } from "../Schedule.ts"
 import type { Listed } from "../Snapshot.ts"
 

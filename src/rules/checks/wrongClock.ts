@@ -1,4 +1,4 @@
-import { timeText } from "../Look.ts"
+import { timeText } from "../../domain/Time.ts"
 
 /** Difference between our clock and the newest trusted block; they alone do not show which one is wrong. */
 export interface ClockGap {

@@ -1,15 +1,16 @@
 import { formatAmount } from "../../domain/Amount.ts"
 import type { Decision, HoldReason } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
-import { judge } from "../checks/decide.ts"
+import { timeText } from "../../domain/Time.ts"
+import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
+import { judgeLook } from "../checks/decide.ts"
 import { funds } from "../checks/funds.ts"
 import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
-import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel, timeText } from "../Look.ts"
+import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel } from "../Look.ts"
 import { isSlot, windowUse } from "../policy/limits.ts"
 import { lineFor } from "../policy/Policy.ts"
-import { type Account, accountName, type Party, type Receiver, receiverKey } from "../Rule.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 
@@ -73,7 +74,7 @@ const meansOf = (look: Look): Means => {
   const payers = subject.payers.filter(({ publicKey }) =>
     subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
   )
-  const free = (party: Party): Account => ({ party, asset: subject.asset, balance: "free" })
+  const free = (party: Party): RuleAccount => ({ party, asset: subject.asset, balance: "free" })
   return {
     asset: subject.asset.symbol,
     accounts: [
@@ -106,7 +107,7 @@ const touchesSubject = (
   return keys.some((key) => payment.fromKey === key || payment.toKey === key)
 }
 
-const accountOf = (look: Look, account: Account, role: SeenAccount["role"]): SeenAccount => {
+const accountOf = (look: Look, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
   const { subject, snapshot } = look
   const { party, asset, balance } = account
   const units = snapshot.balance(party.publicKey, asset.id, balance)
@@ -218,7 +219,7 @@ const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota",
 /** Why the subject pays or is silent: every check, what it looked at, and what would have to change. */
 export const explainSubject = (look: Look): Explanation => {
   const { subject } = look
-  const { decision } = judge(look)
+  const { decision } = judgeLook(look)
   const reason = decision._tag === "Hold" ? decision.reason : null
   const isSound = knowledge.every(({ held }) => held(look) === undefined)
   const checks = all.map((check) => answerOf(check, { look, reason, isSound }))

@@ -1,6 +1,7 @@
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
 import { statusText } from "../../domain/Asset.ts"
 import type { HoldReason, RuleState } from "../../domain/Decision.ts"
+import { timeText } from "../../domain/Time.ts"
 import {
   type AlertRule,
   type Condition,
@@ -9,9 +10,9 @@ import {
   type PlainCondition,
   stepText,
 } from "../Condition.ts"
-import { evaluate, type Facts, idle } from "../evaluate.ts"
-import { type Alerted, type AlertMemory, isOn, lookAtAlert } from "../kinds/alerting.ts"
-import { timeText } from "../Look.ts"
+import { type ConditionFacts, evaluate, idleReasons } from "../evaluate.ts"
+import { type Alerted, lookAtAlert } from "../kinds/alerting.ts"
+import { type AlertMemory, isOn } from "../RuleMemory.ts"
 import { hoursAt } from "../Schedule.ts"
 import { ageMillis } from "../Snapshot.ts"
 
@@ -66,7 +67,11 @@ export interface AlertTimers {
 }
 
 /** Why an alert fires or is silent, as its next look would find. */
-export const explainAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): AlertExplanation => {
+export const explainAlert = (
+  rule: AlertRule,
+  facts: ConditionFacts,
+  before: AlertMemory | undefined,
+): AlertExplanation => {
   const alerted = lookAtAlert(rule, facts, before)
   return {
     rule: rule.name,
@@ -109,7 +114,7 @@ const timersOf = (
 
 const joins = { All: "all", Any: "any", Not: "not" } as const
 
-const seenOf = (condition: Condition, facts: Facts): SeenCondition => {
+const seenOf = (condition: Condition, facts: ConditionFacts): SeenCondition => {
   const { truth, sentence } = evaluate(condition, facts)
   const seen = { text: conditionText(condition), holds: truth ?? null, detail: sentence }
   if ("of" in condition) {
@@ -146,7 +151,7 @@ const levelOf = (part: PlainCondition): string => {
 }
 
 /** Value that the condition compares; undefined if unknown. Balances too old for a decision are shown too. */
-const observedIn = (part: PlainCondition, facts: Facts): string | undefined => {
+const observedIn = (part: PlainCondition, facts: ConditionFacts): string | undefined => {
   switch (part._tag) {
     case "Balance": {
       const { party, asset, balance } = part.account
@@ -168,7 +173,7 @@ const observedIn = (part: PlainCondition, facts: Facts): string | undefined => {
       const counted = facts
         .silences(part.rule)
         ?.filter(({ reason }) =>
-          part.reason === undefined ? reason !== undefined && !idle.has(reason) : reason === part.reason,
+          part.reason === undefined ? reason !== undefined && !idleReasons.has(reason) : reason === part.reason,
         )
       if (counted === undefined) return undefined
       const [first] = counted.toSorted((a, b) => a.since - b.since)
@@ -178,7 +183,7 @@ const observedIn = (part: PlainCondition, facts: Facts): string | undefined => {
   }
 }
 
-const movedIn = (past: Past, facts: Facts): bigint | undefined => {
+const movedIn = (past: Past, facts: ConditionFacts): bigint | undefined => {
   const { party, asset, balance } = past.account
   const now = facts.balance(party.publicKey, asset.id, balance)
   const before = facts.past(past)

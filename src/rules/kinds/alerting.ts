@@ -1,26 +1,13 @@
-import type { HoldReason, RuleState } from "../../domain/Decision.ts"
+import type { HoldReason } from "../../domain/Decision.ts"
+import { instantText, timeText } from "../../domain/Time.ts"
 import type { AlertRule } from "../Condition.ts"
-import { allOf, evaluate, type Facts, not, type Seen } from "../evaluate.ts"
-import { instantText, timeText } from "../Look.ts"
+import { allOf, type ConditionFacts, type Evaluation, evaluate, not } from "../evaluate.ts"
 import type { Notice } from "../Need.ts"
-import { type Memories, memoryKey, type RuleMemory } from "../RuleMemory.ts"
+import { type AlertMemory, isOn, type Memories, memoryKey, type RuleMemory } from "../RuleMemory.ts"
 import { hoursAt } from "../Schedule.ts"
 
 /** An alert's rule has one subject. */
 export const alertSubject = "when"
-
-/** State of an alert rule, kept between two evaluations and across restarts. */
-export interface AlertMemory {
-  /** Counts the times that it fired. */
-  readonly episode: number
-  readonly state: RuleState
-  /** Unix milliseconds since which the condition holds; undefined while it does not. */
-  readonly firingSince: number | undefined
-  /** Since when it is over, while it is on. */
-  readonly clearingSince?: number | undefined
-  /** When people last heard of it. */
-  readonly toldAt?: number | undefined
-}
 
 /** Result of one evaluation of an alert rule. */
 export interface Alerted extends AlertMemory {
@@ -29,9 +16,6 @@ export interface Alerted extends AlertMemory {
   /** Notification to send now. */
   readonly tell: "fires" | "over" | undefined
 }
-
-/** On: it fires, whether or not people have heard of it. */
-export const isOn = ({ state }: Pick<AlertMemory, "state">): boolean => state === "acting" || state === "holding"
 
 const none: AlertMemory = {
   episode: 0,
@@ -47,7 +31,7 @@ const none: AlertMemory = {
  */
 export const alertAfter = (
   rule: AlertRule,
-  { when, clear }: { readonly when: Seen; readonly clear: Seen | undefined },
+  { when, clear }: { readonly when: Evaluation; readonly clear: Evaluation | undefined },
   { before: known = none, now }: { readonly before: AlertMemory | undefined; readonly now: number },
 ): Alerted => {
   const before = notAfter(known, now)
@@ -82,7 +66,7 @@ const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
 }
 
 /** Off. */
-const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Seen): Alerted => {
+const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Evaluation): Alerted => {
   const isPending = memory.firingSince !== undefined
   return {
     ...memory,
@@ -97,7 +81,7 @@ const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentenc
 const telling = (
   { during, cooldownMillis }: AlertRule,
   memory: AlertMemory,
-  { when: { sentence }, now }: { readonly when: Seen; readonly now: number },
+  { when: { sentence }, now }: { readonly when: Evaluation; readonly now: number },
 ): Alerted => {
   const silent = (reason: HoldReason, why: string): Alerted => ({
     ...memory,
@@ -115,7 +99,7 @@ const telling = (
 }
 
 /** One evaluation of an alert rule, without its notifications. */
-export const lookAtAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): Alerted => {
+export const lookAtAlert = (rule: AlertRule, facts: ConditionFacts, before: AlertMemory | undefined): Alerted => {
   const seen = {
     when: evaluate(rule.when, facts),
     clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
@@ -135,7 +119,7 @@ export interface AlertLook {
 /** Judges the conditions of the alert rules, all by the state from before any of them was evaluated. */
 export const lookAtAlerts = (
   rules: ReadonlyArray<AlertRule>,
-  facts: Facts,
+  facts: ConditionFacts,
   memories: Memories,
 ): ReadonlyArray<AlertLook> =>
   rules.map((rule) => {

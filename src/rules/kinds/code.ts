@@ -1,72 +1,15 @@
 import { formatAmount } from "../../domain/Amount.ts"
-import type { AssetStatusWord } from "../../domain/Asset.ts"
-import { balancesOf, type Knowledge } from "../Look.ts"
-import type { Need, Seen } from "../Need.ts"
-import { type Account, accountName, type CodeRule, type PinnedAsset } from "../Rule.ts"
-import type { Snapshot } from "../Snapshot.ts"
+import { accountName, type PinnedAsset, type RuleAccount } from "../Account.ts"
+import type { Answered, Answers, Code, CodeAsset, CodeSeen } from "../Code.ts"
+import type { KindInput, Need } from "../Need.ts"
+import type { CodeRule } from "../Rule.ts"
+import { balancesOf, type Knowledge, type Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
-
-/** Input of an operator's function; frozen. */
-export interface CodeSeen {
-  /** Base units by account: "maker-1/USDT" is its free balance, "maker-1/USDT total" all of it. */
-  readonly balances: Readonly<Record<string, bigint>>
-  /** Base units of one unit of the rule's asset. */
-  readonly one: bigint
-  /** By symbol, of the rule's own asset and of its accounts'. */
-  readonly assets: Readonly<Record<string, CodeAsset>>
-  /** Start of the current minute, Unix milliseconds. */
-  readonly time: number
-}
-
-interface CodeAsset {
-  /** Base units of one unit of the asset. */
-  readonly one: bigint
-  readonly decimals: number
-  /** unknown: no listing was read yet. */
-  readonly status: AssetStatusWord | "unlisted" | "unknown"
-}
-
-/** Result of calling the function. */
-export type CodeAnswer = (
-  | {
-      readonly _tag: "Pays"
-      /** Positions in the rule's receivers, each once, and base units above zero; none: nothing is needed. */
-      readonly payments: ReadonlyArray<{ readonly to: number; readonly amount: bigint }>
-      /** In the operator's words. */
-      readonly because: string | undefined
-    }
-  | { readonly _tag: "Broken"; readonly detail: string }
-) & {
-  /** True if the function read the time: another minute may then have another answer. */
-  readonly timed: boolean
-  /** Unix milliseconds before which it is not called again: this answer stands for that time. */
-  readonly until?: number
-}
-
-/** An answer and what it answers. */
-export interface Answered {
-  readonly seen: CodeSeen
-  readonly answer: CodeAnswer
-}
-
-/** An operator's function, wherever it runs. It never throws and always ends. */
-export interface Code {
-  /** SHA-256 in hex over its file and all files that it imports. */
-  readonly hash: string
-  /**
-   * Asks it; `now` is the time of the look, Unix milliseconds. One question at a time: while it thinks about another
-   * one the promise is that one's, and its answer says so.
-   */
-  readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
-}
-
-/** Answers collected before a round in one batch, by rule name. A function that has not answered yet is absent. */
-export type Answers = ReadonlyMap<string, Answered & Pick<Code, "hash">>
 
 const minuteMillis = 60_000
 
 /** The name under which a code rule finds a balance. */
-export const balanceName = (account: Account): string =>
+export const balanceName = (account: RuleAccount): string =>
   account.balance === "free" ? accountName(account) : `${accountName(account)} total`
 
 /** Builds the input of a rule's function from balances and asset listings. */
@@ -108,7 +51,7 @@ export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean =>
 }
 
 /** Need computed by the rule's own code. All changes, limits and checks of a payment apply after it. */
-export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need => {
+export const codeNeed = ({ subject, snapshot, balances }: KindInput<"code">): Need => {
   const { rule } = subject
   const told = toldOf(rule, balances, snapshot)
   const answered = snapshot.answers?.get(rule.name)

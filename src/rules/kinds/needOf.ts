@@ -1,5 +1,5 @@
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
-import type { Need, Seen, Transfer } from "../Need.ts"
+import type { KindInput, Need, NeededTransfer } from "../Need.ts"
 import type { Level } from "../Rule.ts"
 import { networkFee, type Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
@@ -8,7 +8,7 @@ import { payoutNeed } from "./payout.ts"
 import { rebalanceNeed } from "./rebalance.ts"
 
 /** Returns the need that the subject's rule kind computes. */
-export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["kind"]>): Need => {
+export const needOf = ({ subject, snapshot, balances, episode }: KindInput<Subject["kind"]>): Need => {
   const [balance = 0n] = balances
   switch (subject.kind) {
     case "topUp":
@@ -48,7 +48,7 @@ export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["k
   }
 }
 
-type Transfers = (amount: bigint) => ReadonlyArray<Transfer>
+type Transfers = (amount: bigint) => ReadonlyArray<NeededTransfer>
 
 /** Below its trigger an account is brought to its target. */
 const filled = ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {

@@ -1,19 +1,14 @@
 import { formatAmount } from "../../domain/Amount.ts"
-import type { HoldReason } from "../../domain/Decision.ts"
-import { clockGap } from "../checks/wrongClock.ts"
-import { type Look, timeText as spanText } from "../Look.ts"
-import type { LetGo, Need, Notice, Seen } from "../Need.ts"
+import type { KindInput, Need } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
-import type { RuleMemory } from "../RuleMemory.ts"
-import { dueAfter, firstAfter, plannedAfter, plannedUntil } from "../Schedule.ts"
-import type { Outcome } from "../step.ts"
+import { dueAfter, firstAfter, type LetGo, plannedAfter, plannedUntil } from "../Schedule.ts"
 import { afterUnpaid } from "../waiting.ts"
 
 /**
  * A fixed amount at each planned time. What was planned before the first look that saw a block of today is not owed. A
  * time that is concluded and later than now was concluded while a clock was wrong: all until now is.
  */
-export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: Seen<"payout">): Need => {
+export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindInput<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
   const { now } = snapshot
   const next = plannedAfter(schedule, now)
@@ -57,176 +52,16 @@ export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): 
 }
 
 /** The same for people. */
-const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
-  `${sumText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
+export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
+  `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
-/** Describes planned times that may have been paid by a database that was lost. */
-const lostText = (rule: PayoutRule, lost: LetGo): string =>
-  `${sumText(rule)} planned for ${timesText(lost)} is let go: the store was put back from a copy, and the one that was ` +
-  `lost may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
-
-/** Hold reason of a rule, and its sentence. */
-interface Held {
-  readonly reason: HoldReason | undefined
-  readonly detail: string
-}
-
-/**
- * Planned times that are open and late, the first and the last of them: where a rule makes up for what was missed, none
- * is let go, however long it is held. `planned` (Unix seconds) is the last; `episode` what was concluded before.
- */
-const lateOf = (
-  { schedule }: PayoutRule,
-  { planned, episode }: { readonly planned: number; readonly episode: number },
-  now: number,
-): LetGo | undefined => {
-  const done = Math.min(episode * 1_000, now)
-  if (schedule.missed !== "once" || now - done < schedule.lateMillis) return undefined
-  const first = firstAfter(schedule, done)
-  return now - first < schedule.lateMillis ? undefined : { first, last: planned * 1_000 }
-}
-
-/** Describes planned times that are late and held before a decision. */
-const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): string => {
-  const one = late.first === late.last ? "" : ", with one payment for all of them,"
-  return (
-    `${sumText(rule)} planned for ${timesText(late)} is not paid: it is held (${reason}: ${detail}). ` +
-    `It stays owed, and is paid${one} once the cause is gone; see "cofferer explain ${rule.name}"`
-  )
-}
-
-/** That it is held no longer, for people. */
-const lateOverText = (rule: PayoutRule, late: LetGo): string =>
-  `${sumText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or was made up for`
-
-/** Describes planned times that nobody paid in time, and why. `before` is the hold reason before they were late. */
-const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
-  // How old knowledge was at the last look tells nothing of the rest of the time.
-  const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
-  const why = reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${held})`
-  const late = `after ${spanText(rule.schedule.lateMillis)} it is let go (missed: skip)`
-  const what = `${sumText(rule)} planned for ${timesText(letGo)} is not paid`
-  return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
-}
-
-const sumText = ({ amount, asset, from, to }: PayoutRule): string =>
+export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
 
-const timesText = ({ first, last }: LetGo): string =>
+export const timesText = ({ first, last }: LetGo): string =>
   first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)
 
 const timeText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 16)}Z`
-
-/** An open payment of the rule itself is in the way, which calls people by its own bounds. */
-export const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved", "awaiting_approval"])
-/** After an outage most holds pass within this time of the first look that sees again. */
-const freshMillis = 60_000
-/** People hear again of what is still held, once in this time. */
-const toldAgainMillis = 86_400_000
-
-const instant = (millis: number): string => new Date(millis).toISOString()
-
-const notice = (
-  rule: PayoutRule,
-  subject: string,
-  dedup: string,
-  brief: string,
-  more: Readonly<Record<string, string>>,
-) => ({
-  topic: "payout" as const,
-  rule: rule.name,
-  subject,
-  brief,
-  alert: {
-    dedup,
-    severity: "ticket" as const,
-    kind: "payout" as const,
-    subject: rule.name,
-    detail: `${rule.name}: ${brief}`,
-    fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, ...more },
-  },
-})
-
-/** Notice for planned times that are skipped because the database was restored from a backup. */
-export const lostNotice = (rule: PayoutRule, subject: string, lost: LetGo): Notice =>
-  notice(rule, subject, `lost/${rule.name}/${subject}/${lost.last}`, lostText(rule, lost), { last: instant(lost.last) })
-
-/** Notices for planned times: those that are skipped, and those that are late and held. */
-export const payoutNotices = (
-  outcome: Outcome,
-  memory: RuleMemory,
-  before: RuleMemory | undefined,
-): ReadonlyArray<Notice> => {
-  const { subject } = outcome.look
-  if (subject.kind !== "payout" || before === undefined) return []
-  const { rule, name } = subject
-  const found: Array<Notice> = []
-  const letGo = letGoOf(outcome)
-  if (letGo !== undefined) {
-    const dedup = `let-go/${rule.name}/${name}/${letGo.last}`
-    found.push({ ...notice(rule, name, dedup, letGoText(rule, letGo, before), { last: instant(letGo.last) }), letGo })
-  }
-  const late =
-    memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)
-  if (late !== undefined) found.push(late)
-  const unseen =
-    outcome.judgement.concluded === undefined || before.episode !== 0
-      ? undefined
-      : unseenOf(rule, before.reasonSince, outcome.look.snapshot.now)
-  if (unseen !== undefined) {
-    const dedup = `unseen/${rule.name}/${name}/${unseen.last}`
-    found.push(notice(rule, name, dedup, unseenText(rule, unseen), { last: instant(unseen.last) }))
-  }
-  return found
-}
-
-/** Planned times that are let go with this look: those that it concludes. */
-const letGoOf = ({ look: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
-  concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
-
-/** Notice for a planned payment that is late, still owed, and held before any part of it is decided. */
-const lateNotice = (
-  { look: { subject, snapshot }, judgement: { decision, planned, timer } }: Outcome,
-  { episode }: RuleMemory,
-  rule: PayoutRule,
-): Notice | undefined => {
-  if (planned === undefined || decision._tag !== "Hold" || byOpen.has(decision.reason)) return undefined
-  const { now, asOf, maxAgeMillis } = snapshot
-  if (now - (timer.firingSince ?? now) < freshMillis) return undefined
-  // A clock that no block agrees with makes nothing late, and people hear of that instead.
-  if (clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) {
-    return undefined
-  }
-  const late = lateOf(rule, { planned, episode }, now)
-  if (late === undefined) return undefined
-  const times = Math.floor((now - late.first - rule.schedule.lateMillis) / toldAgainMillis)
-  const dedup = `late/${rule.name}/${subject.name}/${late.first}/${times}`
-  return notice(rule, subject.name, dedup, lateText(rule, late, decision), { first: instant(late.first) })
-}
-
-/** Notice that a late payment is concluded. */
-const lateOver = (
-  { look: { snapshot } }: Outcome,
-  { subject, episode: planned }: RuleMemory,
-  { episode }: RuleMemory,
-  rule: PayoutRule,
-): Notice | undefined => {
-  const late = episode === 0 ? undefined : lateOf(rule, { planned, episode }, snapshot.now)
-  if (late === undefined) return undefined
-  const over = `late/${rule.name}/${subject}/${late.first}`
-  const told = notice(rule, subject, `${over}/over`, lateOverText(rule, late), { first: instant(late.first) })
-  return { ...told, over, alert: { ...told.alert, severity: "info" } }
-}
-
-/** Moments (Unix milliseconds) from which on people hear of what is late, if it is held until then. */
-export const lateTimes = function* ({ subject, snapshot: { now }, memory, timer }: Look): Iterable<number> {
-  if (subject.kind !== "payout" || subject.rule.schedule.missed !== "once" || memory === undefined) return
-  const { schedule } = subject.rule
-  const late = firstAfter(schedule, Math.min(memory.episode * 1_000, now)) + schedule.lateMillis
-  yield late
-  if (now >= late) yield late + (Math.floor((now - late) / toldAgainMillis) + 1) * toldAgainMillis
-  if (timer.firingSince !== undefined) yield timer.firingSince + freshMillis
-}

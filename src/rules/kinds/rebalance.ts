@@ -1,6 +1,6 @@
 import { formatAmount } from "../../domain/Amount.ts"
-import type { Need, Seen, Transfer } from "../Need.ts"
-import type { Party } from "../Rule.ts"
+import type { Party } from "../Account.ts"
+import type { KindInput, Need, NeededTransfer } from "../Need.ts"
 import { networkFee, networkMinimum, type Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
 
@@ -17,7 +17,7 @@ interface Offset {
  * largest surplus fills the largest lack, so that each transfer settles one account at least. Fees are paid from the
  * surplus. Transfers too small to be made are left out while there are others.
  */
-export const rebalanceNeed = ({ subject, snapshot, balances }: Seen<"rebalance">): Need => {
+export const rebalanceNeed = ({ subject, snapshot, balances }: KindInput<"rebalance">): Need => {
   const { weights, tolerance, asset } = subject.rule
   const total = balances.reduce((sum, balance) => sum + balance, 0n)
   const whole = weights.reduce((sum, { weight }) => sum + weight, 0n)
@@ -45,7 +45,11 @@ const percent = (part: bigint, whole: bigint): string => {
   return `${tenths / 10n}${tenths % 10n === 0n ? "" : `.${tenths % 10n}`} %`
 }
 
-const match = (offsets: ReadonlyArray<Offset>, subject: Rebalance, snapshot: Snapshot): ReadonlyArray<Transfer> => {
+const match = (
+  offsets: ReadonlyArray<Offset>,
+  subject: Rebalance,
+  snapshot: Snapshot,
+): ReadonlyArray<NeededTransfer> => {
   const { asset, min } = subject.rule
   const least = max(min.get(asset.id) ?? 0n, networkMinimum(snapshot, asset), 1n)
   const order = (a: Offset, b: Offset) => (a.by === b.by ? 0 : a.by < b.by ? 1 : -1)
@@ -58,8 +62,8 @@ const match = (offsets: ReadonlyArray<Offset>, subject: Rebalance, snapshot: Sna
     .toSorted(order)
     .reverse()
     .map((o) => ({ party: o.party, left: -o.by }))
-  const transfers: Array<Transfer> = []
-  const small: Array<Transfer> = []
+  const transfers: Array<NeededTransfer> = []
+  const small: Array<NeededTransfer> = []
   while (rich.length > 0 && poor.length > 0) {
     const [payer, payee] = pair(rich, poor)
     const fee = networkFee(snapshot, asset, payer.left) ?? 0n

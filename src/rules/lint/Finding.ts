@@ -1,6 +1,7 @@
 import { formatLevel } from "../../domain/Amount.ts"
+import type { PinnedAsset } from "../Account.ts"
 import type { Policy } from "../policy/Policy.ts"
-import { isPaying, type PayingRule, type PinnedAsset, type Rule } from "../Rule.ts"
+import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
 import { type Subject, subjectsOf } from "../Subject.ts"
 
 /** Kinds of mistakes in rules and policy together, where each alone is valid. */
@@ -78,7 +79,7 @@ export const policyGravity = ({ mode }: RuleSet, rule: PayingRule): Finding["sev
   mode === "live" ? gravity(rule) : "warning"
 
 /** "25,000 USDT" */
-export const say = (asset: PinnedAsset, units: bigint): string =>
+export const assetAmount = (asset: PinnedAsset, units: bigint): string =>
   `${formatLevel(units, asset.decimals)} ${asset.symbol}`
 
 /** A rule's own least payment, by its `min`. */

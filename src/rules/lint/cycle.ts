@@ -1,11 +1,21 @@
 import { baseUnits } from "../../domain/Amount.ts"
+import type { RuleAccount } from "../Account.ts"
 import { floorOf, type Look, leastOf, lookAt, takesPart } from "../Look.ts"
 import { accountKey } from "../overlay.ts"
 import type { Policy } from "../policy/Policy.ts"
-import { type Account, levelsOf } from "../Rule.ts"
+import { levelsOf } from "../Rule.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import { type Subject, type Way, waysOf } from "../Subject.ts"
-import { type Finding, gravity, type RuleSet, type Spot, say, spotsOf, targetPath, triggerPath } from "./Finding.ts"
+import {
+  assetAmount,
+  type Finding,
+  gravity,
+  type RuleSet,
+  type Spot,
+  spotsOf,
+  targetPath,
+  triggerPath,
+} from "./Finding.ts"
 
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
 const looksMax = 100_000
@@ -156,7 +166,7 @@ const judgeGroup = (set: RuleSet, group: ReadonlyArray<Spot>): ReadonlyArray<Fin
 const foundIn = (group: ReadonlyArray<Spot>, played: ReadonlyArray<Played>): Finding => {
   const round = played.filter(({ subject }, i) => played.findIndex((p) => p.subject === subject) === i)
   const words = round.map(({ subject, from, to, amount }) => {
-    return `${subject.rule.name} pays ${say(subject.asset, amount)} ${from} -> ${to}`
+    return `${subject.rule.name} pays ${assetAmount(subject.asset, amount)} ${from} -> ${to}`
   })
   const names = [...new Set(round.map(({ subject }) => subject.rule.name))]
   const last = group.findLast(({ subject }) => round.some((payment) => payment.subject === subject)) ?? group[0]!
@@ -266,7 +276,7 @@ const snapshotOf = (policy: Policy, balances: Balances): Snapshot => ({
 
 /** An account's levels: where the rules on it begin to act. */
 interface Edges {
-  readonly account: Account
+  readonly account: RuleAccount
   /** Ascending; none where no rule watches the account. */
   readonly marks: ReadonlyArray<bigint>
 }

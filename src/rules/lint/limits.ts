@@ -1,15 +1,16 @@
+import { type Party, type PinnedAsset, type Receiver, receiverKey } from "../Account.ts"
 import { floorOf, takesPart } from "../Look.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "../policy/Policy.ts"
-import { isPaying, levelsOf, type Party, type PinnedAsset, type Receiver, receiverKey } from "../Rule.ts"
+import { isPaying, levelsOf } from "../Rule.ts"
 import { waysOf } from "../Subject.ts"
 import {
+  assetAmount,
   type Finding,
   gravity,
   minOf,
   policyGravity,
   type RuleSet,
   type Spot,
-  say,
   spotsOf,
   targetPath,
   triggerPath,
@@ -68,7 +69,7 @@ const atLeast = (spot: Spot, { least }: NeedRange): bigint => (takesPart(spot.ru
 const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine): ReadonlyArray<Finding> => {
   const { rule, subject } = spot
   const way = `${rule.name}, ${range.from.name} -> ${range.to.name}`
-  const limit = `${say(subject.asset, line.perTransfer)} per transfer of policy line ${line.line}`
+  const limit = `${assetAmount(subject.asset, line.perTransfer)} per transfer of policy line ${line.line}`
   const found = (severity: Finding["severity"], path: Finding["path"], message: string, remedy: string) => [
     { lint: "unreachable", severity, path, message, remedy } as const,
   ]
@@ -77,22 +78,22 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
     return found(
       policyGravity(set, rule),
       rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
-      `${way}: ${least}${say(subject.asset, atLeast(spot, range))} is above the ${limit}, so it is never paid`,
-      `raise perTransfer to ${say(subject.asset, range.most ?? atLeast(spot, range))} or more, or pay less at once`,
+      `${way}: ${least}${assetAmount(subject.asset, atLeast(spot, range))} is above the ${limit}, so it is never paid`,
+      `raise perTransfer to ${assetAmount(subject.asset, range.most ?? atLeast(spot, range))} or more, or pay less at once`,
     )
   }
   const { most } = range
   if (most === undefined || most <= line.perTransfer) return []
-  const needs = `${way}: an empty account needs ${say(subject.asset, most)}, above the ${limit}`
+  const needs = `${way}: an empty account needs ${assetAmount(subject.asset, most)}, above the ${limit}`
   if (takesPart(rule)) {
-    const remedy = `nothing to do if that is meant, else raise perTransfer to ${say(subject.asset, most)}`
+    const remedy = `nothing to do if that is meant, else raise perTransfer to ${assetAmount(subject.asset, most)}`
     return found("warning", targetPath(spot), `${needs}: it is paid in parts`, remedy)
   }
   return found(
     policyGravity(set, rule),
     targetPath(spot),
     needs,
-    `set target to ${say(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
+    `set target to ${assetAmount(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
   )
 }
 
@@ -111,8 +112,8 @@ const tooMuchAtOnce = (
         lint: "unreachable",
         severity: policyGravity(set, spot.rule),
         path: triggerPath(spot),
-        message: `${spot.rule.name} pays ${say(asset, sum)} at least at once, above the ${say(asset, line.per24h)} per 24 h of policy line ${line.line}`,
-        remedy: `raise per24h to ${say(asset, sum)} or more, or set above nearer to target`,
+        message: `${spot.rule.name} pays ${assetAmount(asset, sum)} at least at once, above the ${assetAmount(asset, line.per24h)} per 24 h of policy line ${line.line}`,
+        remedy: `raise per24h to ${assetAmount(asset, sum)} or more, or set above nearer to target`,
       },
     ]
   })
@@ -133,8 +134,8 @@ const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
       lint: "floor",
       severity: gravity(rule),
       path: targetPath(spot),
-      message: `${rule.name} is to leave ${say(level.asset, level.target)} with ${level.party.name}, whose floor is ${say(level.asset, floor)}`,
-      remedy: `set target to ${say(level.asset, floor)} or more, or lower the floor`,
+      message: `${rule.name} is to leave ${assetAmount(level.asset, level.target)} with ${level.party.name}, whose floor is ${assetAmount(level.asset, floor)}`,
+      remedy: `set target to ${assetAmount(level.asset, floor)} or more, or lower the floor`,
     },
   ]
 }
@@ -160,14 +161,14 @@ const starved = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
   const floor = floorOf(subject, rule.from)
   const cost = costOf(least, set.policy)
   if (ceiling.level.trigger - floor >= cost) return []
-  const kept = floor > 0n ? ` and keeps ${say(subject.asset, floor)}` : ""
+  const kept = floor > 0n ? ` and keeps ${assetAmount(subject.asset, floor)}` : ""
   return [
     {
       lint: "starved",
       severity: gravity(rule, ceiling.rule),
       path: rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
-      message: `${rule.name} takes ${say(subject.asset, cost)} at least, fee included, from ${rule.from.name}, which ${ceiling.rule.name} empties above ${say(subject.asset, ceiling.level.trigger)}${kept}`,
-      remedy: `let ${ceiling.rule.name} begin at ${say(subject.asset, cost + floor)} or above, or lower the floor`,
+      message: `${rule.name} takes ${assetAmount(subject.asset, cost)} at least, fee included, from ${rule.from.name}, which ${ceiling.rule.name} empties above ${assetAmount(subject.asset, ceiling.level.trigger)}${kept}`,
+      remedy: `let ${ceiling.rule.name} begin at ${assetAmount(subject.asset, cost + floor)} or above, or lower the floor`,
     },
   ]
 }

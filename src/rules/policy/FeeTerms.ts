@@ -1,4 +1,4 @@
-import type { Share } from "../Rule.ts"
+import type { Share } from "../Account.ts"
 import { feeMax } from "./Policy.ts"
 
 /** Network fee on top of a transfer's amount: trunc(min(amount · factor, maxQuantum · quantum)). */

@@ -1,7 +1,7 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
 import type { ApprovalGroup } from "../../domain/Approval.ts"
 import type { IntentCommand } from "../../domain/Intent.ts"
-import type { Share } from "../Rule.ts"
+import type { Share } from "../Account.ts"
 
 /** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
 export interface PolicyLine {
@@ -108,7 +108,7 @@ export const approvalFor = (line: PolicyLine | undefined, amount: bigint): Appro
  * Judges a payment against its line and the line's window of the last 24 hours (`used` excludes the payment itself).
  * Deny by default: no line, no payment.
  */
-export const judge = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
+export const judgePolicy = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
   const line = lineFor(policy, payment)
   const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail, line })
   if (line === undefined) return refuse("no_line", "no policy line allows this payment")

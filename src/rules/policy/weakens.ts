@@ -1,6 +1,6 @@
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
-import type { Party, PinnedAsset, Share } from "../Rule.ts"
+import type { Party, PinnedAsset, Share } from "../Account.ts"
 import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */

@@ -1,15 +1,6 @@
 import { isExternal } from "../../domain/Hex.ts"
-import {
-  type External,
-  isPaying,
-  type Party,
-  type PayingRule,
-  type PinnedAsset,
-  type Receiver,
-  type Rule,
-  receiverKey,
-  type Share,
-} from "../Rule.ts"
+import { type External, type Party, type PinnedAsset, type Receiver, receiverKey, type Share } from "../Account.ts"
+import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Highest amount that a policy line permits in any 24 hours of the ledger's time. Amounts are base units. */

@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
-import type { Fault } from "../Faults.ts"
-import { type Answer, nodeError, plainError } from "../http/Answer.ts"
+import type { Fault } from "../Chain.ts"
+import { type HttpAnswer, nodeError, plainError } from "../http/Answer.ts"
 
 interface Listing {
   readonly edges: ReadonlyArray<{ readonly cursor: string }>
@@ -13,10 +13,10 @@ const isListing = (value: unknown): value is Listing =>
 
 /** Changes the listings inside an answer; other answers stay as they are. */
 export const spoilPages = (
-  answer: Answer,
+  answer: HttpAnswer,
   fault: Fault,
   ask: { readonly seed: string; readonly after: string },
-): Answer => {
+): HttpAnswer => {
   if (answer.status !== 200 || typeof answer.body !== "object" || answer.body === null) return answer
   const spoilt = Object.entries(answer.body).map(([key, value]: [string, unknown]) => {
     if (!isListing(value)) return [key, value]
@@ -43,7 +43,7 @@ const reorganise = (page: Listing, fault: Fault, seed: string): Listing => {
 }
 
 /** The error answer that a fault gives, as the network or what stands before it words it. */
-export const statusAnswer = (fault: Fault): Answer => {
+export const statusAnswer = (fault: Fault): HttpAnswer => {
   switch (fault.status) {
     case 403:
       return {

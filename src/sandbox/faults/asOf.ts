@@ -1,22 +1,22 @@
 import { leadingZeroBits, powHash } from "../../tx/ProofOfWork.ts"
 import { decodeTransaction } from "../../tx/Transaction.ts"
-import type { Chain, Epoch, Included, Transfer } from "../Chain.ts"
-import type { FaultRegistry } from "../Faults.ts"
+import {
+  type Chain,
+  type ChainEpoch,
+  emptyGuard,
+  type FaultRegistry,
+  type Included,
+  type PastState,
+  type ReplayGuard,
+  type Transfer,
+} from "../Chain.ts"
 import { type Account, toMicros } from "../Ledger.ts"
 import { emptyMempool } from "../Mempool.ts"
-import { emptyGuard, type ReplayGuard, recordSeen } from "../ReplayGuard.ts"
+import { recordSeen } from "../ReplayGuard.ts"
 import { blocksOf } from "./kinds.ts"
 
-/** The end of a block: facts that the ledger's own history does not contain. */
-export interface Moment extends Pick<Chain, "height" | "time" | "hash"> {
-  readonly epoch: Readonly<Omit<Epoch, "transfers">>
-  readonly ruleSets: Readonly<Chain["ruleSets"]>
-  /** The newest height that the replay guard has forgotten. */
-  readonly prunedTo: number
-}
-
 /** The newest block, to be read again later. */
-export const momentOf = ({ height, time, hash, epoch, ruleSets, guard }: Chain): Moment => ({
+export const pastStateOf = ({ height, time, hash, epoch, ruleSets, guard }: Chain): PastState => ({
   ...{ height, time, hash },
   epoch: { seq: epoch.seq, startTime: epoch.startTime, firstBlock: epoch.firstBlock },
   ruleSets: [...ruleSets],
@@ -26,7 +26,7 @@ export const momentOf = ({ height, time, hash, epoch, ruleSets, guard }: Chain):
 /** Remembers the newest block, so that it can be read again later, and lets faults that wait for it settle on one. */
 export const rememberMoment = (chain: Chain, keep: number): void => {
   const { past } = chain.faults
-  if (past.at(-1)?.height !== chain.height) past.push(momentOf(chain))
+  if (past.at(-1)?.height !== chain.height) past.push(pastStateOf(chain))
   if (past.length > keep) past.shift()
   settle(chain)
 }
@@ -42,14 +42,14 @@ export const settle = (chain: Chain): void => {
 }
 
 /** The newest remembered block that is not above `height`, or the oldest one. */
-export const momentAt = ({ past }: FaultRegistry, height: number): Moment | undefined =>
+export const momentAt = ({ past }: FaultRegistry, height: number): PastState | undefined =>
   past.findLast((moment) => moment.height <= height) ?? past[0]
 
 /**
  * The chain as a reader saw it at the end of an earlier block. What waited for the next one is not remembered; of work
  * whose block hash is forgotten only the count is known.
  */
-export const asOf = (chain: Chain, then: Moment): Chain => {
+export const asOf = (chain: Chain, then: PastState): Chain => {
   const until = toMicros(then.time)
   const rows = chain.ledger.rows.filter(({ time }) => time <= until)
   const included = chain.included.filter(({ height }) => height <= then.height)
@@ -99,7 +99,7 @@ const assetsAt = (chain: Chain, height: number): Chain["assets"] =>
     }),
   )
 
-const transfersAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>): Chain["transfers"] => {
+const transfersAt = (chain: Chain, then: PastState, included: ReadonlyArray<Included>): Chain["transfers"] => {
   const executed = new Map(included.map((entry) => [entry.transferId, entry]))
   const transfers = new Map<string, Transfer>()
   for (const [id, transfer] of chain.transfers) {
@@ -122,7 +122,7 @@ const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer
 }
 
 /** The guard at the end of an earlier block, rebuilt from the blocks. */
-const guardAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>): ReplayGuard => {
+const guardAt = (chain: Chain, then: PastState, included: ReadonlyArray<Included>): ReplayGuard => {
   const guard = { ...emptyGuard(), prunedTo: then.prunedTo }
   for (const entry of included) {
     if (entry.signedHeight <= then.prunedTo) continue
@@ -136,7 +136,7 @@ const guardAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>):
 }
 
 /** Parties' use of an epoch's limits. The transactions of its first block belong to the epoch before. */
-const epochAt = (then: Moment, included: ReadonlyArray<Included>): Epoch => {
+const epochAt = (then: PastState, included: ReadonlyArray<Included>): ChainEpoch => {
   const transfers = new Map<string, number>()
   for (const { height, command, party } of included) {
     if (height <= then.epoch.firstBlock) continue

@@ -24,7 +24,7 @@ interface Kind {
 
 /** Where a fault names no number of blocks. */
 export const blocksOf = (spec: FaultSpec): number => spec.blocks ?? 3
-export const codeOf = (spec: FaultSpec): number => spec.code ?? 70
+export const faultCodeOf = (spec: FaultSpec): number => spec.code ?? 70
 
 const plain = (stage: Stage, hits: Hits, text: string): Kind => ({ stage, hits, says: () => text })
 
@@ -83,14 +83,14 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
     stage: "world",
     hits: "submit",
     may: ["code"],
-    says: (s) => `will refuse with code ${codeOf(s)} what the network took`,
+    says: (s) => `will refuse with code ${faultCodeOf(s)} what the network took`,
   },
   wrong_hash: plain("world", "submit", "will name another transaction"),
   late_broadcast: {
     stage: "world",
     hits: "submit",
     may: ["code", "blocks"],
-    says: (s) => `will refuse with code ${codeOf(s)} what is broadcast ${blocksOf(s)} blocks later`,
+    says: (s) => `will refuse with code ${faultCodeOf(s)} what is broadcast ${blocksOf(s)} blocks later`,
   },
   lost_mempool: plain("world", "submit", "will be followed by the loss of all that waits for a block"),
   execution_failure: plain("world", "submit", "will accept what then fails in its block"),

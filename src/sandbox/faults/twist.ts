@@ -2,12 +2,11 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
 import { txHash } from "../../tx/Transaction.ts"
-import type { Chain } from "../Chain.ts"
-import type { Fault } from "../Faults.ts"
+import type { Chain, Fault, PastState } from "../Chain.ts"
 import type { World } from "../http/Route.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
-import { asOf, type Moment, momentAt, skewed } from "./asOf.ts"
-import { blocksOf, codeOf } from "./kinds.ts"
+import { asOf, momentAt, skewed } from "./asOf.ts"
+import { blocksOf, faultCodeOf } from "./kinds.ts"
 
 /** The network that a request meets, and the one that the headers of its answer describe. */
 interface Twisted {
@@ -37,7 +36,7 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
   }
 }
 
-const back = (chain: Chain, then: Moment | undefined): Chain => (then === undefined ? chain : asOf(chain, then))
+const back = (chain: Chain, then: PastState | undefined): Chain => (then === undefined ? chain : asOf(chain, then))
 
 type View = (chain: Chain) => Chain
 
@@ -68,7 +67,7 @@ const refusals: Readonly<Record<number, string>> = {
 }
 
 const refusal = (bytes: Uint8Array, fault: Fault) => {
-  const code = codeOf(fault)
+  const code = faultCodeOf(fault)
   return { _tag: "Checked", hash: txHash(bytes), code, text: refusals[code] ?? "" } as const
 }
 

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { accountTypeNumbers } from "../../domain/AccountType.ts"
 import type { Account } from "../Ledger.ts"
-import { enums, list, nodeError, ok, type Query, type Refusal, refuse, scalar } from "./Answer.ts"
-import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { enums, list, nodeError, ok, type Query, type RefusedRequest, refuseRequest, scalar } from "./Answer.ts"
+import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
 const accountTypes = new Map(Object.entries(accountTypeNumbers))
@@ -16,7 +16,7 @@ export const isAssetId = (text: string): boolean => /^([0-9a-fA-F]{2})+$/.test(t
 export const readFilter = (
   query: Query,
   badAsset: { readonly code: number; readonly message: string; readonly inner: string },
-): Effect.Effect<(account: Account) => boolean, Refusal> =>
+): Effect.Effect<(account: Account) => boolean, RefusedRequest> =>
   Effect.gen(function* () {
     const types = new Set(yield* enums(query, "filter.account_types", accountTypes))
     const assetId = yield* scalar(query, "filter.asset_id")
@@ -28,11 +28,11 @@ export const readFilter = (
     ] as const) {
       if (values.every(isOwner)) continue
       const inner = `one or more ${name} id is invalid`
-      return yield* refuse(nodeError("InvalidArgument", { code: 10_000, message: "invalid party id", inner }))
+      return yield* refuseRequest(nodeError("InvalidArgument", { code: 10_000, message: "invalid party id", inner }))
     }
     if (assetId !== undefined && assetId !== "" && !isAssetId(assetId)) {
       const inner = `${badAsset.inner}decoding '${assetId}': not a valid hex id (or well known exception)`
-      return yield* refuse(nodeError("InvalidArgument", { ...badAsset, inner }))
+      return yield* refuseRequest(nodeError("InvalidArgument", { ...badAsset, inner }))
     }
     const asset = assetId === undefined || assetId === "" ? undefined : assetId.toLowerCase()
     const partySet = new Set(parties.map((party) => party.toLowerCase()))
@@ -66,7 +66,7 @@ export const accounts: Route = {
       const paging = yield* readPaging(ask.query)
       const answer = yield* world.node.read((chain) => {
         const rows = [...chain.ledger.accounts.values()].filter(meant).sort((a, b) => (a.id < b.id ? -1 : 1))
-        return edgesOf(pageOf(rows, paging, listing), cursorOf, (account) => ({
+        return edgesOf(pageOfRows(rows, paging, listing), cursorOf, (account) => ({
           owner: account.party,
           balance: account.balance.toString(),
           asset: account.asset,

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 
 /** Answer of an operation: a body sent as JSON, or plain text. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly body: unknown
   readonly text?: true
@@ -12,7 +12,7 @@ export interface Answer {
   readonly accepted?: boolean
 }
 
-export const ok = (body: unknown): Answer => ({ status: 200, body, fromNode: true })
+export const ok = (body: unknown): HttpAnswer => ({ status: 200, body, fromNode: true })
 
 /** The network's error codes (those of gRPC) and the HTTP statuses that its gateway makes of them. */
 const statuses = {
@@ -34,7 +34,7 @@ export interface Detail {
 }
 
 /** An error whose useful text stands in its detail; the message is the class alone. */
-export const nodeError = (kind: ErrorClass, detail: Detail): Answer => ({
+export const nodeError = (kind: ErrorClass, detail: Detail): HttpAnswer => ({
   status: statuses[kind].status,
   body: {
     code: statuses[kind].code,
@@ -45,18 +45,18 @@ export const nodeError = (kind: ErrorClass, detail: Detail): Answer => ({
 })
 
 /** An error without detail: its text is the message. */
-export const plainError = (kind: ErrorClass, message: string, fromNode: boolean): Answer => ({
+export const plainError = (kind: ErrorClass, message: string, fromNode: boolean): HttpAnswer => ({
   status: statuses[kind].status,
   body: { code: statuses[kind].code, message, details: [] },
   fromNode,
 })
 
 /** A request that gets an error answer. */
-export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", {
+export class RefusedRequest extends Schema.TaggedError<RefusedRequest>()("Refusal", {
   answer: Schema.Struct({ status: Schema.Int, body: Schema.Unknown, fromNode: Schema.Boolean }),
 }) {}
 
-export const refuse = (answer: Answer): Refusal => new Refusal({ answer })
+export const refuseRequest = (answer: HttpAnswer): RefusedRequest => new RefusedRequest({ answer })
 
 /** Parameters by their name in snake case: the network takes "filter.partyIds" and "filter.party_ids" alike. */
 export type Query = ReadonlyMap<string, ReadonlyArray<string>>
@@ -74,13 +74,13 @@ export const parseQuery = (url: string): Query => {
   return query
 }
 
-const wrong = (message: string): Refusal => refuse(plainError("InvalidArgument", message, false))
+const wrong = (message: string): RefusedRequest => refuseRequest(plainError("InvalidArgument", message, false))
 
 /** The last part of a name, as the network's texts have it. */
 const field = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 
 /** A parameter that may stand once; "" where it stands empty. */
-export const scalar = (query: Query, name: string): Effect.Effect<string | undefined, Refusal> => {
+export const scalar = (query: Query, name: string): Effect.Effect<string | undefined, RefusedRequest> => {
   const values = query.get(name)
   if (values !== undefined && values.length > 1) {
     return Effect.fail(wrong(`too many values for field "${field(name)}": ${values.join(", ")}`))
@@ -88,7 +88,7 @@ export const scalar = (query: Query, name: string): Effect.Effect<string | undef
   return Effect.succeed(values?.[0])
 }
 
-const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint | undefined, Refusal> =>
+const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint | undefined, RefusedRequest> =>
   Effect.flatMap(scalar(query, name), (text) => {
     if (text === undefined) return Effect.undefined
     const fault = (why: string) =>
@@ -98,13 +98,13 @@ const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint
     return BigInt.asIntN(bits, n) === n ? Effect.succeed(n) : fault("value out of range")
   })
 
-export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
+export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, RefusedRequest> =>
   Effect.map(integer(query, name, 32), (n) => (n === undefined ? undefined : Number(n)))
 
-export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, Refusal> =>
+export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, RefusedRequest> =>
   integer(query, name, 64)
 
-export const bool = (query: Query, name: string): Effect.Effect<boolean | undefined, Refusal> =>
+export const bool = (query: Query, name: string): Effect.Effect<boolean | undefined, RefusedRequest> =>
   Effect.flatMap(scalar(query, name), (text) => {
     if (text === undefined) return Effect.undefined
     if (/^(1|t|T|TRUE|true|True)$/.test(text)) return Effect.succeed(true)
@@ -119,7 +119,7 @@ export const enums = <Name extends string>(
   query: Query,
   name: string,
   known: ReadonlyMap<Name, number>,
-): Effect.Effect<ReadonlyArray<Name>, Refusal> =>
+): Effect.Effect<ReadonlyArray<Name>, RefusedRequest> =>
   Effect.forEach(list(query, name), (text) => {
     const found = [...known].find(([word, number]) => word === text || String(number) === text)
     return found === undefined

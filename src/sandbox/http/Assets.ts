@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
 import { isAssetId } from "./Accounts.ts"
-import { type Detail, nodeError, ok, refuse, scalar } from "./Answer.ts"
-import { cursorField, cutPage, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { type Detail, nodeError, ok, refuseRequest, scalar } from "./Answer.ts"
+import { cursorField, cutPage, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
@@ -29,19 +29,19 @@ export const assets: Route = {
       if (id !== undefined && id !== "") {
         if (!isAssetId(id)) {
           const inner = `failed to get asset by ID: decoding '${id}': not a valid hex id (or well known exception)`
-          return yield* refuse(nodeError("InvalidArgument", notFound(inner)))
+          return yield* refuseRequest(nodeError("InvalidArgument", notFound(inner)))
         }
         const asset = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
         if (asset === undefined) {
           const inner = `failed to get asset by ID: ${id}: no resource corresponding to this id`
-          return yield* refuse(nodeError("NotFound", notFound(inner)))
+          return yield* refuseRequest(nodeError("NotFound", notFound(inner)))
         }
         const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
         return ok({ assets: edgesOf(cutPage([asset], one, cursorOf), cursorOf, node) })
       }
       const paging = yield* readPaging(ask.query)
       const page = yield* world.node.read((chain) =>
-        pageOf(
+        pageOfRows(
           [...chain.assets.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
           paging,
           listing,

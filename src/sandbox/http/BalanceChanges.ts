@@ -1,9 +1,9 @@
 import { Clock, Effect } from "effect"
 import { accountTypeNumbers } from "../../domain/AccountType.ts"
-import { type BalanceRow, formatTime, parseTime, toMicros } from "../Ledger.ts"
+import { type BalanceLine, formatTime, parseTime, toMicros } from "../Ledger.ts"
 import type { Profile } from "../Profiles.ts"
 import { readFilter } from "./Accounts.ts"
-import { int64, nodeError, ok, type Refusal, refuse } from "./Answer.ts"
+import { int64, nodeError, ok, type RefusedRequest, refuseRequest } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, type Paging, readPaging, toCursor } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
@@ -25,7 +25,7 @@ export const balanceChanges: Route = {
       yield* checkRange({ start, end, profile, hasCursor: paging.cursor !== undefined })
       const cursor = yield* readCursor(paging)
       const page = yield* world.node.read((chain) => {
-        const found: Array<BalanceRow> = []
+        const found: Array<BalanceLine> = []
         const enough = fetchCount(paging)
         const downwards = paging.newestFirst === paging.forward
         const { rows } = chain.ledger
@@ -37,7 +37,7 @@ export const balanceChanges: Route = {
         }
         return cutPage(found, paging, (row) => cursorOf(row, profile))
       })
-      const node = (row: BalanceRow) => ({
+      const node = (row: BalanceLine) => ({
         timestamp: row.time.toString(),
         balance: row.balance.toString(),
         partyId: row.account.party,
@@ -57,12 +57,12 @@ const checkRange = (ask: {
   readonly end: bigint | undefined
   readonly profile: Profile
   readonly hasCursor: boolean
-}): Effect.Effect<void, Refusal> =>
+}): Effect.Effect<void, RefusedRequest> =>
   Effect.gen(function* () {
     const rule = ask.profile.dateRange
     if (rule === undefined) return
     const invalid = (inner: string) =>
-      refuse(
+      refuseRequest(
         nodeError(rule.status === 500 ? "Internal" : "InvalidArgument", {
           code: 10_000,
           message: "invalid date range",
@@ -82,7 +82,7 @@ const checkRange = (ask: {
   })
 
 /** Index of the first row at or after a time: rows are ordered by it. */
-const firstAtOrAfter = (rows: ReadonlyArray<BalanceRow>, time: bigint): number => {
+const firstAtOrAfter = (rows: ReadonlyArray<BalanceLine>, time: bigint): number => {
   let low = 0
   let high = rows.length
   while (low < high) {
@@ -99,14 +99,14 @@ interface Place {
   readonly account: string | undefined
 }
 
-const isBeyond = (row: BalanceRow, place: Place | undefined, downwards: boolean): boolean => {
+const isBeyond = (row: BalanceLine, place: Place | undefined, downwards: boolean): boolean => {
   if (place === undefined) return true
   if (row.time !== place.time) return downwards ? row.time < place.time : row.time > place.time
   if (place.account === undefined) return false
   return downwards ? row.account.id <= place.account : row.account.id >= place.account
 }
 
-const cursorOf = ({ time, account }: BalanceRow, profile: Profile): string =>
+const cursorOf = ({ time, account }: BalanceLine, profile: Profile): string =>
   toCursor({
     vega_time: formatTime(time),
     AccountID: profile.lossyCursor ? null : account.id,
@@ -117,7 +117,7 @@ const cursorOf = ({ time, account }: BalanceRow, profile: Profile): string =>
   })
 
 /** A cursor of another listing holds no time: it is no predicate, but still costs the page its first row. */
-const readCursor = (paging: Paging): Effect.Effect<Place | undefined, Refusal> => {
+const readCursor = (paging: Paging): Effect.Effect<Place | undefined, RefusedRequest> => {
   if (paging.cursor === undefined) return Effect.undefined
   let value: unknown
   try {
@@ -127,7 +127,7 @@ const readCursor = (paging: Paging): Effect.Effect<Place | undefined, Refusal> =
   }
   const inner = "parsing cursor: parsing cursor: invalid character in cursor"
   if (typeof value !== "object" || value === null) {
-    return Effect.fail(refuse(nodeError("Internal", { code: 90_004, message: "failed to get balances", inner })))
+    return Effect.fail(refuseRequest(nodeError("Internal", { code: 90_004, message: "failed to get balances", inner })))
   }
   const time: unknown = Reflect.get(value, "vega_time")
   const account: unknown = Reflect.get(value, "AccountID")

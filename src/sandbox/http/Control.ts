@@ -1,11 +1,12 @@
 import { Clock, Effect, Schema } from "effect"
-import type { Chain } from "../Chain.ts"
-import { expire, type Fault, faultFields, faultRate } from "../Faults.ts"
+import type { Chain, Fault } from "../Chain.ts"
+import { faultFields, faultRate } from "../Faults.ts"
 import { describeFault, problemOfFault } from "../faults/kinds.ts"
-import { type Answer, type Refusal, refuse } from "./Answer.ts"
-import type { Ask, Route } from "./Route.ts"
+import { expire } from "../faults/registry.ts"
+import { type HttpAnswer, type RefusedRequest, refuseRequest } from "./Answer.ts"
+import type { Route, RouteRequest } from "./Route.ts"
 
-const answerOf = (body: unknown, status = 200): Answer => ({ status, body, fromNode: false })
+const answerOf = (body: unknown, status = 200): HttpAnswer => ({ status, body, fromNode: false })
 
 const own = { operation: undefined, specified: true } as const
 
@@ -18,15 +19,15 @@ const BlocksBody = Schema.Struct({
 /** A fault to arm; it hits every request where no rate is given. */
 const FaultBody = Schema.Struct({ ...faultFields, rate: Schema.optionalKey(faultRate) })
 
-const bodyOf = <A>(schema: Schema.ConstraintDecoder<A>, ask: Ask): Effect.Effect<A, Refusal> =>
+const bodyOf = <A>(schema: Schema.ConstraintDecoder<A>, ask: RouteRequest): Effect.Effect<A, RefusedRequest> =>
   Effect.flatMap(ask.body, (text) =>
     Effect.try({
       try: (): unknown => JSON.parse(text === "" ? "{}" : text),
-      catch: () => refuse(answerOf({ error: "the body is not JSON" }, 400)),
+      catch: () => refuseRequest(answerOf({ error: "the body is not JSON" }, 400)),
     }).pipe(
       Effect.flatMap((value) =>
         Effect.mapError(Schema.decodeUnknownEffect(schema)(value, { onExcessProperty: "error" }), (error) =>
-          refuse(answerOf({ error: error.message }, 400)),
+          refuseRequest(answerOf({ error: error.message }, 400)),
         ),
       ),
     ),
@@ -105,7 +106,7 @@ const armFault: Route = {
       const spec = yield* bodyOf(FaultBody, ask)
       const problem = problemOfFault(spec)
       if (problem !== undefined) {
-        return yield* refuse(answerOf({ error: `${problem.message}: ${problem.remedy}` }, 400))
+        return yield* refuseRequest(answerOf({ error: `${problem.message}: ${problem.remedy}` }, 400))
       }
       return answerOf({ fault: describe(yield* node.armFault({ ...spec, rate: spec.rate ?? 1 })) })
     }),

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { formatTime, type Movement, movementTypes } from "../Ledger.ts"
 import { readFilter } from "./Accounts.ts"
-import { enums, int64, list, nodeError, ok, type Query, type Refusal, refuse } from "./Answer.ts"
+import { enums, int64, list, nodeError, ok, type Query, type RefusedRequest, refuseRequest } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, readPaging, toCursor } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
@@ -26,7 +26,7 @@ export const ledgerEntries: Route = {
       const paging = yield* readPaging(ask.query)
       if (paging.cursor !== undefined) {
         const inner = 'ERROR: column reference "vega_time" is ambiguous (SQLSTATE 42702)'
-        return yield* refuse(nodeError("Internal", { ...badAsset, inner }))
+        return yield* refuseRequest(nodeError("Internal", { ...badAsset, inner }))
       }
       const page = yield* world.node.read(({ ledger: { movements } }) => {
         const found: Array<Movement> = []
@@ -59,7 +59,7 @@ const nodeOf = (entry: Movement) => ({
 })
 
 /** The movements out of the accounts that are meant; one party at least must be named. */
-const readMeaning = (query: Query): Effect.Effect<(entry: Movement) => boolean, Refusal> =>
+const readMeaning = (query: Query): Effect.Effect<(entry: Movement) => boolean, RefusedRequest> =>
   Effect.gen(function* () {
     const prefix = "filter.from_account_filter."
     const own = new Map(
@@ -71,7 +71,7 @@ const readMeaning = (query: Query): Effect.Effect<(entry: Movement) => boolean, 
     const types = new Set(yield* enums(query, "filter.transfer_types", new Map(Object.entries(movementTypes))))
     if (list(own, "filter.party_ids").length === 0) {
       const inner = "filter must have at least one party id or a transfer id"
-      return yield* refuse(nodeError("InvalidArgument", { code: 10_029, message: "invalid filter", inner }))
+      return yield* refuseRequest(nodeError("InvalidArgument", { code: 10_029, message: "invalid filter", inner }))
     }
     return (entry) => (types.size === 0 || types.has(entry.type)) && isMeant(entry.from)
   })

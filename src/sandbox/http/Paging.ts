@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { bool, int32, nodeError, type Query, type Refusal, refuse, scalar } from "./Answer.ts"
+import { bool, int32, nodeError, type Query, type RefusedRequest, refuseRequest, scalar } from "./Answer.ts"
 
 /** The requested part of a listing. */
 export interface Paging {
@@ -15,10 +15,10 @@ export interface Paging {
 const limitDefault = 1_000
 const limitMax = 5_000
 
-const invalid = (inner: string): Refusal =>
-  refuse(nodeError("InvalidArgument", { code: 10_028, message: "invalid pagination", inner }))
+const invalid = (inner: string): RefusedRequest =>
+  refuseRequest(nodeError("InvalidArgument", { code: 10_028, message: "invalid pagination", inner }))
 
-export const readPaging = (query: Query): Effect.Effect<Paging, Refusal> =>
+export const readPaging = (query: Query): Effect.Effect<Paging, RefusedRequest> =>
   Effect.gen(function* () {
     const first = yield* int32(query, "pagination.first")
     const last = yield* int32(query, "pagination.last")
@@ -106,7 +106,7 @@ export interface Listing<Row> {
 }
 
 /** A page of rows that lie in memory, sorted upwards by a complete key. */
-export const pageOf = <Row>(rows: ReadonlyArray<Row>, paging: Paging, listing: Listing<Row>): Page<Row> => {
+export const pageOfRows = <Row>(rows: ReadonlyArray<Row>, paging: Paging, listing: Listing<Row>): Page<Row> => {
   const downwards = paging.newestFirst === paging.forward
   const ordered = downwards ? [...rows].reverse() : rows
   const key = paging.cursor === undefined ? undefined : listing.keyOfCursor(paging.cursor.decoded)

@@ -4,7 +4,7 @@ import type { LedgerNode } from "../LedgerNode.ts"
 import type { Profile } from "../Profiles.ts"
 import type { SandboxError } from "../SandboxError.ts"
 import type { Scenario } from "../Scenario.ts"
-import type { Answer, Query, Refusal } from "./Answer.ts"
+import type { HttpAnswer, Query, RefusedRequest } from "./Answer.ts"
 
 /** Inputs of an operation. */
 export interface World {
@@ -14,11 +14,11 @@ export interface World {
 }
 
 /** A request as far as operations see it. */
-export interface Ask {
+export interface RouteRequest {
   readonly query: Query
   readonly params: Readonly<Record<string, string | undefined>>
   /** The body as text; refused where it is larger than the network's gateway takes. */
-  readonly body: Effect.Effect<string, Refusal>
+  readonly body: Effect.Effect<string, RefusedRequest>
 }
 
 export interface Route {
@@ -28,5 +28,5 @@ export interface Route {
   readonly path: `/${string}`
   /** True if every profile serves it: the three operations of the specification, and the chain height. */
   readonly specified: boolean
-  readonly answer: (world: World, ask: Ask) => Effect.Effect<Answer, Refusal | SandboxError>
+  readonly answer: (world: World, ask: RouteRequest) => Effect.Effect<HttpAnswer, RefusedRequest | SandboxError>
 }

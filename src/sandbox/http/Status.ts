@@ -5,7 +5,7 @@ import { transfersLeft } from "../checkTx.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
 import { rulesNow } from "../WorkRules.ts"
 import { ok } from "./Answer.ts"
-import { edgesOf, type Listing, pageOf, readPaging } from "./Paging.ts"
+import { edgesOf, type Listing, pageOfRows, readPaging } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
 /** All that a sender needs to know of the chain: the newest block, and what work it asks for. */
@@ -151,7 +151,7 @@ export const parameters: Route = {
   answer: (world, ask) =>
     Effect.gen(function* () {
       const paging = { ...(yield* readPaging(ask.query)), newestFirst: false }
-      const page = yield* world.node.read((chain) => pageOf(parametersOf(chain), paging, listing))
+      const page = yield* world.node.read((chain) => pageOfRows(parametersOf(chain), paging, listing))
       return ok({ networkParameters: edgesOf(page, cursorOf, (parameter) => parameter) })
     }),
 }

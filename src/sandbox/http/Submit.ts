@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf"
 import { Effect } from "effect"
 import { type Transaction, TransactionSchema } from "../../tx/proto/transaction_pb.ts"
 import { reencodeTransaction, txVersions } from "../../tx/Transaction.ts"
-import { nodeError, ok, plainError, type Refusal, refuse } from "./Answer.ts"
+import { nodeError, ok, plainError, type RefusedRequest, refuseRequest } from "./Answer.ts"
 import type { Route } from "./Route.ts"
 
 const internal = (message: string) => nodeError("Internal", { code: 10_000, message, inner: "" })
@@ -32,13 +32,13 @@ type Fields = Readonly<Record<string, unknown>>
 
 const notFields = "json: cannot unmarshal value into Go value of type map[string]json.RawMessage"
 
-const wrong = (message: string): Refusal => refuse(plainError("InvalidArgument", message, false))
+const wrong = (message: string): RefusedRequest => refuseRequest(plainError("InvalidArgument", message, false))
 
 /**
  * Reads the body of a submission as the network's gateway does: unknown names ignored, numbers quoted or not, bytes as
  * padded base64. Returns the transaction as the node serialises it; undefined where the body holds none.
  */
-export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefined, Refusal> =>
+export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefined, RefusedRequest> =>
   Effect.gen(function* () {
     const request = yield* parseBody(body)
     if (!isFields(request)) return undefined
@@ -76,7 +76,7 @@ const sender = (pubKey: string | undefined, address: string | undefined): Transa
 }
 
 /** The JSON value, whole numbers as bigint so that 64 bits survive. An empty body is no value. */
-const parseBody = (body: string): Effect.Effect<unknown, Refusal> => {
+const parseBody = (body: string): Effect.Effect<unknown, RefusedRequest> => {
   if (body.trim() === "") return Effect.undefined
   try {
     return Effect.succeed(JSON.parse(body, wholeNumbers))
@@ -102,12 +102,12 @@ const isFields = (value: unknown): value is Fields =>
 const pick = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined
 
-const text = (value: unknown): Effect.Effect<string | undefined, Refusal> =>
+const text = (value: unknown): Effect.Effect<string | undefined, RefusedRequest> =>
   value === undefined || typeof value === "string"
     ? Effect.succeed(value)
     : Effect.fail(wrong("json: cannot unmarshal value into Go value of type string"))
 
-const bytes = (value: unknown): Effect.Effect<Uint8Array<ArrayBuffer>, Refusal> => {
+const bytes = (value: unknown): Effect.Effect<Uint8Array<ArrayBuffer>, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(new Uint8Array(0))
   if (typeof value !== "string") return Effect.fail(wrong("json: cannot unmarshal value into Go value of type []uint8"))
   if (value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) {
@@ -117,7 +117,7 @@ const bytes = (value: unknown): Effect.Effect<Uint8Array<ArrayBuffer>, Refusal> 
   return Effect.succeed(Uint8Array.from(Buffer.from(value, "base64")))
 }
 
-const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, Refusal> => {
+const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(0n)
   const digits = typeof value === "bigint" ? value.toString() : value
   if (typeof digits === "string" && /^[0-9]{1,25}$/.test(digits)) {
@@ -131,7 +131,7 @@ const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, Refusal>
 const numberOf = (
   value: unknown,
   known: { readonly names: Readonly<Record<string, number>>; readonly of: string },
-): Effect.Effect<number, Refusal> => {
+): Effect.Effect<number, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(0)
   if (typeof value === "bigint" && value >= 0n && value < 2n ** 31n) return Effect.succeed(Number(value))
   const found = Object.entries(known.names).find(([name]) => name === value)

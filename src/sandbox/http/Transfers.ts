@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import type { Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
-import { enums, nodeError, ok, refuse, scalar } from "./Answer.ts"
-import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { enums, nodeError, ok, refuseRequest, scalar } from "./Answer.ts"
+import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
 /** Times have up to nine places; padded they sort as text. */
@@ -63,14 +63,14 @@ export const transfers: Route = {
       if (pubkey !== undefined && pubkey !== "" && direction === "TRANSFER_DIRECTION_UNSPECIFIED") {
         const inner = `pubkey: ${pubkey}: unknown transfer direction: ${direction}`
         const detail = { code: 220_001, message: "failed to get transfer", inner }
-        return yield* refuse(nodeError("Internal", detail))
+        return yield* refuseRequest(nodeError("Internal", detail))
       }
       const read = yield* readPaging(ask.query)
       const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
       const paging = paged ? read : { ...read, limit: pageDefault }
       const page = yield* world.node.read((chain) => {
         const rows = [...chain.transfers.values()].filter(({ from }) => !pubkey || from === pubkey)
-        return pageOf(ordered.sorted(rows), paging, ordered.listing)
+        return pageOfRows(ordered.sorted(rows), paging, ordered.listing)
       })
       return ok({ transfers: edgesOf(page, ordered.listing.cursorOf, nodeOf) })
     }),
@@ -88,7 +88,7 @@ export const transfer: Route = {
       const found = yield* world.node.read((chain) => chain.transfers.get(id))
       if (found === undefined) {
         const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
-        return yield* refuse(nodeError("NotFound", detail))
+        return yield* refuseRequest(nodeError("NotFound", detail))
       }
       return ok({ transferNode: nodeOf(found) })
     }),
@@ -161,7 +161,7 @@ export const withdrawals: Route = {
       const paging = yield* readPaging(ask.query)
       const page = yield* world.node.read((chain) => {
         const rows = [...chain.withdrawals.values()].filter((row) => party === undefined || row.party === party)
-        return pageOf(withdrawalsBy.sorted(rows), paging, withdrawalsBy.listing)
+        return pageOfRows(withdrawalsBy.sorted(rows), paging, withdrawalsBy.listing)
       })
       return ok({ withdrawals: edgesOf(page, withdrawalsBy.listing.cursorOf, withdrawalNode) })
     }),
@@ -179,7 +179,7 @@ export const withdrawal: Route = {
       const found = yield* world.node.read((chain) => chain.withdrawals.get(id))
       if (found === undefined) {
         const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
-        return yield* refuse(nodeError("NotFound", detail))
+        return yield* refuseRequest(nodeError("NotFound", detail))
       }
       return ok({ withdrawal: withdrawalNode(found) })
     }),

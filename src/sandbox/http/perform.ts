@@ -1,13 +1,14 @@
 import { Clock, Effect, Fiber } from "effect"
-import type { Fault, FaultKind } from "../Faults.ts"
+import type { Fault } from "../Chain.ts"
+import type { FaultKind } from "../Faults.ts"
 import { spoilPages, statusAnswer } from "../faults/answers.ts"
 import { kinds, type Stage } from "../faults/kinds.ts"
 import { twist } from "../faults/twist.ts"
 import { toMicros } from "../Ledger.ts"
 import type { SandboxError } from "../SandboxError.ts"
-import { type Answer, parseQuery, plainError, type Refusal } from "./Answer.ts"
+import { type HttpAnswer, parseQuery, plainError, type RefusedRequest } from "./Answer.ts"
+import { pass, type RateLimiter } from "./RateLimiter.ts"
 import type { Route, World } from "./Route.ts"
-import { pass, type RateLimiter } from "./Server.ts"
 
 /** A request, whatever carried it here. */
 export interface Incoming {
@@ -16,16 +17,16 @@ export interface Incoming {
   readonly params: Readonly<Record<string, string | undefined>>
   /** The caller's address, for the limiter. */
   readonly address: string
-  readonly body: Effect.Effect<string, Refusal>
+  readonly body: Effect.Effect<string, RefusedRequest>
 }
 
 /** Outcome of a request. Headers are the node's: an answer that is not its own is sent without them. */
-export type Outcome =
-  | { readonly _tag: "Answered"; readonly answer: Answer; readonly headers: Headers }
+export type PerformedRequest =
+  | { readonly _tag: "Answered"; readonly answer: HttpAnswer; readonly headers: Headers }
   /** The connection ends without an answer. */
   | { readonly _tag: "HungUp" }
   /** The answer goes wrong on its way, as the fault says. */
-  | { readonly _tag: "Broken"; readonly kind: FaultKind; readonly answer: Answer; readonly headers: Headers }
+  | { readonly _tag: "Broken"; readonly kind: FaultKind; readonly answer: HttpAnswer; readonly headers: Headers }
 
 type Headers = Readonly<Record<string, string>>
 
@@ -35,12 +36,12 @@ export const perform = (
   limiter: RateLimiter | undefined,
   route: Route,
   incoming: Incoming,
-): Effect.Effect<Outcome> =>
+): Effect.Effect<PerformedRequest> =>
   Effect.catchTag(performed(world, limiter, route, incoming), "SandboxError", () =>
     Effect.succeed(answered(plainError("Unavailable", "the ledger is out of order", false), {})),
   )
 
-const answered = (answer: Answer, headers: Headers): Outcome => ({ _tag: "Answered", answer, headers })
+const answered = (answer: HttpAnswer, headers: Headers): PerformedRequest => ({ _tag: "Answered", answer, headers })
 
 const performed = Effect.fnUntraced(function* (
   world: World,
@@ -63,7 +64,7 @@ const performed = Effect.fnUntraced(function* (
 const sendOff = Effect.fnUntraced(function* (
   world: World,
   incoming: Incoming,
-  go: (incoming: Incoming) => Effect.Effect<Outcome, SandboxError>,
+  go: (incoming: Incoming) => Effect.Effect<PerformedRequest, SandboxError>,
 ) {
   const body = Effect.fromResult(yield* Effect.result(incoming.body))
   const stopped = Effect.andThen(world.node.stopped, Effect.interrupt)
@@ -76,7 +77,7 @@ const operate = Effect.fnUntraced(function* (
   route: Route,
   incoming: Incoming,
   { faults, limits }: { readonly faults: ReadonlyArray<Fault>; readonly limits: Headers },
-): Effect.fn.Return<Outcome, SandboxError> {
+): Effect.fn.Return<PerformedRequest, SandboxError> {
   const instead = faults.length === 0 ? undefined : yield* strikeBefore(world, faults)
   if (instead === "hungUp") return { _tag: "HungUp" }
   if (instead !== undefined) return answered(instead, { ...limits, ...(yield* blockHeaders(world, route)) })
@@ -85,7 +86,7 @@ const operate = Effect.fnUntraced(function* (
   const ask = { query: parseQuery(incoming.url), params: incoming.params, body: incoming.body }
   const answer = yield* route
     .answer(met.world, ask)
-    .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
+    .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<HttpAnswer>(refusal.answer)))
   if (faults.length === 0) return answered(answer, headers)
   return yield* strikeAfter(world, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
 })
@@ -110,7 +111,7 @@ const stageOf = (fault: Fault): Stage => {
 const strikeBefore = Effect.fnUntraced(function* (
   world: World,
   faults: ReadonlyArray<Fault>,
-): Effect.fn.Return<Answer | "hungUp" | undefined, SandboxError> {
+): Effect.fn.Return<HttpAnswer | "hungUp" | undefined, SandboxError> {
   for (const fault of faults) {
     if (stageOf(fault) !== "before" || !(yield* world.node.spendFault(fault))) continue
     if (fault.kind === "http_status") return statusAnswer(fault)
@@ -133,8 +134,8 @@ const meet = Effect.fnUntraced(function* (world: World, faults: ReadonlyArray<Fa
 const strikeAfter = Effect.fnUntraced(function* (
   world: World,
   faults: ReadonlyArray<Fault>,
-  given: { readonly answer: Answer; readonly headers: Headers; readonly after: string | undefined },
-): Effect.fn.Return<Outcome, SandboxError> {
+  given: { readonly answer: HttpAnswer; readonly headers: Headers; readonly after: string | undefined },
+): Effect.fn.Return<PerformedRequest, SandboxError> {
   let { answer } = given
   for (const fault of faults) {
     if (stageOf(fault) !== "body" || !(yield* world.node.spendFault(fault))) continue

@@ -1,14 +1,14 @@
 import { Effect } from "effect"
 import type { Profile } from "../Profiles.ts"
 import { accounts } from "./Accounts.ts"
-import { plainError, type Refusal } from "./Answer.ts"
+import { plainError, type RefusedRequest } from "./Answer.ts"
 import { assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
 import { ledgerEntries } from "./LedgerEntries.ts"
-import { type Outcome, perform } from "./perform.ts"
+import { type PerformedRequest, perform } from "./perform.ts"
+import type { RateLimiter } from "./RateLimiter.ts"
 import type { Route, World } from "./Route.ts"
-import type { RateLimiter } from "./Server.ts"
 import { epoch, height, parameters, spamStatistics, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
 import { transfer, transfers, withdrawal, withdrawals } from "./Transfers.ts"
@@ -55,21 +55,21 @@ const findRoute = (
 }
 
 /** A request that no server received. */
-export interface Request {
+export interface LocalRequest {
   readonly method: string
   /** Path and query. */
   readonly path: string
   /** IP address of the caller, for the rate limiter. */
   readonly address: string
-  readonly body: Effect.Effect<string, Refusal>
+  readonly body: Effect.Effect<string, RefusedRequest>
 }
 
 /** Answers as the server does, without a socket. */
 export const answerRequest = (
   world: World,
   limiter: RateLimiter | undefined,
-  { method, path, address, body }: Request,
-): Effect.Effect<Outcome> => {
+  { method, path, address, body }: LocalRequest,
+): Effect.Effect<PerformedRequest> => {
   const found = findRoute(world.profile, method, path.split("?")[0]!)
   if (found === undefined) {
     return Effect.succeed({ _tag: "Answered", answer: plainError("NotFound", "Not Found", false), headers: {} })

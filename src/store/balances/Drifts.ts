@@ -7,7 +7,7 @@ import { type StoreError, storeError } from "../database/StoreError.ts"
 import { BalanceColumns } from "./storeRows.ts"
 
 /** An account with different balances in our rows and in the gateway's listing, in base units. */
-export interface Difference extends AccountKey {
+export interface BalanceDifference extends AccountKey {
   /** By our newest row; 0 where there is none. */
   readonly stored: bigint
   /** By the gateway's listing; 0 where it does not list the account. */
@@ -15,7 +15,7 @@ export interface Difference extends AccountKey {
 }
 
 /** A difference that was seen twice, and which no row explains. */
-export interface Drift extends Difference {
+export interface Drift extends BalanceDifference {
   readonly seq: number
   /** Unix milliseconds since which it is known. */
   readonly since: number
@@ -38,7 +38,7 @@ const DriftRow = Schema.Struct({
 const lookbackNanos = 300_000_000_000n
 
 /** One text for one account. */
-export const accountName = ({ party, asset, market, type }: AccountKey): string =>
+export const accountKeyText = ({ party, asset, market, type }: AccountKey): string =>
   [party, asset, market, type].join(" ")
 
 /** Results of comparing balance rows with the gateway's own balances. */
@@ -55,7 +55,7 @@ export class Drifts extends Context.Service<
      * was known at the first. Accounts that could not be compared stay as they are.
      */
     readonly note: (seen: {
-      readonly differing: ReadonlyArray<Difference>
+      readonly differing: ReadonlyArray<BalanceDifference>
       readonly agreeing: ReadonlySet<string>
       /** Block time of the listing, and up to which rows were known. Unix nanoseconds. */
       readonly listed: bigint
@@ -89,7 +89,7 @@ export class Drifts extends Context.Service<
         "",
         sql`SELECT ${columns} FROM drifts WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
       )
-      const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
+      const begin = Effect.fnUntraced(function* (difference: BalanceDifference, at: number) {
         const { party, asset, market, type } = difference
         const stored = difference.stored.toString()
         const reported = difference.reported.toString()
@@ -98,22 +98,22 @@ export class Drifts extends Context.Service<
       const note = Effect.fnUntraced(function* (seen: Parameters<Drifts["Service"]["note"]>[0]) {
         const { differing, agreeing, listed, until } = seen
         const at = yield* Clock.currentTimeMillis
-        const known = new Map((yield* all).map((drift) => [accountName(drift), drift]))
+        const known = new Map((yield* all).map((drift) => [accountKeyText(drift), drift]))
         for (const difference of differing) {
-          const drift = known.get(accountName(difference))
+          const drift = known.get(accountKeyText(difference))
           if (drift === undefined) yield* begin(difference, at)
           else {
             yield* sql`UPDATE drifts SET stored = ${difference.stored.toString()},
               reported = ${difference.reported.toString()}, agreed = NULL WHERE seq = ${drift.seq}`
           }
         }
-        const agreed = [...known.values()].filter((drift) => agreeing.has(accountName(drift)))
+        const agreed = [...known.values()].filter((drift) => agreeing.has(accountKeyText(drift)))
         for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
           yield* sql`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
         }
         const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
         for (const { seq } of ended) yield* sql`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
-        return { begun: (yield* all).filter((drift) => !known.has(accountName(drift))), ended }
+        return { begun: (yield* all).filter((drift) => !known.has(accountKeyText(drift))), ended }
       })
       return Drifts.of({
         all,

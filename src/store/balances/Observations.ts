@@ -5,7 +5,14 @@ import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { makePastBalances } from "./pastBalances.ts"
-import { BalanceColumns, type Change, columnsOf, makeStoreRows, readAccounts } from "./storeRows.ts"
+import {
+  type AccountBalance,
+  type AccountChange,
+  BalanceColumns,
+  columnsOf,
+  makeStoreRows,
+  readAccounts,
+} from "./storeRows.ts"
 
 /** Up to where the rows are known: everything strictly below `timestamp` was read and stored. */
 export interface Watermark {
@@ -15,12 +22,6 @@ export interface Watermark {
   readonly height: bigint
   /** Unix milliseconds of our clock. */
   readonly updatedAt: number
-}
-
-/** The latest balance of an account, and the block time of the row that it came with. */
-export interface AccountBalance extends AccountKey {
-  readonly balance: bigint
-  readonly timestamp: bigint
 }
 
 const WatermarkRow = Schema.Struct({ timestamp: Big, height: Big, updatedAt: Schema.Int })
@@ -41,7 +42,7 @@ export class Observations extends Context.Service<
     readonly advance: (
       rows: ReadonlyArray<BalanceChange>,
       watermark: Reached,
-    ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
     /**
      * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
      * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
@@ -49,7 +50,7 @@ export class Observations extends Context.Service<
     readonly rebase: (
       openings: ReadonlyArray<BalanceChange>,
       watermark: Reached,
-    ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
     /**
      * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
      * is not known. `window` is how far back one looks (milliseconds): each call for an account goes on from the last

@@ -3,8 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountKey } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import type { Span } from "../journal/archive.ts"
-import type { AccountBalance } from "./Observations.ts"
-import { BalanceColumns } from "./storeRows.ts"
+import { type AccountBalance, BalanceColumns } from "./storeRows.ts"
 
 const AccountRow = Schema.Struct({
   id: Schema.Int,

@@ -37,7 +37,7 @@ export const columnsOf = (row: BalanceChange) => ({
 })
 
 /** Stored state of an account. */
-export interface Known {
+export interface KnownBalance {
   readonly id: number
   /** Undefined where the account has a name and no balance yet. */
   readonly balance: bigint | undefined
@@ -46,7 +46,7 @@ export interface Known {
 }
 
 /** An account whose latest balance changed; `before` is undefined where none was known. */
-export interface Change {
+export interface AccountChange {
   readonly before: bigint | undefined
   readonly row: BalanceChange
 }
@@ -87,7 +87,7 @@ export const groupRows = (rows: ReadonlyArray<BalanceChange>): Grouped => {
 /** The places whose newest row is not older than what is known, in the order of time. */
 export const newsOf = (
   newest: ReadonlyArray<BalanceChange>,
-  known: ReadonlyArray<Known | undefined>,
+  known: ReadonlyArray<KnownBalance | undefined>,
 ): ReadonlyArray<number> => {
   const news: Array<number> = []
   let last = newest[0]?.timestamp ?? 0n
@@ -106,10 +106,10 @@ export const newsOf = (
 /** New rows that change a balance. */
 export const changesOf = (
   newest: ReadonlyArray<BalanceChange>,
-  known: ReadonlyArray<Known | undefined>,
+  known: ReadonlyArray<KnownBalance | undefined>,
   news: ReadonlyArray<number>,
-): ReadonlyArray<Change> => {
-  const changes: Array<Change> = []
+): ReadonlyArray<AccountChange> => {
+  const changes: Array<AccountChange> = []
   for (const place of news) {
     const row = newest[place]!
     const before = known[place]?.balance
@@ -141,17 +141,17 @@ const sortOut = (
   return { sound: [...sound.values()], fresh }
 }
 
-type Ids = ReadonlyArray<Known | undefined>
+type Ids = ReadonlyArray<KnownBalance | undefined>
 type Sent<A> = Effect.Effect<A, SqlError.SqlError>
 
 /** Writes balance rows. Call each inside a transaction. */
 interface StoreRows {
   /** Stores rows that are not stored yet, and the latest balance of each account. A row never changes. */
-  readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>
+  readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<AccountChange>>
   /** Stores rows of the past alone: latest balances stay as they are. */
   readonly storePast: (rows: ReadonlyArray<BalanceChange>) => Sent<void>
   /** Stores latest balances alone. */
-  readonly storeLatest: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>
+  readonly storeLatest: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<AccountChange>>
 }
 
 /**
@@ -180,7 +180,7 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
   const lookUp = Effect.fnUntraced(function* (
     newest: ReadonlyArray<BalanceChange>,
     places: Iterable<number>,
-    known: Array<Known | undefined>,
+    known: Array<KnownBalance | undefined>,
   ) {
     const parameters: Array<unknown> = []
     for (const place of places) {
@@ -198,7 +198,7 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
 
   /** Ids and latest balances of the accounts; one that was never seen gets its id now. */
   const identify = Effect.fnUntraced(function* (newest: ReadonlyArray<BalanceChange>) {
-    const known: Array<Known | undefined> = Array(newest.length).fill(undefined)
+    const known: Array<KnownBalance | undefined> = Array(newest.length).fill(undefined)
     yield* lookUp(newest, newest.keys(), known)
     const unseen = [...newest.keys()].filter((place) => known[place] === undefined)
     if (unseen.length === 0) return known
@@ -247,7 +247,7 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
   })
 
   /** Rows that were sorted out, with the ids that are known of them. */
-  const again = (rows: ReadonlyArray<BalanceChange>, idOf: (row: BalanceChange) => Known | undefined) => {
+  const again = (rows: ReadonlyArray<BalanceChange>, idOf: (row: BalanceChange) => KnownBalance | undefined) => {
     const grouped = groupRows(rows)
     return { grouped, known: grouped.newest.map(idOf) }
   }
@@ -282,4 +282,10 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
       return yield* keepLatest(newest, yield* identify(newest))
     }),
   }
+}
+
+/** The latest balance of an account, and the block time of the row that it came with. */
+export interface AccountBalance extends AccountKey {
+  readonly balance: bigint
+  readonly timestamp: bigint
 }

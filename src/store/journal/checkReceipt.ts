@@ -18,7 +18,8 @@ import {
 import { type Link, LinkRow } from "./archive.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
 import { type Proven, provenOf, type Recorded, recordedOf } from "./proven.ts"
-import { type Chain, type ReceiptApproval, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
+import { type EntryChain, statementOf } from "./receipt.ts"
+import type { ReceiptApproval, ReceiptAttempt, Statement } from "./Statement.ts"
 
 /** The operator's signature, and the terms that it covers. */
 type Verified = Pick<ReceiptApproval, "operator" | "key"> & { readonly terms: PaymentTerms }
@@ -157,7 +158,7 @@ const difference = (path: string, said: unknown, is: unknown): string | undefine
   )
 }
 
-const chainProblem = ({ entries, links }: Chain): string | undefined => {
+const chainProblem = ({ entries, links }: EntryChain): string | undefined => {
   const [first, last] = [entries[0], entries.at(-1)]
   if (first === undefined || last === undefined) return "it holds no journal entry"
   if (links[0]?.seq !== first.seq || links.at(-1)?.seq !== last.seq)
@@ -182,7 +183,7 @@ const chainProblem = ({ entries, links }: Chain): string | undefined => {
 const attemptProblem = (
   attempt: ReceiptAttempt,
   statement: Statement,
-  { entries, links }: Chain,
+  { entries, links }: EntryChain,
 ): string | undefined => {
   const { chainId, party, signature } = attempt
   const bytes = hexBytes(attempt.inputData)

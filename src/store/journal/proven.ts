@@ -6,7 +6,7 @@ import { decodeInputData } from "../../tx/InputData.ts"
 import { transferId } from "../../tx/Transaction.ts"
 import type { StoredEntry } from "./archive.ts"
 import { hashOfHashes } from "./Journal.ts"
-import type { ReceiptAttempt, Statement } from "./receipt.ts"
+import type { ReceiptAttempt, Statement } from "./Statement.ts"
 
 /** Content of the signed bytes, in keys and base units: proven by the payer's key. */
 interface Signed {

@@ -2,102 +2,7 @@ import { formatAmount } from "../../domain/Amount.ts"
 import { withdrawnHere } from "../../domain/Intent.ts"
 import type { Link, StoredEntry } from "./archive.ts"
 import type { Proven } from "./proven.ts"
-
-/** Value in a journal body: plain JSON, large numbers as digits. */
-type Plain = string | number | null
-type Body = Readonly<Record<string, unknown>>
-
-interface ReceiptSend {
-  readonly n: Plain
-  readonly at: string
-  readonly gateway: Plain
-  readonly framing: Plain
-  readonly txHash: Plain
-  /** Null where the process ended before an answer came. */
-  readonly answer: {
-    readonly at: string
-    readonly outcome: Plain
-    readonly code: Plain
-    readonly data: Plain
-  } | null
-}
-
-export interface ReceiptAttempt {
-  readonly k: Plain
-  readonly state: Plain
-  readonly signedAt: string
-  readonly chainId: Plain
-  /** Public key of the signer. */
-  readonly party: Plain
-  readonly nonce: Plain
-  readonly anchorHeight: Plain
-  readonly anchorHash: Plain
-  readonly windowBlocks: Plain
-  readonly difficulty: Plain
-  /** Hex of the bytes that were signed, behind the chain id and a zero byte. */
-  readonly inputData: Plain
-  readonly signature: Plain
-  readonly transferId: Plain
-  /** Hex of what was signed, and the policy line under which it was. */
-  readonly permit: {
-    readonly digest: Plain
-    readonly policy: Plain
-    readonly line: Plain
-    /** The operators on whom the signer relied; absent if the line needed none. */
-    readonly approval?: Relied
-  } | null
-  readonly works: ReadonlyArray<Readonly<Record<"tid" | "nonce" | "hashBare" | "hashPrefixed", Plain>>>
-  readonly sends: ReadonlyArray<ReceiptSend>
-  readonly evidence: ReadonlyArray<
-    { readonly at: string } & Readonly<Record<"kind" | "gateway" | "height" | "detail", Plain>>
-  >
-}
-
-/** Approval that the signer relied on. */
-interface Relied {
-  readonly group: string
-  readonly need: number
-  readonly by: ReadonlyArray<string>
-}
-
-/** One operator's signature, and the text that they signed. */
-export type ReceiptApproval = { readonly at: string } & Readonly<
-  Record<"operator" | "key" | "text" | "signature", Plain>
->
-
-/** Everything about one payment that its journal entries say. */
-export interface Statement {
-  readonly treasury: string
-  readonly payment: Readonly<
-    Record<"id" | "rule" | "subject" | "from" | "fromKey" | "to" | "toKey" | "asset" | "assetId" | "amount", Plain>
-  > &
-    Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>> & {
-      /** The person who handed it in; absent where a rule decided it. */
-      readonly submittedBy?: string
-      /** Network command; absent for a transfer. */
-      readonly command?: Plain
-      /** Warning against a wrong reading of the statement. */
-      readonly note?: string
-    }
-  readonly decision:
-    | ({ readonly at: string } & Readonly<
-        Record<"sentence" | "policy" | "line" | "perTransfer" | "per24h" | "transfersPer24h", Plain>
-      > & {
-          /** The group that had to approve it. */
-          readonly approval?: string
-        })
-    | null
-  readonly states: ReadonlyArray<
-    { readonly at: string } & Readonly<
-      Record<"state" | "detail" | "fee" | "settledAt" | "verb" | "author" | "reason", Plain>
-    >
-  >
-  readonly attempts: ReadonlyArray<ReceiptAttempt>
-  /** Absent where nobody signed anything. */
-  readonly approvals?: ReadonlyArray<ReceiptApproval>
-  /** Other entries about it, such as refusals of the signer. */
-  readonly remarks: ReadonlyArray<{ readonly at: string; readonly kind: string; readonly body: Body }>
-}
+import type { EntryBody, Plain, ReceiptApproval, ReceiptAttempt, ReceiptSend, Relied, Statement } from "./Statement.ts"
 
 /**
  * A payment with its proof: what is proven, what is claimed beside it, its own entries, and the chain of hashes from
@@ -108,27 +13,27 @@ export interface Receipt {
   readonly proven: Proven
   /** Claims of the payer's journal that no signature proves: names, units, rule, times, reasons given, the end. */
   readonly claimed: Statement
-  readonly journal: Chain
+  readonly journal: EntryChain
 }
 
 /** Entries about one payment, and their places in the chain. */
-export interface Chain {
+export interface EntryChain {
   readonly entries: ReadonlyArray<StoredEntry>
   readonly links: ReadonlyArray<Link>
 }
 
 const plain = (value: unknown): Plain => (typeof value === "string" || typeof value === "number" ? value : null)
 
-const pick = <K extends string>(body: Body, ...names: ReadonlyArray<K>): Readonly<Record<K, Plain>> =>
+const pick = <K extends string>(body: EntryBody, ...names: ReadonlyArray<K>): Readonly<Record<K, Plain>> =>
   Object.fromEntries(names.map((name) => [name, plain(body[name])])) as Record<K, Plain>
 
 /** The word behind the name, where there is one: a receipt of before it was journalled stays what it is. */
-const words = <K extends string>(body: Body, name: K): { readonly [P in K]?: string } => {
+const words = <K extends string>(body: EntryBody, name: K): { readonly [P in K]?: string } => {
   const value = body[name]
   return typeof value === "string" ? ({ [name]: value } as { readonly [P in K]?: string }) : {}
 }
 
-const relied = ({ approval }: Body): { readonly approval?: Relied } => {
+const relied = ({ approval }: EntryBody): { readonly approval?: Relied } => {
   if (typeof approval !== "object" || approval === null) return {}
   const { group, need, by } = approval as Readonly<Record<string, unknown>>
   return { approval: { group: String(group), need: Number(need), by: Array.isArray(by) ? by.map(String) : [] } }
@@ -142,13 +47,13 @@ const approvalOf = ({ at, body }: Told): ReceiptApproval => ({
 interface Told {
   readonly at: string
   readonly kind: string
-  readonly body: Body
+  readonly body: EntryBody
 }
 
 const toldOf = (entry: StoredEntry): Told => {
   const body: unknown = JSON.parse(entry.body)
   if (typeof body !== "object" || body === null) throw new SyntaxError("no object")
-  return { at: new Date(entry.at).toISOString(), kind: entry.kind, body: body as Body }
+  return { at: new Date(entry.at).toISOString(), kind: entry.kind, body: body as EntryBody }
 }
 
 /** Builds the statement from the entries, in order. Throws a SyntaxError if one is not JSON. */
@@ -193,7 +98,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 const isSigned = ({ kind, body }: Told): boolean => kind === "attempt" && body["state"] === "signed"
 
-const paymentOf = (id: string, body: Body): Statement["payment"] => {
+const paymentOf = (id: string, body: EntryBody): Statement["payment"] => {
   const units = plain(body["amount"])
   const decimals = plain(body["decimals"])
   const isAmount = typeof units === "string" && /^[0-9]{1,78}$/.test(units) && typeof decimals === "number"

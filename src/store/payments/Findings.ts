@@ -22,7 +22,7 @@ export interface ListedTransfer {
 }
 
 /** A transfer of our key that no attempt explains. */
-export interface Stranger extends ListedTransfer {
+export interface UnrecognizedTransfer extends ListedTransfer {
   /** True if its reference carries this installation's tag: another copy of this store signed it. */
   readonly own: boolean
 }
@@ -45,7 +45,7 @@ type Acknowledgement = "adopted" | "recovered"
 /** Findings of one listing. */
 interface Noted {
   /** Strangers that were not seen before. */
-  readonly strangers: ReadonlyArray<Stranger>
+  readonly strangers: ReadonlyArray<UnrecognizedTransfer>
   /** Attempts of ours that the listing shows as done. */
   readonly done: ReadonlyArray<Attempt>
 }
@@ -75,9 +75,9 @@ export class Findings extends Context.Service<
     /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
     /** Strangers that are not known yet, oldest first. */
-    readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    readonly strangers: Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
     /** Listed transfers with this tag, no attempts of this store, acknowledged or not; oldest first. */
-    readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
     /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
     readonly alike: (of: {
       readonly party: string
@@ -146,7 +146,7 @@ const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
   effect.pipe(sql.withTransaction, storeError(name))
 
 /** Stores what is listed, or how it stands now; true where it was not known. */
-const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, knownAs: "ours" | undefined) {
+const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
   const { id, from, to, asset, reference, status, timestamp } = listed
   const at = yield* Clock.currentTimeMillis
   const own = listed.own ? 1 : 0
@@ -177,7 +177,11 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, kn
 })
 
 /** Stores a stranger and its journal entry; false where it is known. */
-const insertStranger = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], stranger: Stranger) {
+const insertStranger = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  stranger: UnrecognizedTransfer,
+) {
   const { id, from, to, asset, amount, reference, status, timestamp } = stranger
   if (!(yield* insertListed(sql, stranger, undefined))) return false
   const own = stranger.own ? 1 : 0
@@ -216,7 +220,7 @@ const note = Effect.fnUntraced(function* (
   { party, cursor, transfers, isOwn }: Parameters<Port["note"]>[0],
 ) {
   const known = yield* attemptsOf(sql, transfers)
-  const strangers: Array<Stranger> = []
+  const strangers: Array<UnrecognizedTransfer> = []
   const done: Array<Attempt> = []
   for (const transfer of transfers) {
     const attempt = known.get(transfer.id)
@@ -238,7 +242,7 @@ const note = Effect.fnUntraced(function* (
   return { strangers, done } satisfies Noted
 })
 
-const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<Stranger> =>
+const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
   rows.map((row) => ({ ...row, own: row.own === 1 }))
 
 const makeStrangers = (

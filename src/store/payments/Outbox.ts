@@ -1,68 +1,32 @@
-import { Context, Effect, Layer, type Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Attempt, AttemptState, EvidenceKind } from "../../domain/Attempt.ts"
-import type { Intent, IntentState } from "../../domain/Intent.ts"
-import type { Framing } from "../../tx/Transaction.ts"
-import { Database } from "../database/Database.ts"
+import { type Attempt, attemptMoves, type EvidenceKind } from "../../domain/Attempt.ts"
+import { type Intent, type IntentState, intentMoves } from "../../domain/Intent.ts"
+import { rowsOf } from "../database/columns.ts"
+import { Database, rounded } from "../database/Database.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
-import { makeReads } from "./outboxReads.ts"
-import type { EvidenceRow, SendRow } from "./outboxRows.ts"
+import {
+  AttemptRow,
+  attemptColumns,
+  EvidenceRow,
+  evidenceColumns,
+  IntentRow,
+  intentColumns,
+  type SendEnd,
+  SendRow,
+  type SendStart,
+  type Settlement,
+  type SolvedWork,
+  sendColumns,
+  toAttempt,
+  toIntent,
+} from "./outboxRows.ts"
 import { makeAttempts, makeIntents } from "./outboxWrites.ts"
 import { SpendLog } from "./SpendLog.ts"
 
 export type Send = typeof SendRow.Type
 export type Evidence = typeof EvidenceRow.Type
-
-/** A person's word: journalled with the change that it brings about. */
-interface PersonsWord {
-  readonly verb: string
-  readonly author: string
-  readonly reason: string
-}
-
-/** Final result of an intent. */
-export interface Settlement {
-  readonly detail: string
-  /** The person who requested it, if one did. */
-  readonly by?: PersonsWord
-  readonly fee?: bigint | undefined
-  /** Block time, Unix nanoseconds. */
-  readonly settledAt?: bigint | undefined
-  /** Set when its approvers are asked again: the start of their time, Unix milliseconds. */
-  readonly askedAt?: number | undefined
-}
-
-/** A solution, and the transaction hashes that it gives both wire forms. */
-export interface SolvedWork {
-  readonly tid: string
-  readonly nonce: bigint
-  readonly hashBare: string
-  readonly hashPrefixed: string
-}
-
-export interface SendStart {
-  readonly attempt: Attempt
-  readonly gateway: string
-  readonly framing: Framing
-  /** True if this is the first send of the attempt, probes of the wire form aside. */
-  readonly first: boolean
-  readonly txHash: string
-}
-
-export interface SendEnd {
-  readonly seq: number
-  readonly attempt: Attempt
-  readonly gateway: string
-  readonly outcome: string
-  readonly code: number | undefined
-  readonly data: string
-  readonly log: string
-  readonly evidence: EvidenceKind
-  readonly state: AttemptState
-  readonly nextAt: number
-  readonly nextHeight: bigint
-}
 
 /**
  * Intents and their attempts: what was decided, signed, sent and seen. Each change and its journal entry are one
@@ -148,3 +112,152 @@ export class Outbox extends Context.Service<
     }),
   ).pipe(Layer.provide(SpendLog.layerNoDeps))
 }
+
+const SignedRow = Schema.Struct({ n: Schema.Int })
+const AcceptanceRow = Schema.Struct({ accepted: Schema.Int, refused: Schema.Int, lost: Schema.Int })
+const LastRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
+const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
+
+type Reads = Pick<
+  Outbox["Service"],
+  | "open"
+  | "unmoved"
+  | "byId"
+  | "siblings"
+  | "lastSigned"
+  | "droppedSince"
+  | "recent"
+  | "settledSince"
+  | "attempts"
+  | "live"
+  | "sends"
+  | "evidence"
+  | "signedAt"
+  | "acceptance"
+  | "counts"
+>
+
+/** The reading half of the outbox. */
+const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Reads => {
+  const rememberedIntents = database.memoryOf<ReadonlyArray<Intent>>("intents")
+  const rememberedAttempts = database.memoryOf<ReadonlyArray<Attempt>>("attempts")
+  const rememberedUnmoved = database.memoryOf<ReadonlyArray<Intent>>("intents", "attempts", "watches", "evidence")
+  const intents = rowsOf(IntentRow, "Outbox.intents")
+  const columns = sql.literal(intentColumns)
+  const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
+  const attempts = rowsOf(AttemptRow, "Outbox.attempts")
+  const toAttempts = Effect.map((rows: ReadonlyArray<typeof AttemptRow.Type>) => rows.map(toAttempt))
+  const attemptCols = sql.literal(attemptColumns)
+  const states = sql.literal(
+    Object.keys(intentMoves)
+      .map((s) => `'${s}'`)
+      .join(", "),
+  )
+  const liveStates = sql.literal(
+    Object.keys(attemptMoves)
+      .map((s) => `'${s}'`)
+      .join(", "),
+  )
+  return {
+    open: rememberedIntents(
+      "open",
+      sql`SELECT ${columns} FROM intents WHERE state IN (${states}) ORDER BY created_at, id`.pipe(intents, toIntents),
+    ),
+    unmoved: rememberedUnmoved(
+      "unmoved",
+      sql`SELECT ${columns} FROM intents WHERE state = 'confirmed' AND id IN (
+        SELECT w.intent_id FROM watches w WHERE EXISTS (
+          SELECT 1 FROM attempts a WHERE a.intent_id = w.intent_id AND a.k = w.k AND a.state = 'confirmed')
+        AND NOT EXISTS (
+          SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved'))
+        ORDER BY created_at, id`.pipe(intents, toIntents),
+    ),
+    byId: (id: string) =>
+      sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
+        intents,
+        Effect.map((rows) => Option.map(Option.fromNullishOr(rows[0]), toIntent)),
+      ),
+    siblings: ({ id, treasury, rule, episode }: Intent) =>
+      sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}
+        AND id <> ${id} ORDER BY id`.pipe(intents, toIntents),
+    lastSigned: ({ treasury, rule, subject }) =>
+      sql`SELECT min(a.created_at) AS at FROM attempts a WHERE a.intent_id = (SELECT id FROM intents
+        WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND state = 'confirmed'
+        ORDER BY episode DESC LIMIT 1)`.pipe(
+        rowsOf(LastRow, "Outbox.lastSigned"),
+        Effect.map((rows) => rows[0]?.at ?? undefined),
+      ),
+    droppedSince: ({ treasury, rule, subject }: Intent) =>
+      sql`SELECT min(created_at) AS at FROM intents
+        WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND episode > coalesce((
+          SELECT max(episode) FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject}
+          AND state <> 'cancelled'), -1)`.pipe(
+        rowsOf(LastRow, "Outbox.droppedSince"),
+        Effect.map((rows) => rows[0]?.at ?? undefined),
+      ),
+    recent: (limit: number) =>
+      sql`SELECT ${columns} FROM intents ORDER BY created_at DESC, id LIMIT ${limit}`.pipe(intents, toIntents),
+    settledSince: (millis: number) =>
+      rememberedIntents(
+        `since ${rounded(millis)}`,
+        sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${rounded(millis)}
+          ORDER BY updated_at, id`.pipe(intents, toIntents),
+      ).pipe(Effect.map((settled) => settled.filter(({ updatedAt }) => updatedAt > millis))),
+    attempts: (intentId: string) =>
+      rememberedAttempts(
+        intentId,
+        sql`SELECT ${attemptCols} FROM attempts WHERE intent_id = ${intentId} ORDER BY k`.pipe(attempts, toAttempts),
+      ),
+    live: rememberedAttempts(
+      "live",
+      sql`SELECT ${attemptCols} FROM attempts WHERE state IN (${liveStates}) ORDER BY created_at, intent_id`.pipe(
+        attempts,
+        toAttempts,
+      ),
+    ),
+    sends: (intentId: string) =>
+      sql`SELECT ${sql.literal(sendColumns)} FROM sends WHERE intent_id = ${intentId} ORDER BY seq`.pipe(
+        rowsOf(SendRow, "Outbox.sends"),
+      ),
+    evidence: (intentId: string) =>
+      sql`SELECT ${sql.literal(evidenceColumns)} FROM evidence WHERE intent_id = ${intentId} ORDER BY seq`.pipe(
+        rowsOf(EvidenceRow, "Outbox.evidence"),
+      ),
+    signedAt: (party: string, height: bigint) =>
+      sql`SELECT count(*) AS n FROM attempts WHERE party = ${party} AND anchor_height = ${height}`.pipe(
+        rowsOf(SignedRow, "Outbox.signedAt"),
+        Effect.map((rows) => rows[0]?.n ?? 0),
+      ),
+    acceptance: (since: number) =>
+      sql`SELECT
+        count(*) FILTER (WHERE outcome = 'accepted') AS accepted,
+        count(*) FILTER (WHERE outcome = 'refused') AS refused,
+        count(*) FILTER (WHERE outcome IN ('ambiguous', 'unreachable')) AS lost
+        FROM sends WHERE first = 1 AND started_at > ${since}`.pipe(
+        rowsOf(AcceptanceRow, "Outbox.acceptance"),
+        Effect.map((rows) => rows[0] ?? { accepted: 0, refused: 0, lost: 0 }),
+      ),
+    counts: sql`SELECT state, count(*) AS n FROM intents GROUP BY state`.pipe(
+      rowsOf(CountRow, "Outbox.counts"),
+      Effect.map((rows) => new Map(rows.map(({ state, n }) => [state, n]))),
+    ),
+  }
+}
+
+const AttemptKey = Schema.Struct({ intentId: Schema.String, k: Schema.Int, isTransfer: Schema.Int })
+
+/**
+ * The attempt that was sent under a transaction hash, in lower case, or whose transfer id it is. Work that is solved
+ * again gives the same attempt another hash: earlier ones are found too.
+ */
+export const attemptByHash = Effect.fn("Attempts.byHash")(function* (hash: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`
+    SELECT intent_id AS "intentId", k, transfer_id = ${hash} AS "isTransfer" FROM attempts
+      WHERE transfer_id = ${hash} OR hash_bare = ${hash} OR hash_prefixed = ${hash}
+    UNION SELECT intent_id, k, 0 FROM sends WHERE lower(tx_hash) = ${hash} LIMIT 1`.pipe(
+    rowsOf(AttemptKey, "Attempts.byHash"),
+  )
+  const [found] = rows
+  return found === undefined ? undefined : { ...found, isTransfer: found.isTransfer !== 0 }
+})

@@ -1,8 +1,15 @@
 import { Schema } from "effect"
 import { baseUnits } from "../../domain/Amount.ts"
-import { type Attempt, attemptStates, evidenceKinds } from "../../domain/Attempt.ts"
+import {
+  type Attempt,
+  type AttemptState,
+  attemptStates,
+  type EvidenceKind,
+  evidenceKinds,
+} from "../../domain/Attempt.ts"
 import { ExternalAddress, IntentId, PublicKey, TransferId } from "../../domain/Hex.ts"
 import { type Intent, intentCommands, intentStates } from "../../domain/Intent.ts"
+import type { Framing } from "../../tx/Transaction.ts"
 import { Big, Bytes, Digits } from "../database/columns.ts"
 
 /** Columns of an intent, by the names of IntentRow. */
@@ -200,3 +207,53 @@ export const EvidenceRow = Schema.Struct({
   detail: Schema.String,
 })
 export const evidenceColumns = `seq, intent_id AS "intentId", k, kind, at, height, gateway, detail`
+
+/** A person's word: journalled with the change that it brings about. */
+interface PersonsWord {
+  readonly verb: string
+  readonly author: string
+  readonly reason: string
+}
+
+/** Final result of an intent. */
+export interface Settlement {
+  readonly detail: string
+  /** The person who requested it, if one did. */
+  readonly by?: PersonsWord
+  readonly fee?: bigint | undefined
+  /** Block time, Unix nanoseconds. */
+  readonly settledAt?: bigint | undefined
+  /** Set when its approvers are asked again: the start of their time, Unix milliseconds. */
+  readonly askedAt?: number | undefined
+}
+
+/** A solution, and the transaction hashes that it gives both wire forms. */
+export interface SolvedWork {
+  readonly tid: string
+  readonly nonce: bigint
+  readonly hashBare: string
+  readonly hashPrefixed: string
+}
+
+export interface SendStart {
+  readonly attempt: Attempt
+  readonly gateway: string
+  readonly framing: Framing
+  /** True if this is the first send of the attempt, probes of the wire form aside. */
+  readonly first: boolean
+  readonly txHash: string
+}
+
+export interface SendEnd {
+  readonly seq: number
+  readonly attempt: Attempt
+  readonly gateway: string
+  readonly outcome: string
+  readonly code: number | undefined
+  readonly data: string
+  readonly log: string
+  readonly evidence: EvidenceKind
+  readonly state: AttemptState
+  readonly nextAt: number
+  readonly nextHeight: bigint
+}

@@ -13,8 +13,14 @@ import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenInt
 import { latestTime } from "../database/columns.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
-import type { SendEnd, SendStart, Settlement, SolvedWork } from "./Outbox.ts"
-import { attemptInsert, intentInsert } from "./outboxRows.ts"
+import {
+  attemptInsert,
+  intentInsert,
+  type SendEnd,
+  type SendStart,
+  type Settlement,
+  type SolvedWork,
+} from "./outboxRows.ts"
 import type { SpendLog } from "./SpendLog.ts"
 
 type Sql = SqlClient.SqlClient

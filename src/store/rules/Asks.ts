@@ -1,13 +1,13 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Asked } from "../../rules/Snapshot.ts"
+import type { AskedPayment } from "../../rules/Snapshot.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 /** A payment that people were asked to make. */
-interface Ask extends Asked {
+interface Ask extends AskedPayment {
   readonly seq: number
   /** Why, for people. */
   readonly detail: string

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { accountKey, type Rehearsal } from "../../rules/overlay.ts"
+import { accountKey, type TrialMovement } from "../../rules/overlay.ts"
 import { Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
@@ -17,7 +17,7 @@ const decode = Schema.decodeUnknownOption(Kept)
 const encode = Schema.encodeSync(Kept)
 const key = "rehearsals"
 
-const begun = (rule: string, now: number): Rehearsal => ({
+const begun = (rule: string, now: number): TrialMovement => ({
   rule,
   since: now,
   payments: 0,
@@ -32,9 +32,9 @@ export class Rehearsals extends Context.Service<
      * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
      * removed, and begins again when it simulates again.
      */
-    readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
+    readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
     /** Result of `of` without effect: begins no simulation and forgets none. */
-    readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
+    readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
     /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
     readonly add: (
       rule: string,
@@ -47,7 +47,7 @@ export class Rehearsals extends Context.Service<
     Rehearsals,
     Effect.gen(function* () {
       const settings = yield* Settings
-      const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, Rehearsal> => {
+      const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, TrialMovement> => {
         const kept = decode(text ?? "")
         if (kept._tag === "None") return new Map()
         return new Map(
@@ -57,7 +57,7 @@ export class Rehearsals extends Context.Service<
           ]),
         )
       })
-      const write = (all: Iterable<Rehearsal>) =>
+      const write = (all: Iterable<TrialMovement>) =>
         settings.set(
           key,
           encode(

@@ -9,19 +9,19 @@ import { Settings } from "../../store/database/Settings.ts"
 import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { Witness } from "../../store/journal/Witness.ts"
-import { type EndedAttempt, Findings, type Stranger } from "../../store/payments/Findings.ts"
+import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { countSpends, judgeStrangers, lastOwnSequence, noteListing, ownSequence } from "./noteListing.ts"
 import { beginQuarantine } from "./quarantine.ts"
 import { handOverKey } from "./settleListed.ts"
 
 /** The person who asks, and the reason: both are journalled. */
-export interface Asked {
+export interface AuditRequest {
   readonly reason: string
   readonly author: string
 }
 
 /** Asked in the transaction, before anything is taken for known: whoever must agree to these payments. */
-type Agree<E, R> = (found: ReadonlyArray<Stranger>) => Effect.Effect<unknown, E, R>
+type Agree<E, R> = (found: ReadonlyArray<UnrecognizedTransfer>) => Effect.Effect<unknown, E, R>
 
 const idsPerEntry = 200
 
@@ -33,7 +33,7 @@ const idsPerEntry = 200
  */
 export const adopt = Effect.fn("Adopt")(function* <E, R>(
   keys: ReadonlyArray<string>,
-  { reason, author }: Asked,
+  { reason, author }: AuditRequest,
   agree: Agree<E, R>,
 ) {
   const findings = yield* Findings
@@ -102,7 +102,7 @@ const listWhole = Effect.fnUntraced(function* (party: string) {
 /** Stores what whole listings showed, without halting on it. Returns the strangers that were not seen before. */
 const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
   const findings = yield* Findings
-  const found: Array<Stranger> = []
+  const found: Array<UnrecognizedTransfer> = []
   for (const { party, listing } of listings) {
     if (listing === undefined) continue
     const { transfers } = listing
@@ -207,7 +207,7 @@ interface Recovered {
   /** The last entry of the journal before this. */
   readonly lastInJournal: number
   /** Payments of this installation that the store did not know, now imported. */
-  readonly missing: ReadonlyArray<Stranger>
+  readonly missing: ReadonlyArray<UnrecognizedTransfer>
 }
 
 /**
@@ -218,7 +218,7 @@ interface Recovered {
 export const recover = Effect.fn("Recover")(function* <E, R>(
   keys: ReadonlyArray<string>,
   file: string,
-  { reason, author }: Asked,
+  { reason, author }: AuditRequest,
   agree: Agree<E, R>,
 ) {
   const findings = yield* Findings

@@ -15,7 +15,7 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
 import { Journal } from "../../store/journal/Journal.ts"
-import { Findings, type ListedTransfer, type Stranger } from "../../store/payments/Findings.ts"
+import { Findings, type ListedTransfer, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { SpendLog } from "../../store/payments/SpendLog.ts"
 
 const dayMillis = 86_400_000
@@ -92,7 +92,7 @@ export const noteListing = Effect.fn("Reconcile.note")(function* (party: string,
 
 export const judgeStrangers = Effect.fnUntraced(function* (
   installation: string | undefined,
-  strangers: ReadonlyArray<Stranger>,
+  strangers: ReadonlyArray<UnrecognizedTransfer>,
 ) {
   const own = strangers.filter((stranger) => stranger.own)
   if (own.length > 0) {

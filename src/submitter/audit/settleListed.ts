@@ -4,15 +4,15 @@ import type { Payment } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { sumText } from "../../domain/sumText.ts"
+import { instantText } from "../../domain/Time.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
 import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
-import { instantText } from "../../rules/Look.ts"
 import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
-import type { Stranger } from "../../store/payments/Findings.ts"
+import type { UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { listedBefore } from "../../store/payments/Tags.ts"
 import { say } from "../../telemetry/Logging.ts"
@@ -84,7 +84,7 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: Readonly
 /** States in which nothing of this store is under way. */
 const idle: ReadonlySet<string> = new Set(["awaiting_approval", "reserved", "manual"])
 
-type Listed = Pick<Stranger, "from" | "to" | "asset" | "amount">
+type Listed = Pick<UnrecognizedTransfer, "from" | "to" | "asset" | "amount">
 
 const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, amount: ours }: Payment): boolean =>
   from === fromKey && to === toKey && asset === assetId && amount === ours
@@ -171,7 +171,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
 })
 
 /** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
-const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: Stranger) {
+const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: UnrecognizedTransfer) {
   if (intent.state === "manual") return
   const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
   const detail = `another life of this store paid something else under its name: ${paid}, transfer ${id}`
@@ -184,7 +184,7 @@ const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
   return (yield* (yield* Outbox).attempts(id)).length === 0 ? ("denied" as const) : ("abandoned" as const)
 })
 
-const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: Stranger) {
+const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: UnrecognizedTransfer) {
   const { payment, decimals, rule } = intent
   const name = shortId(intent.id)
   const isSigned = (yield* (yield* Outbox).attempts(intent.id)).length > 0

@@ -1,8 +1,9 @@
 import type { WorldEvent, WorldSettings } from "../../../src/backtest/World.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
+import type { Party } from "../../../src/rules/Account.ts"
 import { accountKey } from "../../../src/rules/overlay.ts"
-import type { Party, Rule } from "../../../src/rules/Rule.ts"
+import type { Rule } from "../../../src/rules/Rule.ts"
 import { plainRule } from "../../support/Rules.ts"
 
 const minute = 60_000

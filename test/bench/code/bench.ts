@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { codeOf } from "../../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
-import type { CodeSeen } from "../../../src/rules/kinds/code.ts"
-import type { Party } from "../../../src/rules/Rule.ts"
+import type { Party } from "../../../src/rules/Account.ts"
+import type { CodeSeen } from "../../../src/rules/Code.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 6 }

@@ -8,7 +8,7 @@ import { GatewayReader } from "../../../src/gateway/GatewayReader.ts"
 import { layerGateways } from "../../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../../src/gateway/Transport.ts"
 import { Observations } from "../../../src/store/balances/Observations.ts"
-import { changesOf, groupRows, type Known, newsOf } from "../../../src/store/balances/storeRows.ts"
+import { changesOf, groupRows, type KnownBalance, newsOf } from "../../../src/store/balances/storeRows.ts"
 import * as Database from "../../../src/store/database/Database.ts"
 import { Metrics } from "../../../src/telemetry/Metrics.ts"
 import { type Benchmark, figure, median } from "../Benchmark.ts"
@@ -87,7 +87,7 @@ const productOf = (dir: string, sent: () => PageBytes) => {
 }
 
 /** What is known of the accounts: half of them at an older block, so that comparing has both to do. */
-const knownOf = (newest: ReadonlyArray<BalanceChange>): ReadonlyArray<Known> =>
+const knownOf = (newest: ReadonlyArray<BalanceChange>): ReadonlyArray<KnownBalance> =>
   newest.map((row, id) => ({ id, balance: row.balance - BigInt(id % 2), timestamp: row.timestamp - 1n }))
 
 const run: Benchmark["run"] = async (say) => {

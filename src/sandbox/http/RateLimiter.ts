@@ -1,0 +1,76 @@
+import type { Profile } from "../Profiles.ts"
+import { type HttpAnswer, plainError } from "./Answer.ts"
+
+interface Bucket {
+  tokens: number
+  atMillis: number
+}
+
+interface Caller {
+  readonly calls: Bucket
+  /** Spent by refused calls alone; when it is empty the caller is banned. */
+  readonly refusals: Bucket
+  bannedUntilMillis: number
+}
+
+/** The data node's limiter: a bucket per caller, a second one for calls over the limit, and a ban behind that. */
+export interface RateLimiter {
+  readonly rule: NonNullable<Profile["rateLimit"]>
+  readonly callers: Map<string, Caller>
+}
+
+export const makeRateLimiter = (rule: NonNullable<Profile["rateLimit"]>): RateLimiter => ({ rule, callers: new Map() })
+
+interface Passage {
+  readonly headers: Readonly<Record<string, string>>
+  /** The answer instead of the real one, where the caller is over the limit. */
+  readonly refusal: HttpAnswer | undefined
+}
+
+/** Counts one call of `address`. */
+export const pass = (limiter: RateLimiter, address: string, nowMillis: number): Passage => {
+  const caller = callerOf(limiter, address, nowMillis)
+  if (caller.bannedUntilMillis > nowMillis) return banned(caller, nowMillis)
+  const headers = {
+    "RateLimit-Limit": String(limiter.rule.perSecond),
+    "RateLimit-Reset": "1",
+    "RateLimit-Request-Remote-Addr": address,
+  }
+  if (spend(limiter, caller.calls, nowMillis)) {
+    return {
+      headers: { ...headers, "RateLimit-Remaining": String(Math.floor(caller.calls.tokens)) },
+      refusal: undefined,
+    }
+  }
+  if (!spend(limiter, caller.refusals, nowMillis)) {
+    caller.bannedUntilMillis = nowMillis + limiter.rule.banMillis
+    return banned(caller, nowMillis)
+  }
+  return {
+    headers: { ...headers, "RateLimit-Remaining": "0" },
+    refusal: plainError("ResourceExhausted", "api request rate limit exceeded", true),
+  }
+}
+
+const banned = (caller: Caller, nowMillis: number): Passage => ({
+  headers: { "RateLimit-Retry-After": String(Math.ceil((caller.bannedUntilMillis - nowMillis) / 1_000)) },
+  refusal: plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
+})
+
+const callerOf = (limiter: RateLimiter, address: string, nowMillis: number): Caller => {
+  const known = limiter.callers.get(address)
+  if (known !== undefined) return known
+  const full = (): Bucket => ({ tokens: limiter.rule.burst, atMillis: nowMillis })
+  const caller: Caller = { calls: full(), refusals: full(), bannedUntilMillis: 0 }
+  limiter.callers.set(address, caller)
+  return caller
+}
+
+const spend = (limiter: RateLimiter, bucket: Bucket, nowMillis: number): boolean => {
+  const refill = ((nowMillis - bucket.atMillis) / 1_000) * limiter.rule.perSecond
+  bucket.tokens = Math.min(limiter.rule.burst, bucket.tokens + Math.max(0, refill))
+  bucket.atMillis = nowMillis
+  if (bucket.tokens < 1) return false
+  bucket.tokens -= 1
+  return true
+}
