@@ -110,7 +110,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
     work: mode === "live" ? yield* workView(treasury, now) : null,
-    uncompared: yield* uncomparedView(now),
+    uncompared: yield* uncomparedView,
     doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
@@ -141,13 +141,9 @@ const workView = Effect.fnUntraced(function* ({ parties }: Treasury, now: number
   return { since: new Date(noted?.since ?? now).toISOString(), detail, remedy }
 })
 
-/** A comparison that does not come to its end for so long is a matter for people. */
-const uncomparedMillisMax = 300_000
-
-const uncomparedView = Effect.fnUntraced(function* (now: number) {
+const uncomparedView = Effect.gen(function* () {
   const noted = yield* (yield* uncompared).now
-  if (noted === undefined || now - noted.since < uncomparedMillisMax) return null
-  return { since: new Date(noted.since).toISOString(), detail: noted.detail }
+  return noted?.isTold === true ? { since: new Date(noted.since).toISOString(), detail: noted.detail } : null
 })
 
 const doubtedView = Effect.fnUntraced(function* (chainId: string) {

@@ -46,7 +46,7 @@ describe("the process of rules in code", () => {
     assert.match(of(pid!, "limits"), /^Max core file size +0 +0 /m)
     assert.match(of(pid!, "limits"), /^Max cpu time +600 +600 /m)
     const flags = of(pid!, "cmdline").split("\0")
-    assert.includeMembers(flags, ["--permission", `--allow-fs-read=${root}src/config/`, "--no-addons"])
+    assert.includeMembers(flags, ["--permission", `--allow-fs-read=${root}src/config/code/`, "--no-addons"])
     assert.isFalse(flags.some((flag) => /--allow-(child|worker|addons|fs-write|wasi|inspector)/.test(flag)))
     const own = readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync("/proc/self/ns/net")
     assert.strictEqual(own, isCodeIsolated())

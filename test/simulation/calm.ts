@@ -96,7 +96,7 @@ export const calmDays = (name: CalmName, isShort: boolean): Days => {
  */
 export const mayHear: Readonly<Record<CalmName, RegExp | undefined>> = {
   outage: undefined,
-  sparse: /^people heard of (balances comparison|health out of band) /,
+  sparse: /^people heard of health (not compared|out of band) /,
   votes: undefined,
   night: undefined,
 }

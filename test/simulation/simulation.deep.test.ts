@@ -88,7 +88,7 @@ describe("the simulation of the whole daemon", () => {
     const run = simulate({ first: 1, seeds: 1, gateways: honest, workers: 1, edits })
     await run.then(
       () => assert.fail("it ran"),
-      (error: Error) => assert.match(error.message, /^submitter\/schedule\.ts holds 0 times, not once/),
+      (error: Error) => assert.match(error.message, /^submitter\/classify\.ts holds 0 times, not once/),
     )
   })
 

@@ -68,8 +68,13 @@ export const makeTrouble = (
 /** Whether too few gateways agree on the balances: no money moves meanwhile. */
 export const disagreement = Effect.map(Settings, (settings) => makeTrouble(settings, "disagreement"))
 
-/** Whether balances cannot be compared with those that the gateway tells itself: after a start no rule pays then. */
-export const uncompared = Effect.map(Settings, (settings) => makeTrouble(settings, "uncompared"))
+const uncomparedMillisMax = 300_000
+
+/**
+ * Since when balances cannot be compared with the gateway's own: after a start no rule pays then. It counts as told
+ * once a later comparison fails too: on a quiet chain one waits long for the block that it needs.
+ */
+export const uncompared = Effect.map(Settings, (settings) => makeTrouble(settings, "uncompared", uncomparedMillisMax))
 
 /** An end longer ago is no news: a store of an earlier version has halts that ended without an all-clear. */
 const newsMillis = 86_400_000
