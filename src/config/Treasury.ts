@@ -226,7 +226,7 @@ const resolveGateways = (
   return { gateways: [first, ...others], quorum }
 }
 
-/** Whether the file describes an embedded network, whose quotas are its own. */
+/** True if the file describes an embedded network, which has quotas of its own. */
 export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
   (document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
 

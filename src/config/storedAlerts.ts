@@ -18,14 +18,14 @@ const Json = Schema.fromJsonString(Schema.toCodecJson(StoredAlerts))
 const decode = Schema.decodeUnknownOption(Json)
 const encode = Schema.encodeSync(Json)
 
-/** Who is told of what, as a text. Secrets stay in their files: only where those are is kept. */
+/** Receivers and routes as text. Secrets stay in their files: the text holds paths alone. */
 export const encodeAlerts = ({ receivers, routes }: AlertConfig): string => encode({ receivers, routes })
 
-/** Nobody where the text is none. */
+/** Receivers and routes of a text; none if the text cannot be read. */
 export const decodeAlerts = (text: string): AlertConfig =>
   Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
 
-/** Who is reached, as a text: in which words they are told changes nothing. */
+/** A receiver as text without its template: other words reach the same people. */
 const sameText = (receiver: ReceiverConfig): string =>
   JSON.stringify(JSON.parse(encodeAlerts({ receivers: [receiver], routes: [] })), (key, value: unknown) =>
     key === "text" ? undefined : value,

@@ -53,7 +53,7 @@ export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Tr
   return yield* Effect.promise(metrics.text)
 })
 
-/** What the page shows as well. */
+/** Sets the gauges that are computed from the view of the page. */
 const shown = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
   const metrics = yield* Metrics
   setHealth(metrics, treasury, (name) => view.conditions.every(({ condition }) => condition !== name))

@@ -12,7 +12,7 @@ export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError"
   }
 }
 
-/** What names an alert, the same in each send of it and in the all-clear that ends it. */
+/** Identity of an alert, the same in each send and in the all-clear that ends it. */
 export interface AlertIdentity {
   /** Treasury, installation and what it is about. */
   readonly key: string
@@ -23,13 +23,13 @@ export interface AlertIdentity {
   readonly at: number
 }
 
-/** What a receiver is told. The same notification may come twice, after a crash or a lost answer: `id` tells. */
+/** One message to a receiver. After a crash or a lost answer it may come twice, with the same `id`. */
 export interface Notification extends AlertIdentity {
   readonly id: string
   readonly treasury: string
   readonly detail: string
   readonly fields: Readonly<Record<string, string | number | boolean>>
-  /** Of an all-clear: the alerts that this receiver got and that are over. Undefined of everything else. */
+  /** Alerts of this receiver that an all-clear ends; undefined for any other notification. */
   readonly resolves: ReadonlyArray<AlertIdentity> | undefined
 }
 

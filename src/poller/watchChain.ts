@@ -24,8 +24,8 @@ import { anewKey } from "./bridgeGap.ts"
  * Hands payments over to people that were signed on a block above the newest one of a chain which people have just
  * accepted. No block of that chain is their anchor. Nor does its coming to those heights bring one back: the proof of
  * work in their bytes is of the old block's hash, which its nodes do not have at that height, so they refuse the bytes.
- * So people may resolve them as never executed, and their rules decide again (until when: submitter/endIntent.ts). One
- * that is signed on a block below waits for a proof by its window. Call it in the transaction that accepts the chain.
+ * People may resolve them as never executed, and their rules decide again (until when: submitter/endIntent.ts).
+ * A payment signed on a block below waits for a proof by its window. Call it in the transaction that accepts the chain.
  */
 export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: string, height: bigint) {
   const outbox = yield* Outbox

@@ -50,7 +50,7 @@ const isAnswer = ({ outcome, code }: Readonly<Record<string, string>>): boolean 
       ? code !== "0" && code !== "none"
       : code === (outcome === "framing" ? "60" : "none")
 
-/** What a pause covers; maintenance is a window of the file. */
+/** Scopes of a pause; `maintenance` is an interval of the file. */
 export const pauseScopes = ["all", "rule", "party", "asset", "pin", "lock", "maintenance"] as const
 export const statusLabels = Object.values(statusWords) as ReadonlyArray<AssetStatusWord>
 

@@ -178,7 +178,7 @@ const receiverWords: Readonly<Record<string, string>> = {
   allowPrivate: "true: its name may have a private address, and http is taken; default false",
 }
 
-/** What each key of a condition says; conditions stand in one another. */
+/** Sentence for each key of a condition; conditions may be nested. */
 const conditionWords: Readonly<Record<string, string>> = {
   balance: "The balance of one account against a number",
   change: "The balance against the one some time ago",

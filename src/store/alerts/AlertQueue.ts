@@ -86,7 +86,7 @@ export interface Delivery extends Omit<Alert, "resolves" | "to"> {
   readonly at: number
   /** It failed where others did not: it waits by itself, and nothing waits for it. */
   readonly aside: boolean
-  /** Of an all-clear: the stored alerts that it ends, of those to this receiver; undefined of all else. */
+  /** Stored alerts to this receiver that an all-clear ends; undefined for any other alert. */
   readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
 }
 

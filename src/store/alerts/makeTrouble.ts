@@ -65,7 +65,7 @@ export const makeTrouble = (
   }
 }
 
-/** Whether too few gateways agree on the balances: no money moves meanwhile. */
+/** Time during which too few gateways agree on the balances: no money moves. */
 export const disagreement = Effect.map(Settings, (settings) => makeTrouble(settings, "disagreement"))
 
 const uncomparedMillisMax = 300_000

@@ -119,7 +119,7 @@ const guards = Effect.gen(function* () {
   yield* forbid("approvals_kept", "DELETE ON approvals", "1", "approvals are kept")
 })
 
-/** Of the tables below. Whoever changes one counts on: a store of another number is not opened. */
+/** Version of the tables below; increase it with each change. A store of another version is not opened. */
 const schemaVersion = 3
 
 /** Creates the tables of a new store, and refuses a store whose tables another build made. */
