@@ -121,36 +121,6 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(String(paid["detail"]), /USDT, fee/)
   }, 60_000)
 
-  it("decides by code, and by new code after a reload", async () => {
-    const codeFile = join(dir, "rules.ts")
-    const withRules = good.replace(/^rules:\n(?: .*\n)*/m, "rules: ./rules.ts\n")
-    assert.notStrictEqual(withRules, good)
-    const write = (level: string) => {
-      const need = `({ balances, one }: Seen) =>
-        balances["hot/USDT"] < ${level}n * one ? { pay: one, because: "under ${level}" } : undefined`
-      const code = `{ accounts: [{ party: "hot", asset: "USDT" }], from: "reserve", to: "hot", asset: "USDT", need }`
-      const rules = `[{ name: "drip", code: ${code}, cooldown: "1h" }]`
-      const types = 'import type { Rules, Seen } from "cofferer/rules"'
-      writeFileSync(codeFile, `${types}\nconst need = ${need}\nexport const rules: Rules = ${rules}\n`)
-    }
-    write("1")
-    writeFileSync(file, withRules)
-    const first = await reload("--allow-weaker")
-    assert.strictEqual(first.code, 0, first.stderr)
-    assert.match(first.stdout, /^in force: rules changed/)
-    assert.match((await reload()).stdout, /^nothing changed/)
-    write("1_000_000")
-    assert.strictEqual((await reload()).code, 6, "other code is other terms")
-    const second = await reload("--allow-weaker")
-    assert.match(second.stdout, /^in force: rules changed/, second.stderr)
-    const proposed = await daemon.line(word("proposed", ({ detail }) => String(detail).includes("under 1_000_000")))
-    await daemon.line(word("confirmed", ({ subject }) => subject === proposed["subject"]))
-    write("1_000_000n ? {")
-    const third = await reload("--allow-weaker")
-    assert.strictEqual(third.code, 3, third.stdout)
-    assert.match(third.stderr, /rules\.ts:\d+:\d+ {2}.*; mend it there/)
-  }, 60_000)
-
   it("was not stopped by any of it", async () => {
     assert.isFalse(daemon.lines.some(word("stopped")))
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
