@@ -44,10 +44,9 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   }
   yield* tellDecisions(changes, countIn(config))
   const signals = yield* Signals
-  const isPaid = changes.some(({ intents }) => intents.length > 0)
-  if (isPaid) yield* signals.wake("submitter")
+  if (changes.some(({ intents }) => intents.length > 0)) yield* signals.wake("submitter")
   // Balances for a rule's next observation are read at the next block, not after the idle pause.
-  if (isPaid || changes.some(isPendingNow)) yield* signals.wake("balances")
+  if (changes.some(isPendingNow)) yield* signals.wake("balances")
 })
 
 const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {

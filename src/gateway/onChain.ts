@@ -10,6 +10,9 @@ import { SendMoment } from "./Transport.ts"
 /** A head this young decides where a question goes; the next head shows that the chain is still the same. */
 const knownNanos = 1_000_000_000n
 
+/** A head this young serves any caller that needs the newest block. */
+const freshNanos = 300_000_000n
+
 /** Order of events: a request sent after an answer came has a higher number, and shows the time since. */
 type Moment = number
 
@@ -106,9 +109,11 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
         : Effect.andThen(before, dated)
     }).pipe(Effect.flatMap(({ value, came }) => Effect.as(since(came), value)))
 
-  /** One that leaves after now. */
-  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() =>
-    Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
+  /** A head asked for at most 300 ms ago, or a new one. */
+  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
+    last !== undefined && Exit.isSuccess(last.exit) && now - last.at <= freshNanos
+      ? last.exit
+      : Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
   )
 
   /** An executed transfer has an id that no other chain has; its absence on another chain proves nothing. */

@@ -10,6 +10,7 @@ import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
+import { observationsMin } from "../rules/Look.ts"
 import { type Level, levelsOf, type Rule } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
@@ -46,9 +47,29 @@ export const isNear = (rules: ReadonlyArray<Rule>, accounts: ReadonlyArray<Accou
   return levels.length > 0 && accounts.some((account) => levels.some((level) => isNearTo(level, account)))
 }
 
-const isNearTo = ({ party, asset, trigger }: Level, account: AccountBalance): boolean => {
-  if (account.party !== party.publicKey || account.asset !== asset.id) return false
-  if (account.type !== "ACCOUNT_TYPE_GENERAL") return false
+/** True if a row that is not final yet brings an account to a rule's level, or across it. */
+const isCrossing = (
+  rules: ReadonlyArray<Rule>,
+  accounts: ReadonlyArray<AccountBalance>,
+  unsettled: ReadonlyArray<BalanceChange>,
+): boolean => {
+  const levels = unsettled.length === 0 ? [] : rules.flatMap(levelsOf)
+  return unsettled.some((row) =>
+    levels.some((level) => {
+      if (!isOfLevel(level, row)) return false
+      const before = accounts.find((account) => isOfLevel(level, account))?.balance ?? 0n
+      const [low, high] = before < row.balance ? [before, row.balance] : [row.balance, before]
+      return (low <= level.trigger && level.trigger <= high) || isNearTo(level, row)
+    }),
+  )
+}
+
+const isOfLevel = ({ party, asset }: Level, row: BalanceChange): boolean =>
+  row.party === party.publicKey && row.asset === asset.id && row.type === general
+
+const isNearTo = (level: Level, account: BalanceChange): boolean => {
+  if (!isOfLevel(level, account)) return false
+  const { trigger } = level
   const gap = account.balance > trigger ? account.balance - trigger : trigger - account.balance
   return gap * nearParts <= trigger
 }
@@ -170,9 +191,19 @@ const noteSource = Effect.fnUntraced(function* (by: ReadonlyArray<string>) {
   if ((yield* settings.get(sourceKey)) !== source) yield* settings.set(sourceKey, source)
 })
 
-/** The loop: a poll at once and at each signal, one each second while money moves or is about to, else each two. */
+/** Interval of polls until a newer block is readable, after the first of a rule's two observations. */
+const nextBlockMillis = 200
+/** Polls without a newer block at that interval; then the usual pace returns. */
+const nextBlockPollsMax = 10
+
+/**
+ * The loop: a poll at once and at each signal, one each second while money moves or is about to, else each two. After
+ * the first observation of a rule's need the second is read as soon as a newer block is readable.
+ */
 export const balanceLoop = Effect.suspend(() => {
   const paces: Paces = new Map()
+  let pollsInVain = 0
+  let newest: bigint | undefined
   return Effect.gen(function* () {
     const options = pollerOptionsOf((yield* ConfigInForce).now().treasury)
     const cycle = yield* Cycle
@@ -185,15 +216,29 @@ export const balanceLoop = Effect.suspend(() => {
           Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
         ),
       )
+    const known = (yield* (yield* Observations).watermark)?.timestamp
+    pollsInVain = known === newest ? pollsInVain + 1 : 0
+    newest = known
     if (more) return
-    yield* signals.wait("balances", (yield* isBusy(options)) ? options.pollBusyMillis : options.pollIdleMillis)
+    const { pollBusyMillis, pollIdleMillis } = options
+    const isNextBlock = pollsInVain < nextBlockPollsMax && (yield* isObservedOnce)
+    const usual = (yield* isBusy(options, paces)) ? pollBusyMillis : pollIdleMillis
+    yield* signals.wait("balances", isNextBlock ? Math.min(nextBlockMillis, pollBusyMillis) : usual)
   }).pipe(Effect.forever)
 })
 
-const isBusy = Effect.fnUntraced(function* ({ rules }: BalancePollerOptions) {
+const isObservedOnce = Effect.map(
+  Effect.flatMap(RuleStates, (states) => states.all),
+  (all) => all.some(({ state, observations }) => state === "pending" && observations === observationsMin - 1),
+)
+
+const isBusy = Effect.fnUntraced(function* ({ rules = [] }: BalancePollerOptions, paces: Paces) {
   if ((yield* (yield* Outbox).open).length > 0) return true
   if ((yield* (yield* RuleStates).all).some((memory) => memory.state === "pending")) return true
-  return isNear(rules ?? [], yield* (yield* Observations).accounts)
+  const accounts = yield* (yield* Observations).accounts
+  if (isNear(rules, accounts)) return true
+  for (const pace of paces.values()) if (isCrossing(rules, accounts, (yield* Ref.get(pace)).unsettled)) return true
+  return false
 })
 
 /** The first reading. If a gateway reports no balances, a year of history takes their place. */
@@ -272,7 +317,9 @@ const readOn = Effect.fnUntraced(function* (
   const usual = options.pageRows ?? defaultPageRows
   if (options.readByCursor?.has(name)) {
     const from = watermark.timestamp - overlapNanos
-    return yield* readByCursor(reader, { parties, pageRows: usual, now, from })
+    const answer = yield* readByCursor(reader, { parties, pageRows: usual, now, from })
+    if (answer._tag === "Rows") yield* Ref.update(pace, (known) => ({ ...known, unsettled: answer.unsettled }))
+    return answer
   }
   const rows: Array<BalanceChange> = []
   let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - overlapNanos
@@ -300,6 +347,7 @@ const readOn = Effect.fnUntraced(function* (
       span: nextSpan(span, answer, query),
       largeFor: nextLargeFor(known, answer, usual),
       hasMarks: answer.mark !== undefined,
+      unsettled: answer.unsettled,
     })
     rows.push(...answer.rows)
     // A window wholly inside the overlap makes no progress.

@@ -27,6 +27,8 @@ export type WindowAnswer =
       /** Every row from `from` up to, not including, `until`. */
       readonly _tag: "Rows"
       readonly rows: ReadonlyArray<BalanceChange>
+      /** Rows at `until` or later. A block of them may be incomplete, so they give no balance, only an early sign of it. */
+      readonly unsettled: ReadonlyArray<BalanceChange>
       readonly until: bigint
       /** Height of the newest block below `until`; 0 where it is not known. */
       readonly height: bigint
@@ -92,6 +94,8 @@ export interface ReadingPace {
   readonly mayGrow: boolean
   /** True if the gateway names blocks. */
   readonly hasMarks: boolean
+  /** Rows of the newest answer that are not final yet. */
+  readonly unsettled: ReadonlyArray<BalanceChange>
   /** Unix milliseconds of the last report of progress. */
   readonly toldAt: number
 }
@@ -101,7 +105,7 @@ const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
 export const makePace = (): Ref.Ref<ReadingPace> =>
-  Ref.makeUnsafe<ReadingPace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, toldAt: 0 })
+  Ref.makeUnsafe<ReadingPace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, unsettled: [], toldAt: 0 })
 
 /** The largest page that networks give. */
 export const pageRowsMax = 5_000

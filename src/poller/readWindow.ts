@@ -123,18 +123,19 @@ const rowsOf = (
   query: WindowQuery,
   { rows, mark }: Page<BalanceChange>,
   bounds: { readonly until: bigint; readonly final: bigint; readonly cut: "no" | "narrowed" | "block" },
-): WindowAnswer => ({
-  _tag: "Rows",
-  rows: rows
-    .map(({ node }) => node)
-    .filter((row) => row.timestamp < bounds.until)
-    .filter(isWatched(query.parties)),
-  until: bounds.until,
-  height: mark !== undefined && mark.timestamp === bounds.until ? mark.height - 1n : 0n,
-  more: bounds.until < bounds.final,
-  cut: bounds.cut,
-  mark,
-})
+): WindowAnswer => {
+  const watched = rows.map(({ node }) => node).filter(isWatched(query.parties))
+  return {
+    _tag: "Rows",
+    rows: watched.filter((row) => row.timestamp < bounds.until),
+    unsettled: watched.filter((row) => row.timestamp >= bounds.until),
+    until: bounds.until,
+    height: mark !== undefined && mark.timestamp === bounds.until ? mark.height - 1n : 0n,
+    more: bounds.until < bounds.final,
+    cut: bounds.cut,
+    mark,
+  }
+}
 
 const wholeBlock = Effect.fnUntraced(function* (
   reader: Reader,
@@ -192,13 +193,14 @@ export const readByCursor = Effect.fnUntraced(function* (reader: Reader, query: 
   if (!once.arrived || !twice.arrived)
     return { _tag: "Overflow", at: from, detail: "cursors do not lead back" } as const
   const rows = new Map<string, BalanceChange>()
+  const unsettled = once.rows.filter(({ timestamp }) => timestamp >= until)
   for (const row of [...once.rows, ...twice.rows]) {
     // The balance is of the key: a gateway that contradicts itself is noticed where rows are stored.
     const key = `${row.timestamp}|${row.asset}|${row.party}|${row.market}|${row.type}|${row.balance}`
     if (row.timestamp >= from && row.timestamp < until) rows.set(key, row)
   }
   const height = mark === undefined ? 0n : mark.height - 1n
-  return { _tag: "Rows", rows: [...rows.values()], until, height, more: false, cut: "no", mark } as const
+  return { _tag: "Rows", rows: [...rows.values()], unsettled, until, height, more: false, cut: "no", mark } as const
 }) satisfies (reader: Reader, query: Omit<WindowQuery, "end">) => Effect.Effect<WindowAnswer, GatewayError>
 
 const walkBack = Effect.fnUntraced(function* (reader: Reader, query: Omit<WindowQuery, "end">, pageRows: number) {

@@ -150,13 +150,20 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   // A withdrawal is visible at one end only, where other debits may look the same.
   const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
   if (movement === undefined) return yield* giveUp(live)
-  yield* (yield* Findings).watch(attempt)
+  const findings = yield* Findings
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
-  yield* outbox.addEvidence(attempt, "executed", { gateway: gateways[0].name, height: undefined, detail })
-  yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
+  const noted = Effect.andThen(
+    findings.watch(attempt),
+    outbox.addEvidence(attempt, "executed", { gateway: gateways[0].name, height: undefined, detail }),
+  )
+  yield* confirmed(live, { ...movement, how: "seen in the balances" }, noted)
 })
 
-const waitMillis = 1_000
+const waitMillisMax = 1_000
+/** Interval of lookups just after a send, times the number of live attempts: the next block has the payment. */
+const waitMillisEach = 250
+/** Time after which an attempt that is not found is looked up at the slow pace. */
+const recentMillis = 5_000
 const waitMillisUnanswered = 5_000
 
 /**
@@ -184,7 +191,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
     if (yield* draining.isSending(attempt)) continue
     yield* inTurn(intent, (now) => look(now, attempt, head))
   }
-  yield* signals.wake("engine")
+  if ((yield* outbox.live).length < live.length) yield* signals.wake("engine")
   if (Result.isFailure(head)) return yield* head.failure
 })
 
@@ -222,6 +229,13 @@ const knownHeight = Effect.gen(function* () {
   return heads.reduce((newest, { height }) => (height > newest ? height : newest), watermark)
 })
 
+const waitMillis = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  const live = yield* (yield* Outbox).live
+  const isRecent = live.some(({ sends, createdAt }) => sends > 0 && Math.abs(now - createdAt) < recentMillis)
+  return isRecent ? Math.min(waitMillisMax, waitMillisEach * live.length) : waitMillisMax
+})
+
 /** The loop that finds out what became of payments. It cannot send. */
 export const confirmLoop = Effect.gen(function* () {
   const cycle = yield* Cycle
@@ -235,5 +249,5 @@ export const confirmLoop = Effect.gen(function* () {
         ),
       ),
     )
-  yield* signals.wait("confirm", waitMillis)
+  yield* signals.wait("confirm", yield* waitMillis)
 }).pipe(byOneConfig, Effect.forever)

@@ -17,7 +17,7 @@ import { signIntent } from "./signIntent.ts"
 import { Solving } from "./solveWork.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 import { inTurn } from "./Turns.ts"
-import { endWaiting, waits, waitsListed } from "./waiting.ts"
+import { endWaiting, waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
 const concurrentMax = 4
@@ -31,14 +31,13 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   if (yield* waitsListed(intent)) return
   // People are asked, and their time runs, whatever keeps the payment from being signed.
   const needed = approvalOf((yield* CycleConfig).treasury, intent)
-  let current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
+  const current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   if ((yield* (yield* Draining).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* brakeFor(intent)
   if (stop !== undefined) return yield* showStop(current, stop)
-  if (needed === undefined && (current.state === "proposed" || current.state === "awaiting_approval")) {
-    current = yield* outbox.move(current, "reserved", { detail: "permitted; money and limits are set aside" })
+  if (needed === undefined || current.state === "reserved") {
+    if (isUnsigned(current) && !(yield* signed(current))) return
   }
-  if (current.state === "reserved" && !(yield* signed(current))) return
   const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
   const head = yield* (yield* Tip).head
@@ -50,7 +49,9 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
 /** Signs it; where the gateway does not answer, that is what it waits for. */
 const signed = (intent: Intent) =>
   signIntent(intent).pipe(
-    Effect.catchTag("GatewayError", (error) => Effect.andThen(waits(intent, error.message), Effect.fail(error))),
+    Effect.catchTag("GatewayError", (error) =>
+      Effect.andThen(waitsReserved(intent, error.message), Effect.fail(error)),
+    ),
   )
 
 /** Shows the halt or pause on an unsigned payment; one that waits for approval keeps its progress instead. */

@@ -11,8 +11,8 @@ import { trip } from "../store/controls/trip.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 
-/** Interval between head requests at least, for all callers together. */
-const freshMillis = 400
+/** Interval between judged heads at least, for all callers together; a head is at most 300 ms older (gateway/onChain). */
+const freshMillis = 100
 /** Past heads kept: more than any party signs at once. */
 const pastMax = 32
 
@@ -22,8 +22,6 @@ export class Tip extends Context.Service<
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** A head requested at this time or later (Unix milliseconds). */
-    readonly headSince: (millis: number) => Effect.Effect<ChainHead, GatewayError | StoreError>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -67,16 +65,6 @@ export class Tip extends Context.Service<
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("Tip.head")),
-        headSince: Effect.fnUntraced(
-          function* (millis: number) {
-            const shared = Effect.suspend(() => {
-              const known = recent[0]
-              return known !== undefined && askedAt >= millis ? Effect.succeed(known) : noted
-            })
-            return yield* lock.withPermits(1)(shared)
-          },
-          (look) => Effect.withSpan(look, "Tip.head"),
-        ),
         recent: Effect.sync(() => recent),
       })
     }),

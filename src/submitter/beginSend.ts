@@ -6,7 +6,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Database, Lease } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import type { SendStart } from "../store/payments/outboxRows.ts"
+import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
 import { maySend } from "./classify.ts"
 import { Draining } from "./Draining.ts"
@@ -20,14 +20,45 @@ export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
   return pausesText((yield* brake.pauses).filter(stopsPayment(intent.rule, intent.payment)))
 })
 
+type Work = NonNullable<Attempt["work"]>
+
+/** The transaction of a stored attempt in one of the two wire forms. */
+export const transactionOf = (attempt: Attempt, work: Work, framing: Framing): Transaction => ({
+  inputData: frame(framing, attempt.chainId, attempt.inputData),
+  signature: attempt.signature,
+  pubKey: attempt.party,
+  version: txVersions.TX_VERSION_V3,
+  pow: work,
+})
+
+/** An attempt with its proof of work, stored or about to be. */
+export type Solved = Attempt & Readonly<Record<"hashBare" | "hashPrefixed", string>> & { readonly work: Work }
+
+/** The attempt with its work, and its hashes in both wire forms. */
+export const solvedBy = (attempt: Attempt, work: Work): Solved => ({
+  ...attempt,
+  work,
+  hashBare: txHash(transactionBytes(transactionOf(attempt, work, "bare"))),
+  hashPrefixed: txHash(transactionBytes(transactionOf(attempt, work, "prefixed"))),
+})
+
+/** Its work, as it is stored. */
+export const solutionOf = ({ work, hashBare, hashPrefixed }: Solved): SolvedWork => ({
+  ...work,
+  hashBare,
+  hashPrefixed,
+})
+
+export const hasWork = (attempt: Attempt): attempt is Solved =>
+  attempt.work !== undefined && attempt.hashBare !== undefined && attempt.hashPrefixed !== undefined
+
 /**
- * The network's present height, from a head requested since the work was solved; without new work, a recent one is
- * enough. Blocks come about once a second: the time that the answer took is added. Undefined on another chain.
+ * The network's present height, from a head at most 400 ms old. Blocks come about once a second: the time that the
+ * answer took is added. Undefined on another chain.
  */
-export const heightNow = Effect.fnUntraced(function* ({ solved }: { readonly solved: boolean }) {
-  const tip = yield* Tip
+export const heightNow = Effect.fnUntraced(function* () {
   const askedAt = yield* Clock.monotonicTimeNanos
-  const head = yield* solved ? Effect.flatMap(Clock.currentTimeMillis, tip.headSince) : tip.head
+  const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return undefined
   return head.height + ((yield* Clock.monotonicTimeNanos) - askedAt) / 1_000_000_000n
 })
@@ -50,32 +81,18 @@ export const mayGoOut = Effect.fnUntraced(function* ({ intentId, k }: Attempt, h
 })
 
 /**
- * Begins the send: from this commit on the POST may leave. Undefined where anything that stops payments has come into
- * force since it was decided to send, by what this very transaction reads.
+ * Begins the send: its commit holds all that the bytes are made of, and from then on the POST may leave. Undefined if
+ * anything that stops payments has come into force since it was decided to send, by what this very transaction reads.
  */
-export const beginSend = Effect.fnUntraced(function* (start: SendStart, height: bigint) {
+export const beginSend = Effect.fnUntraced(function* (start: SendStart & { readonly attempt: Solved }, height: bigint) {
   const outbox = yield* Outbox
-  const isFree = mayGoOut(start.attempt, height)
+  const { attempt } = start
+  const isFree = mayGoOut(attempt, height)
   return yield* (yield* Database).atomically(
     Effect.gen(function* () {
-      return (yield* isFree) ? yield* outbox.beginSend(start) : undefined
+      if (!(yield* isFree)) return undefined
+      yield* outbox.saveWork(attempt, solutionOf(attempt))
+      return yield* outbox.beginSend(start)
     }),
   )
-})
-
-type Work = NonNullable<Attempt["work"]>
-
-/** The transaction of a stored attempt in one of the two wire forms. */
-export const transactionOf = (attempt: Attempt, work: Work, framing: Framing): Transaction => ({
-  inputData: frame(framing, attempt.chainId, attempt.inputData),
-  signature: attempt.signature,
-  pubKey: attempt.party,
-  version: txVersions.TX_VERSION_V3,
-  pow: work,
-})
-
-/** Its hashes in both. */
-export const hashesOf = (attempt: Attempt, work: Work) => ({
-  hashBare: txHash(transactionBytes(transactionOf(attempt, work, "bare"))),
-  hashPrefixed: txHash(transactionBytes(transactionOf(attempt, work, "prefixed"))),
 })

@@ -68,12 +68,11 @@ interface Execution {
   readonly how: string
 }
 
-/** Settles what executed; `also` is written in the same transaction. */
-export const confirmed = Effect.fn("Confirm.confirmed")(function* (
-  intent: Intent,
-  attempt: Attempt,
+/** Settles an executed attempt in one transaction with the evidence and the wire form that the chain accepted. */
+export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
+  { intent, attempt }: Pick<Live, "intent" | "attempt">,
   { fee, settledAt, how }: Execution,
-  also: Effect.Effect<void, StoreError, Settings> = Effect.void,
+  seen: Effect.Effect<void, StoreError, R>,
 ) {
   const outbox = yield* Outbox
   const { treasury } = yield* CycleConfig
@@ -86,15 +85,19 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const cost = isWithdrawn ? withdrawnHere : charged
   const sum = sumText(payment, intent.decimals)
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
-  const settle = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
-  const settled = (yield* Database).atomically(Effect.andThen(settle, also))
+  const { rememberFraming } = yield* Settings
+  const { framing } = attempt
+  const settled = (yield* Database).atomically(
+    Effect.gen(function* () {
+      yield* seen
+      yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+      if (framing !== undefined) yield* rememberFraming(treasury.network.chainId, framing)
+    }),
+  )
   const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
-  if (attempt.framing !== undefined) {
-    yield* (yield* Settings).rememberFraming(treasury.network.chainId, attempt.framing)
-  }
   yield* countEnd(intent, "confirmed", fee)
-  const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
+  const hash = (framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
   const took = total.toFixed(1)
   const durations = {

@@ -155,15 +155,19 @@ export const judgeFound = Effect.fnUntraced(function* (
     detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
   if (found.status === "done") {
-    yield* noteExecution(attempt, found.timestamp)
-    yield* (yield* Findings).watch(attempt)
-    yield* outbox.addEvidence(attempt, "executed", seen)
+    const findings = yield* Findings
     const how = intent.command === "withdraw" ? "found by its id" : "found by transfer id"
-    return yield* confirmed(intent, attempt, {
+    const execution = {
       fee: found.fees,
       settledAt: yield* executedAt(intent, attempt, found.timestamp),
       how: where === "by id" ? how : "found in the listing",
+    }
+    const noted = Effect.gen(function* () {
+      yield* noteExecution(attempt, found.timestamp)
+      yield* findings.watch(attempt)
+      yield* outbox.addEvidence(attempt, "executed", seen)
     })
+    return yield* confirmed(live, execution, noted)
   }
   // Until the window is over a third party may still bring the same bytes into a block that takes them.
   if (!refused.has(found.status) || !isOver(attempt, live.height)) return yield* giveUp(live)
@@ -173,9 +177,9 @@ export const judgeFound = Effect.fnUntraced(function* (
     return yield* giveUp(live, `${gateway} shows it ${found.status}, and nothing tells whether it executed before`)
   }
   if (executed === "yes") {
-    yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
     const settledAt = yield* executedAt(intent, attempt, found.timestamp)
-    return yield* confirmed(intent, attempt, { fee: undefined, settledAt, how: "seen on the ledger" })
+    const noted = outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
+    return yield* confirmed(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
   }
   if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) return yield* giveUp(live)
   yield* outbox.addEvidence(attempt, "execution_failed", seen)

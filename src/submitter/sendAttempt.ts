@@ -15,7 +15,7 @@ import { say } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Framing, type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
-import { beginSend, heightNow, transactionOf } from "./beginSend.ts"
+import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
 import { classifyAnswer, classifyError, isLater, maySend, nextSend, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
@@ -32,7 +32,7 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   const now = yield* Clock.currentTimeMillis
   if (isFinalAttempt(stored.state) || isLater(stored.nextAt, now) || stored.nextHeight > height) return
   if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
-  const attempt = stored.work === undefined ? yield* solveWork(stored, height) : stored
+  const attempt = hasWork(stored) ? stored : yield* solveWork(stored, height)
   if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
   const known = yield* knownFraming
@@ -40,7 +40,7 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   // The other form is tried once: a code 60 to the second form is about the command itself.
   const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
   const first = sends.every((s) => s.outcome === "framing")
-  yield* post(attempt, { framing, mayReframe, first, solved: stored.work === undefined })
+  yield* post(attempt, { framing, mayReframe, first })
 })
 
 /** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
@@ -74,28 +74,25 @@ interface Post {
   readonly framing: Framing
   readonly mayReframe: boolean
   readonly first: boolean
-  /** True if its proof of work was solved just now, which may have taken long. */
-  readonly solved: boolean
 }
 
 /** All that may take time comes before the row that begins the send; nothing comes between that row and the POST. */
-const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing, mayReframe, first, solved }: Post) {
+const post = Effect.fn("Submitter.post")(function* (attempt: Solved, { framing, mayReframe, first }: Post) {
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
-  if (attempt.work === undefined || hash === undefined) return
   const tx = transactionOf(attempt, attempt.work, framing)
   if (txHash(transactionBytes(tx)) !== hash) {
     return yield* violated("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
   }
   if (attempt.sends === 0) yield* (yield* Witness).note
   const { gateway, turn } = yield* takeTurn(attempt)
-  const height = yield* heightNow({ solved })
+  const height = yield* heightNow()
   if (height === undefined) return undefined
   const start = { attempt, gateway, framing, first, txHash: hash }
   yield* (yield* Draining).counted(attempt, send(tx, { start, turn, height, mayReframe }))
 })
 
 interface Ready {
-  readonly start: SendStart
+  readonly start: SendStart & { readonly attempt: Solved }
   readonly turn: Turn
   readonly height: bigint
   readonly mayReframe: boolean

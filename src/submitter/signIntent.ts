@@ -42,7 +42,7 @@ import { otherFindsForm } from "./knownFraming.ts"
 import { tooSlow } from "./solveWork.ts"
 import { aheadOfRows, isOurChain, Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
-import { isDroppedInPart, isNamed, otherParts, waits, waitsListed } from "./waiting.ts"
+import { isDroppedInPart, isNamed, otherParts, reserved, waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 const frozenWords =
   "our rows and the gateway's balance of an account of it differ until both agree twice; to begin that anew by " +
@@ -52,7 +52,7 @@ const frozenWords =
 const unseenMillis = 3_600_000
 
 /**
- * Signs a reserved intent: anchor, nonce and command are planned, the signer judges the bytes, and signature and bytes
+ * Signs a permitted intent: anchor, nonce and command are planned, the signer judges the bytes, and signature and bytes
  * become durable in one transaction. Returns whether an attempt now waits to be sent.
  */
 export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent) {
@@ -65,25 +65,30 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (!(yield* isStillWanted(intent, k))) return false
   const watermark = yield* observations.watermark
   const gap = clockGap(now, watermark && Number(watermark.timestamp / 1_000_000n), maxAgeMillis)
-  if (watermark === undefined || gap !== undefined) return yield* waits(intent, gap?.detail ?? "nothing was read yet")
+  if (watermark === undefined || gap !== undefined)
+    return yield* waitsReserved(intent, gap?.detail ?? "nothing was read yet")
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
   const rows = (yield* (yield* AcceptedHead).of(head.chainId)).accepted?.block ?? watermark
   const ahead = aheadOfRows(head, rows, now)
-  if (ahead !== undefined) return yield* waits(intent, ahead)
+  if (ahead !== undefined) return yield* waitsReserved(intent, ahead)
   const odd = oddWork(head.pow)
-  if (odd !== undefined) return yield* waits(intent, odd)
+  if (odd !== undefined) return yield* waitsReserved(intent, odd)
   const slow = yield* tooSlow(head)
-  if (slow !== undefined) return yield* waits(intent, slow)
+  if (slow !== undefined) return yield* waitsReserved(intent, slow)
   const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now) === undefined)
   const heads = [head, ...recent]
   const database = yield* Database
-  const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
-  const signed = yield* (yield* ConfigInForce)
-    .steady(database.atomically(refusalsKept(planned)))
-    .pipe(Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))))
-  if (Result.isFailure(signed)) return yield* denied(intent, k, signed.failure)
+  const planned = Effect.gen(function* () {
+    const current = yield* reserved(intent)
+    const plan = planAndSign(current, k, heads, Number(watermark.timestamp / 1_000_000n))
+    return { current, signed: yield* refusalsKept(plan) }
+  })
+  const { current, signed } = yield* (yield* ConfigInForce)
+    .steady(database.atomically(planned))
+    .pipe(Effect.catchTag("SignerError", (error) => Effect.succeed({ current: intent, signed: Result.fail(error) })))
+  if (Result.isFailure(signed)) return yield* denied(current, k, signed.failure)
   const attempt = signed.success
   if (attempt === undefined) return false
   yield* countSigning("permitted", "none")
@@ -111,7 +116,7 @@ const refusalsKept = <A, R>(planned: Effect.Effect<A, SignerError | StoreError, 
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
   const disagreeing = (yield* (yield* disagreement).now)?.detail
   const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))
-  return lacking === undefined ? true : yield* waits(intent, lacking)
+  return lacking === undefined ? true : yield* waitsReserved(intent, lacking)
 })
 
 /**
@@ -130,7 +135,7 @@ const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (k === 1 && isCompared && !isDoubted && (!hasWaited || isApproved)) return true
   const { verdict, why } = yield* (yield* Wanted).judge(intent)
   if (verdict === "wanted") return true
-  if (verdict === "later") return yield* waits(intent, why)
+  if (verdict === "later") return yield* waitsReserved(intent, why)
   const before = k === 1 ? "it was never signed" : "no attempt executed"
   const over = `is over: ${before}, and today the rule would not decide it: ${why}`
   yield* giveUp(intent, k === 1 ? "cancelled" : "abandoned", over)

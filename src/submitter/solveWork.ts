@@ -15,7 +15,7 @@ import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { BlockPace } from "./BlockPace.ts"
-import { hashesOf, mayGoOut } from "./beginSend.ts"
+import { mayGoOut, type Solved, solutionOf, solvedBy } from "./beginSend.ts"
 import { blocksLeft } from "./classify.ts"
 import { Tip } from "./Tip.ts"
 
@@ -28,12 +28,12 @@ export class Solving extends Context.Service<
   {
     /**
      * Begins the attempt's search, where none is under way, and waits for it for a moment. Undefined: it goes on by
-     * itself, and `late` hears of a failure.
+     * itself, and `late` hears of its end.
      */
     readonly join: <A, E, R, R2>(
       attempt: Attempt,
       search: Effect.Effect<A, E, R>,
-      late: (failure: Exit.Failure<A, E>) => Effect.Effect<void, E, R2>,
+      late: (exit: Exit.Exit<A, E>) => Effect.Effect<void, E, R2>,
     ) => Effect.Effect<A | undefined, E, R | R2>
     /** Ends all searches. */
     readonly stop: Effect.Effect<void>
@@ -49,10 +49,12 @@ export class Solving extends Context.Service<
           const key = `${attempt.intentId}/${attempt.k}`
           if (searches.has(key)) return undefined
           let isJoined = true
-          const noted = Effect.onExit(search, (exit) => {
-            searches.delete(key)
-            return isJoined || Exit.isSuccess(exit) ? Effect.void : late(exit)
-          })
+          const noted = Effect.onExit(search, (exit) =>
+            Effect.ensuring(
+              isJoined ? Effect.void : late(exit),
+              Effect.sync(() => searches.delete(key)),
+            ),
+          )
           // Not before it is known by its key: work of the calling thread may be over at once.
           const fiber = yield* Effect.forkIn(Effect.andThen(Effect.yieldNow, noted), scope)
           searches.set(key, fiber)
@@ -76,33 +78,25 @@ const lookMillis = 100
 const dayMillis = 86_400_000
 
 /**
- * The attempt with its proof of work; undefined where the search goes on beside the rounds, or is not begun: it is not
- * to be expected before the window's margin, or what the network asks for is odd. What comes of it is durable before
- * anybody sends it.
+ * The attempt with its proof of work, to be stored with the beginning of its send; undefined where the search goes on
+ * beside the rounds, or is not begun: it is not to be expected before the window's margin, or what the network asks for
+ * is odd. What nobody waited for is stored at once, and sent by the next round.
  */
 export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
   if ((yield* (yield* ChainRules).odd) !== undefined) return undefined
   const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* BlockPace).millis)
   const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
-  const noted = search.pipe(
-    Effect.tap(() => Effect.flatMap(Signals, (signals) => signals.wake("submitter"))),
-    Effect.catchTag("PowError", (error) => unsolved(attempt, error)),
-  )
-  return yield* (yield* Solving).join(attempt, noted, tellLate(attempt))
+  const noted = Effect.catchTag(search, "PowError", (error) => unsolved(attempt, error))
+  return yield* (yield* Solving).join(attempt, noted, keepLate(attempt))
 })
 
 /** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
 const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMax: number) {
   const pow = yield* ProofOfWork
-  const outbox = yield* Outbox
   const tid = sha3Hex(`cofferer tid v1/${attempt.signature}/${attempt.workIndex}`)
   const { anchorHash: blockHash, difficulty } = attempt
   const { nonce } = yield* pow.solve({ blockHash, tid, difficulty, millisMax })
-  const work = { tid, nonce }
-  const solved = { ...attempt, work }
-  const { hashBare, hashPrefixed } = hashesOf(solved, work)
-  yield* outbox.saveWork(attempt, { ...work, hashBare, hashPrefixed })
-  return { ...solved, hashBare, hashPrefixed }
+  return solvedBy(attempt, { tid, nonce })
 })
 
 /** Returns once nothing may be sent of the attempt, or its work may be another one: the search is of no use then. */
@@ -201,10 +195,12 @@ export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { diffic
   return detail
 })
 
-/** Logs the failure of a search that nobody waits for any more. */
-const tellLate =
+/** Stores the work of a search that nobody waits for any more, or reports its failure. */
+const keepLate =
   ({ intentId, k }: Attempt) =>
-  ({ cause }: Exit.Failure<unknown, PowError | StoreError>) => {
+  (exit: Exit.Exit<Solved | undefined, PowError | StoreError>) => {
+    if (Exit.isSuccess(exit)) return exit.value === undefined ? Effect.void : keepWork(exit.value)
+    const { cause } = exit
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
     if (error instanceof StoreError) return tripFor(error)
@@ -212,3 +208,9 @@ const tellLate =
     if (error === undefined) return Effect.logError("a search for work failed", cause, fields)
     return Effect.logWarning("no proof of work was found", { ...fields, reason: error.message })
   }
+
+const keepWork = (solved: Solved) =>
+  Effect.gen(function* () {
+    yield* (yield* Outbox).saveWork(solved, solutionOf(solved))
+    yield* (yield* Signals).wake("submitter")
+  }).pipe(Effect.catchTag("StoreError", tripFor))

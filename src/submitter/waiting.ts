@@ -91,6 +91,18 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   return false
 })
 
+/** Moves a permitted payment to `reserved`: its money and limits are set aside. */
+export const reserved = (intent: Intent) =>
+  intent.state === "reserved"
+    ? Effect.succeed(intent)
+    : Effect.flatMap(Outbox, (outbox) =>
+        outbox.move(intent, "reserved", { detail: "permitted; money and limits are set aside" }),
+      )
+
+/** `waits`, for a payment that everything but this reason permits; it is reserved first. */
+export const waitsReserved = (intent: Intent, why: string) =>
+  Effect.flatMap(reserved(intent), (current) => waits(current, why))
+
 /**
  * True if the ledger lists it as a payment of another copy of this store. Then its own time does not end it: the answer
  * of a quorum does (`settleListed`), or people. Only payments named from outside are known this way.

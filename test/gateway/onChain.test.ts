@@ -53,7 +53,14 @@ const held = Effect.gen(function* () {
   /** The next head that is asked for, on its way. */
   const take = soon("a request", Queue.take(asked))
   const next = Effect.tap(take, ({ leave }) => leave)
-  return { gateway, read, next, asked: Queue.size(asked), take }
+  /** One head is known, and is no longer the newest. */
+  const known = Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(gateway.chain.head)
+    yield* (yield* next).answer("ours")
+    yield* Fiber.join(fiber)
+    yield* TestClock.adjust("301 millis")
+  })
+  return { gateway, read, known, next, asked: Queue.size(asked), take }
 })
 
 const provided = (test: Work<Health>) =>
@@ -64,10 +71,8 @@ const settle = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow)
 describe("answers between two heads", () => {
   it.effect("need a head that was requested after them, even beside another", () =>
     provided(function* () {
-      const { gateway, read, next, asked } = yield* held
-      const known = yield* Effect.forkChild(gateway.chain.head)
-      yield* (yield* next).answer("ours")
-      yield* Fiber.join(known)
+      const { gateway, read, known, next, asked } = yield* held
+      yield* known
       const other = yield* Effect.forkChild(gateway.chain.head)
       const early = yield* next
       const answer = yield* Effect.forkChild(read)
@@ -84,10 +89,8 @@ describe("answers between two heads", () => {
 
   it.effect("share one queued head, with two in flight at most", () =>
     provided(function* () {
-      const { gateway, read, next, take, asked } = yield* held
-      const known = yield* Effect.forkChild(gateway.chain.head)
-      yield* (yield* next).answer("ours")
-      yield* Fiber.join(known)
+      const { gateway, read, known, next, take, asked } = yield* held
+      yield* known
       const waiting = yield* Effect.forkChild(gateway.chain.head)
       const queued = yield* take
       const sharing = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
@@ -113,10 +116,8 @@ describe("answers between two heads", () => {
 
   it.effect("take one head that had to wait for its turn for both", () =>
     provided(function* () {
-      const { gateway, read, next, take, asked } = yield* held
-      const known = yield* Effect.forkChild(gateway.chain.head)
-      yield* (yield* next).answer("ours")
-      yield* Fiber.join(known)
+      const { read, known, take, asked } = yield* held
+      yield* known
       yield* TestClock.adjust("5 seconds")
       const answer = yield* Effect.forkChild(read)
       const queued = yield* take
@@ -130,10 +131,8 @@ describe("answers between two heads", () => {
 
   it.effect("wait for nobody who was interrupted", () =>
     provided(function* () {
-      const { gateway, read, next } = yield* held
-      const known = yield* Effect.forkChild(gateway.chain.head)
-      yield* (yield* next).answer("ours")
-      yield* Fiber.join(known)
+      const { gateway, read, known, next } = yield* held
+      yield* known
       const first = yield* Effect.forkChild(read)
       yield* next
       const second = yield* Effect.forkChild(gateway.chain.head)
@@ -143,6 +142,23 @@ describe("answers between two heads", () => {
       yield* (yield* next).answer("ours")
       assert.strictEqual((yield* Fiber.join(third))._tag, "Success")
       yield* Fiber.interrupt(second)
+    }),
+  )
+
+  it.effect("bring the newest block to whoever needs it within the moment", () =>
+    provided(function* () {
+      const { gateway, read, known, next, asked } = yield* held
+      yield* known
+      const answer = yield* Effect.forkChild(read)
+      yield* (yield* next).answer("ours")
+      yield* Fiber.join(answer)
+      yield* TestClock.adjust("300 millis")
+      assert.strictEqual((yield* gateway.chain.head).chainId, "ours")
+      assert.strictEqual(yield* asked, 0)
+      yield* TestClock.adjust("1 millis")
+      const later = yield* Effect.forkChild(gateway.chain.head)
+      yield* (yield* next).answer("theirs")
+      assert.strictEqual((yield* Fiber.join(later)).chainId, "theirs")
     }),
   )
 })

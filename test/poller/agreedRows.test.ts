@@ -19,6 +19,7 @@ type Rows = WindowAnswer & { readonly _tag: "Rows" }
 const rowsOf = (until: bigint, rows: ReadonlyArray<BalanceChange>, more: Partial<Rows> = {}): Rows => ({
   _tag: "Rows",
   rows,
+  unsettled: [],
   until,
   height: until,
   more: false,

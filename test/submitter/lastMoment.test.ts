@@ -84,6 +84,8 @@ const dueAgain = Effect.fnUntraced(function* ({ front, options, sandbox }: Stage
 const moments: Readonly<Record<string, (stage: Stage, change: Change) => Change>> = {
   "while the newest block is looked up": Effect.fnUntraced(function* (stage, change) {
     yield* dueAgain(stage)
+    // No head of the moment is known.
+    yield* TestClock.adjust("301 millis")
     const happen = yield* fromOutside(change)
     let happened: Promise<void> | undefined
     const once = () => {
