@@ -16,6 +16,7 @@ import {
   type Verdict,
   type WindowUse,
 } from "../rules/policy/Policy.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
@@ -24,7 +25,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
 import { intentIdOf, journalDecision } from "./record.ts"
-import { takeSnapshot } from "./snapshot.ts"
+import { dayOf, signedUses } from "./snapshot.ts"
 
 /** A submitted payment was refused. */
 class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
@@ -131,9 +132,12 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
         }
         return { intentId: intent.id, created: false, state: known.state, needs: null }
       }
-      const snapshot = yield* takeSnapshot(new Map())
+      const open = yield* outbox.open
+      const watermark = yield* (yield* Observations).watermark
+      const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
+      const uses = { open, ...(yield* signedUses(treasury.policy, dayOf(open, now, blockTime))) }
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
-      const used = (line: PolicyLine) => windowUse(snapshot, line, [])
+      const used = (line: PolicyLine) => windowUse(uses, line, [])
       const verdict = judgePolicy(treasury.policy, asked, used)
       if (!verdict.permitted) {
         const why = refusedText(verdict, asked.amount, used, asset)

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
@@ -62,7 +62,7 @@ const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
 /** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */
 const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
   const outbox = yield* Outbox
-  const intent = (yield* outbox.open).find((i) => i.id === intentId)
+  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
   if (intent === undefined || live === undefined) return
   const to = intentStateOf(live.state)

@@ -48,9 +48,6 @@ const frozenWords =
   "our rows and the gateway's balance of an account of it differ until both agree twice; to begin that anew by " +
   "balances rebase, end this payment first"
 
-/** Settlements are looked for this far back; a balance that lags more is stale long before. */
-const unseenMillis = 3_600_000
-
 /**
  * Signs a permitted intent: anchor, nonce and command are planned, the signer judges the bytes, and signature and bytes
  * become durable in one transaction. Returns whether an attempt now waits to be sent.
@@ -310,15 +307,8 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
   const account = (yield* observations.accounts).find(
     (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === "ACCOUNT_TYPE_GENERAL",
   )
-  const recent = yield* outbox.settledSince((yield* Clock.currentTimeMillis) - unseenMillis)
   const unmoved = yield* outbox.unmoved
-  const unseen = recent.filter(
-    (i) =>
-      i.state === "confirmed" &&
-      i.settledAt !== undefined &&
-      i.settledAt >= asOf &&
-      !unmoved.some(({ id }) => id === i.id),
-  )
+  const unseen = (yield* outbox.executedSince(asOf)).filter(({ id }) => !unmoved.some((one) => one.id === id))
   // Where two payments wait for the same money, the one that was decided first gets it: neither waits for the other.
   const claims = (yield* outbox.open).filter((other) => !isUnsigned(other) || isEarlier(other, intent))
   const others = [...claims, ...unseen, ...unmoved].filter(

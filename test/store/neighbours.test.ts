@@ -205,6 +205,27 @@ describe("what is read of payments", () => {
     }),
   )
 
+  it.effect("tells those that executed at a block's time or later, and none that failed", () =>
+    withStore(
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const settled = Effect.fnUntraced(function* (id: string, settledAt: bigint, to: "confirmed" | "failed") {
+          const intent = yield* reserved(intentOf(id))
+          const { attempt } = yield* sending(yield* signed(intent, 1))
+          yield* outbox.settle({ ...intent, state: "in_flight" }, attempt, to, to, { detail: "", settledAt })
+        })
+        yield* settled("1", 99n, "confirmed")
+        yield* settled("2", 100n, "confirmed")
+        yield* settled("3", 101n, "failed")
+        yield* reserved(intentOf("4"))
+        assert.deepStrictEqual(
+          (yield* outbox.executedSince(100n)).map(({ id }) => id),
+          [intentOf("2").id],
+        )
+      }),
+    ),
+  )
+
   it.effect("counts what a key signed on a block, and what was sent of late", () =>
     withStore(function* () {
       const outbox = yield* Outbox

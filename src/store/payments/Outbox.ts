@@ -55,6 +55,8 @@ export class Outbox extends Context.Service<
     readonly unmoved: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */
     readonly settledSince: (millis: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
+    /** Confirmed intents that executed at this block time or later (Unix nanoseconds): balances of then lack them. */
+    readonly executedSince: (nanos: bigint) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Moves an intent along its diagram; the same state again only changes the sentence. */
     readonly move: (intent: Intent, to: IntentState, settlement: Settlement) => Effect.Effect<Intent, StoreError>
     /** Makes signed bytes durable and puts the intent in flight: after this, and never before, they may be sent. */
@@ -128,6 +130,7 @@ type Reads = Pick<
   | "droppedSince"
   | "recent"
   | "settledSince"
+  | "executedSince"
   | "attempts"
   | "live"
   | "sends"
@@ -145,6 +148,7 @@ const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Rea
   const intents = rowsOf(IntentRow, "Outbox.intents")
   const columns = sql.literal(intentColumns)
   const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
+  const confirmedAlone = Effect.map((some: ReadonlyArray<Intent>) => some.filter(({ state }) => state === "confirmed"))
   const attempts = rowsOf(AttemptRow, "Outbox.attempts")
   const toAttempts = Effect.map((rows: ReadonlyArray<typeof AttemptRow.Type>) => rows.map(toAttempt))
   const attemptCols = sql.literal(attemptColumns)
@@ -165,12 +169,13 @@ const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Rea
     ),
     unmoved: rememberedUnmoved(
       "unmoved",
-      sql`SELECT ${columns} FROM intents WHERE state = 'confirmed' AND id IN (
+      // Read from the watches, which are few: the store keeps every confirmed intent.
+      sql`SELECT ${columns} FROM intents WHERE id IN (
         SELECT w.intent_id FROM watches w WHERE EXISTS (
           SELECT 1 FROM attempts a WHERE a.intent_id = w.intent_id AND a.k = w.k AND a.state = 'confirmed')
         AND NOT EXISTS (
           SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved'))
-        ORDER BY created_at, id`.pipe(intents, toIntents),
+        ORDER BY created_at, id`.pipe(intents, toIntents, confirmedAlone),
     ),
     byId: (id: string) =>
       sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
@@ -203,6 +208,12 @@ const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Rea
         sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${rounded(millis)}
           ORDER BY updated_at, id`.pipe(intents, toIntents),
       ).pipe(Effect.map((settled) => settled.filter(({ updatedAt }) => updatedAt > millis))),
+    executedSince: (nanos: bigint) =>
+      sql`SELECT ${columns} FROM intents WHERE settled_at >= ${nanos} ORDER BY settled_at, id`.pipe(
+        intents,
+        toIntents,
+        confirmedAlone,
+      ),
     attempts: (intentId: string) =>
       rememberedAttempts(
         intentId,
