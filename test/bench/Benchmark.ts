@@ -19,7 +19,7 @@ export interface Benchmark {
   readonly byNameAlone?: boolean
   readonly run: (
     say: (text: string) => void,
-    options: { readonly minutes: number | undefined },
+    options: { readonly minutes: number | undefined; readonly count: number | undefined },
   ) => Promise<ReadonlyArray<Figure>>
 }
 

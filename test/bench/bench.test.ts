@@ -52,7 +52,10 @@ describe("the bench runner", () => {
   it.each([["nothing-like-it"], ["--no-such-flag"]])("refuses %s with what it could be", async (argument) => {
     const { code, stdout, stderr } = await bench(argument)
     assert.deepStrictEqual({ code, stdout }, { code: 2, stdout: "" })
-    assert.match(stderr, /^bench: .*\nusage: npm run bench -- \[--json\] \[--check\] \[--minutes N\] \[NAME \.\.\.\]/)
+    assert.match(
+      stderr,
+      /^bench: .*\nusage: npm run bench -- \[--json\] \[--check\] \[--minutes N\] \[--count N\] \[NAME \.\.\.\]/,
+    )
   })
 
   it("names every benchmark and has a sound goal for each figure", async () => {

@@ -13,11 +13,12 @@ import { pollerSoak } from "./soak/bench.ts"
 
 const benchmarks = [pow, sandbox, poller, answers, backtest, rules, code, latency, pollerSoak]
 
-const usage = `usage: npm run bench -- [--json] [--check] [--minutes N] [NAME ...]
+const usage = `usage: npm run bench -- [--json] [--check] [--minutes N] [--count N] [NAME ...]
 
   --json   prints an array of { name, value, unit, better, samples, goal, floor } on standard output
   --check  exits with 1 where a figure misses its floor (test/bench/goals.json)
   --minutes N  for how long a benchmark runs that runs for minutes
+  --count N    how many payments a benchmark makes that makes payments
 
 ${benchmarks.map(({ name, about }) => `  ${name.padEnd(12)}measures ${about}`).join("\n")}`
 
@@ -34,6 +35,7 @@ const readArguments = () => {
         json: { type: "boolean" },
         check: { type: "boolean" },
         minutes: { type: "string" },
+        count: { type: "string" },
         help: { type: "boolean" },
       },
     })
@@ -52,13 +54,15 @@ if (unknown.length > 0) fail(`bench: there is no benchmark ${unknown.join(", ")}
 
 const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
 if (minutes !== undefined && !(minutes > 0)) fail(`bench: --minutes ${values.minutes} is no time\n${usage}`, 2)
+const count = values.count === undefined ? undefined : Number(values.count)
+if (count !== undefined && !(count > 0)) fail(`bench: --count ${values.count} is no number\n${usage}`, 2)
 
 const goals = JSON.parse(readFileSync(new URL("goals.json", import.meta.url), "utf8")) as Record<string, Goal>
 const figures: Array<Judged> = []
 for (const one of benchmarks.filter(({ name, byNameAlone }) =>
   positionals.length === 0 ? byNameAlone !== true : positionals.includes(name),
 )) {
-  const found = await one.run((text) => console.error(`${one.name}: ${text}`), { minutes })
+  const found = await one.run((text) => console.error(`${one.name}: ${text}`), { minutes, count })
   figures.push(...judge(found, goals))
 }
 console.log(values.json ? JSON.stringify(figures, null, 2) : report(figures))

@@ -1,97 +1,123 @@
-import { execFile, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
+import { readLines, start } from "../../support/Cofferer.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
-const payments = 30
-/** No payment may hang the run. */
-const patienceMillis = 120_000
+/** Treasuries side by side, each on a network of its own: they wait nearly all of the time. */
+const treasuries = 5
+/** No fall may hang the run. */
+const fallMillisMax = 15_000
 
-/** The sandbox that "npm start" runs, on a port of its own and with room for the payments. */
-const treasuryText = () =>
-  readFileSync(join(root, "config", "sandbox.yaml"), "utf8")
-    .replace("127.0.0.1:3008", "127.0.0.1:0")
-    .replace("transfersPerEpoch: 20", "transfersPerEpoch: 1000")
-    .replace("transfersPer24h: 10", "transfersPer24h: 1000")
+/** What became of a payment, in Unix milliseconds. */
+const paymentsSql = `SELECT created_at AS decided, updated_at AS confirmed, settled_at / 1000000 AS included,
+  (SELECT max(at) FROM decisions WHERE decisions.rule = intents.rule AND reason = 'pending'
+    AND at <= intents.created_at) AS noticed,
+  (SELECT min(created_at) FROM attempts WHERE intent_id = intents.id) AS signed,
+  (SELECT min(started_at) FROM sends WHERE intent_id = intents.id) AS sent,
+  (SELECT min(ended_at) FROM sends WHERE intent_id = intents.id) AS taken
+  FROM intents WHERE state = 'confirmed' ORDER BY created_at`
 
-const settledSql = `SELECT created_at AS decided, updated_at AS confirmed FROM intents
-  WHERE rule = 'submit' AND state = 'confirmed' ORDER BY created_at`
-
-/** Hands in one payment after the other, each once the daemon has told that the one before is confirmed. */
-const pay = async (file: string, dir: string, told: () => number, say: (text: string) => void) => {
-  const before = told()
-  for (let n = 0; n < payments; n++) {
-    const payment = join(dir, `payment-${n}.yaml`)
-    writeFileSync(payment, `idempotencyKey: "${n}"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "1" }\n`)
-    const args = ["src/cofferer.sh", "submit", payment, "-c", file, "--data", join(dir, "data")]
-    await promisify(execFile)("sh", args, { cwd: root })
-    const end = Date.now() + patienceMillis
-    while (told() - before <= n) {
-      if (Date.now() > end) throw new Error(`payment ${n} was not confirmed within ${patienceMillis / 1_000} s`)
-      await sleep(20)
-    }
-    if (n % 10 === 9) say(`${n + 1} of ${payments}`)
-  }
+interface Payment {
+  readonly noticed: number
+  readonly decided: number
+  readonly signed: number
+  readonly sent: number
+  readonly taken: number
+  readonly included: number
+  readonly confirmed: number
 }
+type Moments = Payment & { readonly visible: number }
 
-/** Seconds from each decision to its confirmation, ascending. */
-const measured = (dataDir: string): ReadonlyArray<number> => {
+const paymentsOf = (dataDir: string): ReadonlyArray<Payment> => {
   const db = new DatabaseSync(join(dataDir, "cofferer.db"))
   try {
-    const rows = db.prepare(settledSql).all() as Array<{ readonly decided: number; readonly confirmed: number }>
-    return rows.map(({ decided, confirmed }) => (confirmed - decided) / 1_000).sort((a, b) => a - b)
+    return db.prepare(paymentsSql).all() as unknown as ReadonlyArray<Payment>
   } finally {
     db.close()
   }
 }
 
-const percentile = (sorted: ReadonlyArray<number>, share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
-
-const run: Benchmark["run"] = async (say) => {
+/** One treasury before a network of its own, until all of its falls are paid for; the first one warms it up. */
+const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moments>> => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-latency-"))
-  const file = join(dir, "treasury.yaml")
-  const dataDir = join(dir, "data")
-  writeFileSync(file, treasuryText())
-  const daemon = spawn("sh", ["src/cofferer.sh", "run", "--sandbox", file, "--data", dataDir], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "inherit"],
-  })
-  let said = ""
-  daemon.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString()
-  })
-  const told = () => said.split("\n").filter((line) => line.includes(`"msg":"confirmed"`)).length
-  const ended = new Promise<void>((resolve) => daemon.on("exit", () => resolve()))
+  const args = ["--disable-warning=ExperimentalWarning", "test/bench/latency/network.ts", dir, `${falls}`, `${seed}`]
+  const network = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
+  const { read, lines, line } = readLines()
+  network.stdout.on("data", (chunk: Buffer) => read(chunk.toString()))
   try {
-    const end = Date.now() + patienceMillis
-    while (told() === 0) {
-      if (Date.now() > end || daemon.exitCode !== null) throw new Error(`the daemon confirmed nothing: ${said}`)
-      await sleep(100)
+    await line((one) => "url" in one)
+    const daemon = start(["run", join(dir, "treasury.yaml"), "--data", join(dir, "data")], { cwd: root })
+    try {
+      const fallsSeen = () => lines.flatMap(({ visible }) => (typeof visible === "number" ? [visible] : []))
+      const paid = () => daemon.lines.filter(({ msg }) => msg === "confirmed").length
+      const end = Date.now() + 60_000 + falls * fallMillisMax
+      while (paid() < falls) {
+        if (Date.now() > end) throw new Error(`a fall was not paid for: ${JSON.stringify(daemon.lines.slice(-5))}`)
+        await sleep(200)
+      }
+      await daemon.stop("SIGKILL")
+      const payments = paymentsOf(join(dir, "data"))
+      return fallsSeen()
+        .map((visible, n) => ({ visible, ...payments[n]! }))
+        .slice(1)
+    } finally {
+      daemon.child.kill("SIGKILL")
     }
-    await pay(file, dir, told, say)
-    daemon.kill("SIGKILL")
-    await ended
-    const seconds = measured(dataDir)
-    const how = { unit: "s", better: "lower" } as const
-    return [
-      figure("latency decision to confirmed p50", [percentile(seconds, 0.5)], how),
-      figure("latency decision to confirmed p99", [percentile(seconds, 0.99)], how),
-    ]
   } finally {
-    daemon.kill("SIGKILL")
+    network.kill("SIGKILL")
     rmSync(dir, { recursive: true, force: true })
   }
 }
 
+const percentile = (samples: ReadonlyArray<number>, share: number): number =>
+  samples.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * samples.length) - 1)] ?? Number.NaN
+
+/** Parts of the way, each from one moment to another. */
+const parts = [
+  ["visible", "noticed"],
+  ["noticed", "decided"],
+  ["decided", "signed"],
+  ["signed", "sent"],
+  ["sent", "taken"],
+  ["taken", "included"],
+  ["included", "confirmed"],
+  ["visible", "confirmed"],
+] as const
+
+const run: Benchmark["run"] = async (say, { count = 50 }) => {
+  const each = Math.ceil(count / treasuries)
+  say(`${treasuries} treasuries of ${each} falls each, about ${30 + each * 10} s`)
+  const ended = await Promise.allSettled(Array.from({ length: treasuries }, (_, n) => runOne(n, each + 1)))
+  const all = ended.flatMap((one) => {
+    if (one.status === "rejected") throw one.reason
+    return one.value
+  })
+  const millis = (from: keyof Moments, to: keyof Moments) => all.map((one) => one[to] - one[from])
+  for (const [from, to] of parts) {
+    const took = millis(from, to)
+    say(`${from} to ${to}: p50 ${percentile(took, 0.5)} ms, p99 ${percentile(took, 0.99)} ms`)
+  }
+  const lower = { unit: "ms", better: "lower" } as const
+  const at = (name: string, share: number, samples: ReadonlyArray<number>) => ({
+    ...figure(name, samples, lower),
+    value: percentile(samples, share),
+  })
+  return [
+    at("latency fall visible to decision p50", 0.5, millis("visible", "decided")),
+    at("latency fall visible to decision p99", 0.99, millis("visible", "decided")),
+    at("latency decision to mempool p50", 0.5, millis("decided", "taken")),
+    at("latency decision to confirmed p50", 0.5, millis("decided", "confirmed")),
+  ]
+}
+
 export const latency: Benchmark = {
   name: "latency",
-  about: `the way of ${payments} payments on the sandbox with a block a second, one after the other`,
+  about: "from a fall that can be read to its payment: blocks each second, rows 0.2 to 1.0 s later, default pace",
   run,
 }
