@@ -27,7 +27,7 @@ export type WindowAnswer =
       /** Every row from `from` up to, not including, `until`. */
       readonly _tag: "Rows"
       readonly rows: ReadonlyArray<BalanceChange>
-      /** Rows at `until` or later. A block of them may be incomplete, so they give no balance, only an early sign of it. */
+      /** Rows at `until` or later: an early sign of a balance, and none yet, since their block may be incomplete. */
       readonly unsettled: ReadonlyArray<BalanceChange>
       readonly until: bigint
       /** Height of the newest block below `until`; 0 where it is not known. */

@@ -11,7 +11,7 @@ import { trip } from "../store/controls/trip.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 
-/** Interval between judged heads at least, for all callers together; a head is at most 300 ms older (gateway/onChain). */
+/** Interval between judged heads at least, for all callers; a head may be 300 ms older (gateway/onChain). */
 const freshMillis = 100
 /** Past heads kept: more than any party signs at once. */
 const pastMax = 32

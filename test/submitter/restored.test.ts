@@ -93,9 +93,10 @@ describe("a data directory that was put back", () => {
       assert.isAtLeast(copies.length, 20)
       const step = copies.length / 20
       const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
-      for (const copy of chosen) {
+      for (const [i, copy] of chosen.entries()) {
         overwrite(copy, home)
         assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
+        if (i % 4 > 0) continue
         assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
       }
       yield* life(options, function* () {
