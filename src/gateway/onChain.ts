@@ -1,4 +1,5 @@
 import { Clock, Deferred, Effect, Exit } from "effect"
+import { hasElapsed } from "../domain/Time.ts"
 import { headsAtOnce } from "./ChainContext.ts"
 import { type Confirmation, type TransferSighting, withReach } from "./Confirmation.ts"
 import { type GatewayError, otherChain } from "./GatewayError.ts"
@@ -10,16 +11,17 @@ import { SendMoment } from "./Transport.ts"
 /** A head this young decides where a question goes; the next head shows that the chain is still the same. */
 const knownNanos = 1_000_000_000n
 
-/** A head this young serves any caller that needs the newest block. */
-const freshNanos = 300_000_000n
+/** A younger head serves who needs the newest block. By the clock that goes on while the machine sleeps. */
+const freshMillis = 300
 
 /** Order of events: a request sent after an answer came has a higher number, and shows the time since. */
 type Moment = number
 
-/** A head request: when it was sent, and when it was asked for by the monotonic clock. */
+/** A head request: when it was sent, and when it was asked for (monotonic nanoseconds, and Unix milliseconds). */
 interface Asked {
   readonly sent: Moment
   readonly at: bigint
+  readonly atMillis: number
   readonly exit: Exit.Exit<ChainHead, GatewayError>
 }
 
@@ -55,12 +57,13 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     })
   const fly = Effect.fnUntraced(function* (flight: Flight) {
     const at = yield* Clock.monotonicTimeNanos
+    const atMillis = yield* Clock.currentTimeMillis
     const leave = () => {
       flight.sent = ++moment
     }
     return yield* gateway.chain.head.pipe(
       Effect.provideService(SendMoment, leave),
-      Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, exit })),
+      Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, atMillis, exit })),
     )
   })
   /** A head that leaves now, or as soon as it is its turn. */
@@ -109,9 +112,9 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
         : Effect.andThen(before, dated)
     }).pipe(Effect.flatMap(({ value, came }) => Effect.as(since(came), value)))
 
-  /** A head asked for at most 300 ms ago, or a new one. */
-  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
-    last !== undefined && Exit.isSuccess(last.exit) && now - last.at <= freshNanos
+  /** A head asked for less than 300 ms ago, or a new one. */
+  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    last !== undefined && Exit.isSuccess(last.exit) && !hasElapsed(last.atMillis, now, freshMillis)
       ? last.exit
       : Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
   )

@@ -22,6 +22,8 @@ export class Tip extends Context.Service<
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
+    /** When the newest head was asked for, by whichever caller (Unix milliseconds). */
+    readonly askedAt: Effect.Effect<number>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -65,6 +67,7 @@ export class Tip extends Context.Service<
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("Tip.head")),
+        askedAt: Effect.sync(() => askedAt),
         recent: Effect.sync(() => recent),
       })
     }),

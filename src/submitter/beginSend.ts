@@ -53,14 +53,16 @@ export const hasWork = (attempt: Attempt): attempt is Solved =>
   attempt.work !== undefined && attempt.hashBare !== undefined && attempt.hashPrefixed !== undefined
 
 /**
- * The network's present height, from a head at most 400 ms old. Blocks come about once a second: the time that the
- * answer took is added. Undefined on another chain.
+ * The network's present height. Blocks come about once a second: the time since its head was asked for is added, which
+ * may be long before now if the answer is slow and shared, or the machine slept. Undefined on another chain.
  */
 export const heightNow = Effect.fnUntraced(function* () {
-  const askedAt = yield* Clock.monotonicTimeNanos
-  const head = yield* (yield* Tip).head
+  const tip = yield* Tip
+  const head = yield* tip.head
+  const askedAt = yield* tip.askedAt
   if (!(yield* isOurChain(head))) return undefined
-  return head.height + ((yield* Clock.monotonicTimeNanos) - askedAt) / 1_000_000_000n
+  const seconds = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / 1_000)
+  return head.height + BigInt(Math.max(0, seconds))
 })
 
 /**

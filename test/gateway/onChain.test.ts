@@ -152,7 +152,7 @@ describe("answers between two heads", () => {
       const answer = yield* Effect.forkChild(read)
       yield* (yield* next).answer("ours")
       yield* Fiber.join(answer)
-      yield* TestClock.adjust("300 millis")
+      yield* TestClock.adjust("299 millis")
       assert.strictEqual((yield* gateway.chain.head).chainId, "ours")
       assert.strictEqual(yield* asked, 0)
       yield* TestClock.adjust("1 millis")

@@ -1,0 +1,84 @@
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
+import { heightNow } from "../../src/submitter/beginSend.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { Tip } from "../../src/submitter/Tip.ts"
+import { flow, round } from "../support/Flow.ts"
+import { type Front, honest, startFront } from "../support/Fronts.ts"
+import { chainId, powOf } from "../support/TestSandbox.ts"
+import { turn } from "../support/until.ts"
+
+const posts = ({ server }: Front) => server.arrived.filter(({ method }) => method === "POST").length
+const pow = { hashFunction: "sha3_24_rounds", difficulty: 1, pastBlocks: 10, txPerBlock: 2, increasing: true }
+const newest: ChainHead = { chainId, height: 7n, hash: "ab".repeat(32), pow }
+
+it.effect("nothing is sent by a head from before the machine slept", () =>
+  Effect.suspend(() => {
+    let front: Front | undefined
+    let slept = 0
+    const started = (url: string) =>
+      Effect.map(startFront("sandbox", url), (one) => {
+        front = one
+        return one.server.url
+      })
+    return flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+        if (front === undefined) return assert.fail("no front")
+        front.manner = async (request, ask) =>
+          request.method === "POST" ? { status: 503, headers: {}, text: "" } : await ask()
+        yield* submitOnce()
+        assert.strictEqual(posts(front), 1)
+        front.manner = honest
+        yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
+        // Another loop has just read the newest block.
+        yield* (yield* ChainContext).head
+        const before = (yield* (yield* ChainContext).head).height
+        slept = 600_000
+        for (let i = 0; i < 600; i++) yield* sandbox.stepBlock
+        yield* submitOnce()
+        const posted = posts(front)
+        yield* TestClock.adjust("1 second")
+        const after = yield* Effect.result((yield* ChainContext).head)
+        assert.deepStrictEqual(
+          { posted, after: Result.map(after, ({ height }) => height) },
+          { posted: 1, after: Result.succeed(before + 600n) },
+        )
+      },
+      {
+        front: started,
+        scenario: { pow: powOf(10) },
+        clock: (network) => ({
+          ...network,
+          currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + slept,
+          currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + slept),
+          currentTimeNanosUnsafe: () => network.currentTimeNanosUnsafe() + BigInt(slept) * 1_000_000n,
+          currentTimeNanos: Effect.map(network.currentTimeNanos, (now) => now + BigInt(slept) * 1_000_000n),
+        }),
+      },
+    )
+  }),
+)
+
+it.effect("the height of a send counts the time of a slow head from when it was asked for, whoever asked", () =>
+  flow(() =>
+    Effect.gen(function* () {
+      const answer = Deferred.makeUnsafe<ChainHead>()
+      const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
+      const height = yield* Effect.gen(function* () {
+        const { head } = yield* Tip
+        // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
+        yield* Effect.forkChild(head, { startImmediately: true })
+        yield* TestClock.adjust("9 seconds")
+        const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
+        yield* turn
+        yield* Deferred.succeed(answer, newest)
+        return yield* Fiber.join(sending)
+      }).pipe(Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))))
+      assert.strictEqual(height, 16n)
+    }),
+  ),
+)
