@@ -86,18 +86,20 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   const sum = sumText(payment, intent.decimals)
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const { rememberFraming } = yield* Settings
-  const { framing } = attempt
+  let sent = attempt
   const settled = (yield* Database).atomically(
     Effect.gen(function* () {
+      // During the lookup that found it, it may have gone out in the other wire form.
+      sent = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k) ?? attempt
       yield* seen
       yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
-      if (framing !== undefined) yield* rememberFraming(treasury.network.chainId, framing)
+      if (sent.framing !== undefined) yield* rememberFraming(treasury.network.chainId, sent.framing)
     }),
   )
   const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
   yield* countEnd(intent, "confirmed", fee)
-  const hash = (framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
+  const hash = (sent.framing === "prefixed" ? sent.hashPrefixed : sent.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
   const took = total.toFixed(1)
   const durations = {

@@ -1,7 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { flow, paid, round, states } from "../support/Flow.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
+import { type Front, startFront } from "../support/Fronts.ts"
+import { chainId } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
 const newest = Effect.gen(function* () {
@@ -31,5 +37,51 @@ describe("the wire form of a chain", () => {
       },
       { scenario: { pow: { difficulty: 3, pastBlocks: 5, txPerBlock: 4, increaseDifficulty: true } } },
     ),
+  )
+
+  it.effect("that is remembered is the one that was executed, even if it went out during a slow lookup", () =>
+    Effect.suspend(() => {
+      let front: Front | undefined
+      const started = (url: string) =>
+        Effect.map(startFront("sandbox", url), (one) => {
+          front = one
+          return one.server.url
+        })
+      return flow(
+        function* (options, sandbox) {
+          const isRefused = Effect.map(newest, (all) => all.some(({ outcome }) => outcome === "framing"))
+          const unseen = round(options, sandbox, new Set(["confirm"]))
+          yield* waitUntil("a refusal of the wire form", isRefused, unseen)
+          assert.deepStrictEqual(
+            (yield* newest).map(({ framing }) => framing),
+            ["prefixed"],
+          )
+          if (front === undefined) return assert.fail("no front")
+          const context = yield* Effect.context<FlowServices>()
+          const happen = Effect.andThen(submitOnce(), sandbox.stepBlock)
+          let happened: Promise<unknown> | undefined
+          front.manner = async ({ url }, ask) => {
+            if (!url.pathname.startsWith("/api/v2/transfer/")) return await ask()
+            happened ??= Effect.runPromiseWith(context)(happen as Effect.Effect<void, unknown, FlowServices>)
+            await happened
+            return await ask()
+          }
+          yield* confirmOnce()
+          yield* TestClock.adjust("1 millis")
+          assert.isDefined(happened)
+          assert.deepStrictEqual(
+            (yield* newest).map(({ framing, outcome }) => [framing, outcome]),
+            [
+              ["prefixed", "framing"],
+              ["bare", "accepted"],
+            ],
+          )
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.lengthOf(yield* paid(sandbox), 1)
+          assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
+        },
+        { front: started },
+      )
+    }),
   )
 })
