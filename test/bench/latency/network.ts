@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Logger, Schedule } from "effect"
-import { parseYaml } from "../../../src/config/Yaml.ts"
+import { parseYaml } from "../../../src/config/yaml/Yaml.ts"
 import { writeKeys } from "../../../src/sandbox/Keys.ts"
 import { Sandbox } from "../../../src/sandbox/Sandbox.ts"
 import { decodeScenario } from "../../../src/sandbox/Scenario.ts"
