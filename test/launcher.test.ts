@@ -85,7 +85,7 @@ describe("the launcher", () => {
     fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
     const { lines } = start(launcher(), "submit", "two words", "", "*", "--flag=$HOME")
     assert.deepStrictEqual(lines.slice(1), [
-      "--disable-sigusr1",
+      "--inspect-port=192.0.2.1:9229",
       "--report-exclude-env",
       "--max-semi-space-size=8",
       "--max-old-space-size=1024",
@@ -128,6 +128,20 @@ describe("the launcher", () => {
     for (const name of names) assert.include(stderr, name)
     assert.notInclude(stderr, preload, "a value may be a secret")
     assert.isFalse(existsSync(join(tree, "v")))
+  })
+
+  it("opens no inspector at SIGUSR1, and passes the signal on", () => {
+    realNode(
+      'import { url } from "node:inspector"',
+      "const wait = () => new Promise((done) => setTimeout(done, 300))",
+      'process.kill(process.pid, "SIGUSR1")',
+      "await wait()",
+      "const before = url()",
+      'process.on("SIGUSR1", () => console.log("taken", before, url()))',
+      'process.kill(process.pid, "SIGUSR1")',
+      "await wait()",
+    )
+    assert.deepStrictEqual(start(launcher()).lines, ["taken undefined undefined"])
   })
 
   it("keeps a certificate authority of the operator's own", () => {

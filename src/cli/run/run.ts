@@ -8,6 +8,7 @@ import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { drain, prepare, runLoops } from "../../daemon.ts"
+import { plural } from "../../domain/text.ts"
 import { ChainContext } from "../../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { layerControl } from "../../http/ControlServer.ts"
@@ -16,6 +17,7 @@ import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
+import { Draining } from "../../submitter/Draining.ts"
 import { say } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
 import { failWith } from "../common/output.ts"
@@ -34,7 +36,8 @@ import { mayPay } from "../common/worstCase.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./once.ts"
-import { type Address, outlastOutages, reloadOnHangup } from "./storeOutage.ts"
+import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
+import { type Address, outlastOutages } from "./storeOutage.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
@@ -142,6 +145,7 @@ const serve = (
     yield* sayPage((yield* StatusServer).url)
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
+    yield* Effect.forkScoped(logStateOnSignal)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
     return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
@@ -152,6 +156,11 @@ const serve = (
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
   const startedAt = yield* Clock.currentTimeMillis
+  const sending = yield* (yield* Draining).sending
+  if (sending > 0) {
+    const answers = `waits for ${plural(sending, "answer")}, at most ${drainMillis / 1_000} s`
+    yield* say("stopping", { detail: `${answers}; a second signal ends it at once, and nothing is paid twice` })
+  }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
   yield* sayStopped(startedAt).pipe(Effect.ignore)

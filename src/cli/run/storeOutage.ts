@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { Cause, Clock, Effect, Exit, Layer, Option, Queue, Result, Schedule } from "effect"
+import { Clock, Effect, Layer, Result, Schedule } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
-import { reloadConfig } from "../../http/reload.ts"
 import { outageServer, type StatusServerOptions } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, type Machine, realMachine } from "../../layers.ts"
 import { Notifier } from "../../notify/Notifier.ts"
@@ -13,6 +12,7 @@ import type { StoreError } from "../../store/database/StoreError.ts"
 import { tryStore } from "../../store/database/tryStore.ts"
 import { say } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
+import { outliveSignals } from "./signals.ts"
 
 /** Where the page, or what stands in for it, is served. */
 export type Address = Pick<StatusServerOptions, "host" | "port" | "portBusy">
@@ -37,7 +37,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
 ) {
   const metrics = yield* Metrics
   metrics.storeWritable.set(1)
-  yield* outliveHangups
+  yield* outliveSignals(given.dataDir)
   let options = given
   let address = listen
   const sayPage = (url: string) =>
@@ -137,39 +137,4 @@ const untilWritable = Effect.fnUntraced(function* ({ dataDir }: DaemonOptions, m
     if (Result.isSuccess(tried)) return
     isDoubted ||= isDoubtful(tried.failure)
   }
-})
-
-/**
- * SIGHUP lets the daemon read its files again; nothing weaker is taken by it. On a terminal the signal means that the
- * terminal is gone, and ends the daemon as it ends any program.
- */
-export const reloadOnHangup = Effect.gen(function* () {
-  if (process.stdout.isTTY) return
-  const hangups = yield* Queue.sliding<true>(1)
-  const on = () => Queue.offerUnsafe(hangups, true)
-  yield* Effect.acquireRelease(
-    Effect.sync(() => process.on("SIGHUP", on)),
-    () => Effect.sync(() => process.off("SIGHUP", on)),
-  )
-  for (;;) {
-    yield* Queue.take(hangups)
-    // Whatever it dies of: without somebody who listens, the next signal would end the daemon.
-    const done = yield* Effect.exit(reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }))
-    if (Exit.isSuccess(done)) continue
-    if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
-    const error = Cause.findErrorOption(done.cause)
-    const words = "a new configuration could not be put in force"
-    if (Option.isSome(error)) yield* Effect.logWarning(words, { reason: error.value.message })
-    else yield* Effect.logError(words, done.cause)
-  }
-}).pipe(Effect.scoped)
-
-/** Keeps the process alive at a SIGHUP that nobody reads files for, as while its store takes no writes. */
-const outliveHangups = Effect.suspend(() => {
-  if (process.stdout.isTTY) return Effect.void
-  const ignore = () => {}
-  return Effect.acquireRelease(
-    Effect.sync(() => void process.on("SIGHUP", ignore)),
-    () => Effect.sync(() => process.off("SIGHUP", ignore)),
-  )
 })

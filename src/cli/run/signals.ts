@@ -1,0 +1,77 @@
+import { Cause, Effect, Exit, Option, Queue } from "effect"
+import { readHaltFile, writeHaltFile } from "../../config/files.ts"
+import { reloadConfig } from "../../http/reload.ts"
+import { say } from "../../telemetry/Logging.ts"
+import { logState } from "./logState.ts"
+
+/** Does `act` at each such signal; several that come during one `act` count as one. */
+const atSignal = <E extends { readonly message: string }, R>(
+  signal: NodeJS.Signals,
+  act: Effect.Effect<unknown, E, R>,
+  failure: string,
+) =>
+  Effect.gen(function* () {
+    const signals = yield* Queue.sliding<true>(1)
+    const on = () => Queue.offerUnsafe(signals, true)
+    yield* Effect.acquireRelease(
+      Effect.sync(() => process.on(signal, on)),
+      () => Effect.sync(() => process.off(signal, on)),
+    )
+    for (;;) {
+      yield* Queue.take(signals)
+      // Whatever it dies of: without a listener the next signal would end the daemon.
+      const done = yield* Effect.exit(act)
+      if (Exit.isSuccess(done)) continue
+      if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
+      const error = Cause.findErrorOption(done.cause)
+      if (Option.isSome(error)) yield* Effect.logWarning(failure, { reason: error.value.message })
+      else yield* Effect.logError(failure, done.cause)
+    }
+  }).pipe(Effect.scoped)
+
+/**
+ * SIGHUP reads the files again and accepts nothing weaker. On a terminal the signal means that the terminal is gone,
+ * and ends the daemon as it ends any program.
+ */
+export const reloadOnHangup = Effect.suspend(() =>
+  process.stdout.isTTY
+    ? Effect.void
+    : atSignal(
+        "SIGHUP",
+        reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }),
+        "a new configuration could not be put in force",
+      ),
+)
+
+/** SIGUSR1 logs the state. */
+export const logStateOnSignal = atSignal("SIGUSR1", logState, "the state could not be read")
+
+/** SIGUSR2 writes the HALT file, which needs neither the store nor a command line. */
+const haltOnSignal = (dataDir: string) =>
+  atSignal(
+    "SIGUSR2",
+    Effect.gen(function* () {
+      if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, "the signal SIGUSR2")
+      yield* say("HALT", { detail: `the signal SIGUSR2: the HALT file is in ${dataDir}` })
+    }),
+    "SIGUSR2 halted nothing",
+  )
+
+/**
+ * What signals do as long as the process is a daemon, even while its store takes no writes: SIGUSR2 halts, and neither
+ * SIGUSR1 nor a SIGHUP without a terminal ends the process.
+ */
+export const outliveSignals = Effect.fnUntraced(function* (dataDir: string) {
+  yield* Effect.forkScoped(haltOnSignal(dataDir))
+  const ignored: ReadonlyArray<NodeJS.Signals> = process.stdout.isTTY ? ["SIGUSR1"] : ["SIGUSR1", "SIGHUP"]
+  const ignore = () => {}
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      for (const signal of ignored) process.on(signal, ignore)
+    }),
+    () =>
+      Effect.sync(() => {
+        for (const signal of ignored) process.off(signal, ignore)
+      }),
+  )
+})

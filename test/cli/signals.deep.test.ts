@@ -1,0 +1,113 @@
+import { spawnSync } from "node:child_process"
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Daemon, get, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { fastSandbox } from "../support/fastSandbox.ts"
+import { lineWith } from "../support/SteppedDaemon.ts"
+import { tempDir } from "../support/tempDir.ts"
+
+const dir = tempDir("signals-deep")
+const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+
+const startDaemon = () =>
+  start(["run", file, "--sandbox", "--data", data, "--output", "json"], {
+    cwd: dir,
+    env: { COFFERER_LISTEN: "0.0.0.0:0" },
+  })
+
+const health = () =>
+  spawnSync(join(root, "src/health.sh"), [data], { encoding: "utf8", env: { PATH: "" }, timeout: 20_000 })
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+describe("a daemon in its own process", () => {
+  let daemon: Daemon
+
+  beforeAll(async () => {
+    writeFileSync(file, fastSandbox())
+    daemon = startDaemon()
+    await daemon.line(lineWith("ready"))
+  }, 60_000)
+
+  afterAll(async () => {
+    await daemon.stop("SIGKILL")
+  })
+
+  it("is found alive by the health check, which starts no program", () => {
+    const { status, stdout, stderr } = health()
+    assert.deepStrictEqual([status, stdout, stderr], [0, "", ""])
+  })
+
+  it("logs its state at SIGUSR1, opens no inspector, and goes on", async () => {
+    daemon.child.kill("SIGUSR1")
+    await daemon.line((line) => line["about"] === "process")
+    assert.strictEqual(health().status, 0)
+  })
+
+  it("reads its files again at SIGHUP", async () => {
+    writeFileSync(file, fastSandbox().replace("cooldown: 500ms", "cooldown: 600ms"))
+    daemon.child.kill("SIGHUP")
+    await daemon.line(lineWith("reloaded"))
+  })
+
+  it("halts at SIGUSR2", async () => {
+    daemon.child.kill("SIGUSR2")
+    await daemon.line(lineWith("halted", "the signal SIGUSR2"))
+    const resumed = await callCofferer(["resume", "--reason", "a drill", "--data", data])
+    assert.strictEqual(resumed.code, 0, resumed.stderr)
+  })
+
+  it("is found dead while it is frozen, and once it is gone", async () => {
+    daemon.child.kill("SIGSTOP")
+    const frozen = health()
+    assert.strictEqual(frozen.status, 1)
+    assert.match(frozen.stdout, /^no answer on 127\.0\.0\.1 port \d+ within 5 s\n$/)
+    daemon.child.kill("SIGCONT")
+    assert.strictEqual(health().status, 0)
+    assert.deepStrictEqual(await daemon.stop("SIGINT"), { code: 0, signal: null })
+    assert.match(health().stdout, /^nothing listens on 127\.0\.0\.1 port \d+\n$/)
+    rmSync(join(data, "page-address"))
+    assert.match(health().stdout, /^no daemon has written .*page-address: name the directory of --data\n$/)
+  })
+})
+
+describe("a second SIGINT", () => {
+  it("ends the daemon at once while an answer is awaited, and the payment executes once", async () => {
+    writeFileSync(file, fastSandbox())
+    rmSync(data, { recursive: true })
+    const first = startDaemon()
+    await first.line(lineWith("ready"))
+    const armed = ["delay", "--operation", "submit", "--count", "1", "--delay", "20s"]
+    const { code, stderr } = await callCofferer(["sandbox", "fault", "arm", ...armed, "--data", data])
+    assert.strictEqual(code, 0, stderr)
+    const url = String((await first.line(lineWith("gateway")))["url"])
+    const isSent = async () => {
+      const { faults } = JSON.parse((await get(`${url}/sandbox/faults`)).body) as { faults: ReadonlyArray<object> }
+      return !JSON.stringify(faults).includes('"delay"')
+    }
+    while (!(await isSent())) await setImmediate()
+    first.child.kill("SIGINT")
+    await first.line(lineWith("stopping", "waits for 1 answer, at most 5 s"))
+    const at = performance.now()
+    assert.deepStrictEqual(await first.stop("SIGINT"), { code: 1, signal: null })
+    const millis = performance.now() - at
+    assert.isBelow(millis, 2_500, "the drain of 5 s was cut short")
+    assert.isUndefined(first.lines.find(lineWith("stopped")))
+    const again = startDaemon()
+    await again.line(lineWith("confirmed", "16,210.00"))
+    const network = String((await again.line(lineWith("gateway")))["url"])
+    const { executed } = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
+      executed: ReadonlyArray<{ transferId: string; code: number }>
+    }
+    const paid = executed.filter((tx) => tx.code === 0).map((tx) => tx.transferId)
+    assert.strictEqual(paid.length, new Set(paid).size)
+    assert.isAtLeast(paid.length, 1)
+    assert.deepStrictEqual(await again.stop(), { code: 0, signal: null })
+    const verified = await callCofferer(["verify", "-c", file, "--data", data])
+    assert.strictEqual(verified.code, 0, verified.stderr)
+  }, 120_000)
+})
