@@ -1,10 +1,12 @@
-FROM node:24-slim AS deps
+# A tag moves. docs/operations.md has the command that pins it by its digest.
+ARG NODE_IMAGE=node:24-slim
+FROM $NODE_IMAGE AS deps
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The optional packages bring a Node of their own and a type checker; the image has its Node and checks nothing.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-FROM node:24-slim AS runtime
+FROM $NODE_IMAGE AS runtime
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Cofferer" \
@@ -31,6 +33,6 @@ VOLUME ["/data"]
 EXPOSE 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=30s --retries=3 \
-  CMD ["/app/src/cofferer.sh", "status", "--live"]
+  CMD ["/app/src/health.sh"]
 ENTRYPOINT ["/app/src/cofferer.sh"]
 CMD ["run", "/config/treasury.yaml"]

@@ -128,6 +128,21 @@ describe("the image", () => {
       assert.match(stdout, /^Max core file size +0 +0 /)
     })
 
+    it("is found alive by its health check, which starts no second Node", () => {
+      cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+      const script = `
+        /app/src/health.sh && exit 1
+        COFFERER_LISTEN=0.0.0.0:9464 /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/dev/null 2>&1 & daemon=$!
+        until [ -s /data/page-address ]; do kill -0 $daemon || exit 1; done
+        PATH= /app/src/health.sh; echo "health $?"
+        kill -TERM $daemon; wait $daemon
+        /app/src/health.sh`
+      const { status, stdout, stderr } = run("/bin/sh", "-c", script)
+      const said = "nothing listens on 127.0.0.1 port 9464"
+      assert.match(stdout, new RegExp(`^no daemon has written /data/page-address: .*\\nhealth 0\\n${said}\\n$`), stderr)
+      assert.strictEqual(status, 1)
+    })
+
     it("checks a mounted configuration", () => {
       cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
       const { status, stderr } = run("/app/src/cofferer.sh", "check", "/config/sandbox.yaml")

@@ -36,8 +36,14 @@ const rules: ReadonlyArray<readonly [string, (steps: Steps) => boolean, readonly
   ],
   [
     "builds on the slim image of Node 24",
-    (s) => all(s, "FROM").every(({ words }) => words[0] === "node:24-slim"),
-    ["node:24-slim AS runtime", "node:latest AS runtime"],
+    (s) =>
+      s[0]!.text === "ARG NODE_IMAGE=node:24-slim" && all(s, "FROM").every(({ words }) => words[0] === "$NODE_IMAGE"),
+    ["$NODE_IMAGE AS runtime", "node:latest AS runtime"],
+  ],
+  [
+    "names the base image once, so that one digest pins both stages",
+    (s) => s.filter(({ text }) => /\bnode:/.test(text)).length === 1,
+    ["$NODE_IMAGE AS deps", "node:24-slim AS deps"],
   ],
   ["installs by the lock file", (s) => runs(s).some((run) => /^RUN npm ci /.test(run)), ["npm ci", "npm install"]],
   ["installs no development packages", (s) => runs(s).some((run) => run.includes(" --omit=dev ")), ["--omit=dev ", ""]],
@@ -142,11 +148,9 @@ const rules: ReadonlyArray<readonly [string, (steps: Steps) => boolean, readonly
     ["STOPSIGNAL SIGTERM", "STOPSIGNAL SIGKILL"],
   ],
   [
-    "asks the program itself whether it lives",
-    (s) =>
-      only(s, "HEALTHCHECK")?.words.join(" ") === "/app/src/cofferer.sh status --live" &&
-      only(s, "HEALTHCHECK")!.isExec,
-    ['CMD ["/app/src/cofferer.sh", "status", "--live"]', "CMD curl -f http://127.0.0.1:9464/livez"],
+    "asks the daemon whether it lives, without a second Node",
+    (s) => only(s, "HEALTHCHECK")?.words.join(" ") === "/app/src/health.sh" && only(s, "HEALTHCHECK")!.isExec,
+    ['CMD ["/app/src/health.sh"]', "CMD curl -f http://127.0.0.1:9464/livez"],
   ],
   [
     "bounds the health check in time",

@@ -42,7 +42,15 @@ export const foreignLink = (path: string): string | undefined => {
 }
 
 /** Names of what the daemon keeps in its data directory. The HALT file is not among them: anybody may stop money. */
-const ownNames = ["cofferer.db", "cofferer.db-journal", "cofferer.db-wal", "cofferer.db-shm", "watermark", "read-token"]
+const ownNames = [
+  "cofferer.db",
+  "cofferer.db-journal",
+  "cofferer.db-wal",
+  "cofferer.db-shm",
+  "watermark",
+  "read-token",
+  "page-address",
+]
 
 const find = (path: string): Stats | undefined => {
   try {

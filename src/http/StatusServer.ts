@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -48,6 +48,9 @@ export interface StatusServerOptions {
  */
 export const connectionsMax = 64
 
+/** File of the data directory with host and port of the page, for programs of this host. */
+const addressFile = "page-address"
+
 /** The page could not be served. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   address: Schema.String,
@@ -86,8 +89,27 @@ const listen = Effect.fnUntraced(function* <E, R>(options: StatusServerOptions, 
   const app = yield* HttpRouter.toHttpEffect(served)
   yield* server.serve(app)
   const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
+  yield* noteAddress(options.dataDir, host, actual)
   return StatusServer.of({ url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}` })
 })
+
+const anyHosts: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
+
+/**
+ * Writes the address for health.sh, which reads no configuration. One that stands there stays: on a full disk a write
+ * would only empty the file.
+ */
+const noteAddress = (dataDir: string, host: string, port: number) =>
+  Effect.try(() => {
+    const file = join(dataDir, addressFile)
+    const address = `${anyHosts[host] ?? host} ${port}\n`
+    if (existsSync(file) && readFileSync(file, "utf8") === address) return
+    writeFileSync(file, address, { mode: 0o600 })
+  }).pipe(
+    Effect.catch((error) =>
+      Effect.logWarning("the address of the page could not be written for health.sh", { reason: String(error.cause) }),
+    ),
+  )
 
 const open = (host: string, port: number) =>
   NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
