@@ -128,9 +128,34 @@ describe("the image", () => {
       assert.match(stdout, /^Max core file size +0 +0 /)
     })
 
+    it("shows its page beyond loopback to a browser with the token, and metrics at a port of their own", () => {
+      cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+      const visit = `
+        const { readFileSync } = require("node:fs")
+        const page = "http://127.0.0.1:9464/"
+        const statusOf = async (url, init) => (await fetch(url, { redirect: "manual", ...init })).status
+        const run = async () => {
+          const body = new URLSearchParams({ token: readFileSync("/data/read-token", "utf8") })
+          const entered = await fetch(page + "login", { method: "POST", body, redirect: "manual" })
+          const cookie = entered.headers.get("set-cookie").split(";")[0]
+          console.log(await statusOf(page), entered.status, await statusOf(page, { headers: { cookie } }),
+            await statusOf("http://127.0.0.1:9465/metrics"))
+        }
+        run()`
+      const script = `
+        export COFFERER_LISTEN=0.0.0.0:9464 COFFERER_METRICS=0.0.0.0:9465
+        /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/tmp/log 2>&1 & daemon=$!
+        until grep -q '"msg":"metrics"' /tmp/log; do kill -0 $daemon || exit 1; done
+        node -e "$0"
+        kill -KILL $daemon`
+      const { stdout, stderr } = run("/bin/sh", "-c", script, visit)
+      assert.strictEqual(stdout, "401 303 200 200\n", stderr)
+    })
+
     it("is found alive by its health check, which starts no second Node", () => {
       cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
       const script = `
+        rm -f /data/page-address
         /app/src/health.sh && exit 1
         COFFERER_LISTEN=0.0.0.0:9464 /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/dev/null 2>&1 & daemon=$!
         until [ -s /data/page-address ]; do kill -0 $daemon || exit 1; done

@@ -8,17 +8,27 @@ import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 export interface Environment {
   readonly dataDir: string | undefined
   readonly listen: string | undefined
+  readonly metrics: string | undefined
   readonly logLevel: string | undefined
   /** Can lower the mode of the file, never raise it. */
   readonly mode: Mode | undefined
 }
 
-const known = ["COFFERER_DATA_DIR", "COFFERER_LISTEN", "COFFERER_LOG_LEVEL", "COFFERER_MODE"] as const
+const known = [
+  "COFFERER_DATA_DIR",
+  "COFFERER_LISTEN",
+  "COFFERER_LOG_LEVEL",
+  "COFFERER_METRICS",
+  "COFFERER_MODE",
+] as const
 const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
+
+const address = /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/
 
 /** Variables whose text must have a form. */
 const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]> = [
-  ["COFFERER_LISTEN", /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/, 'write host:port, such as "127.0.0.1:9464"'],
+  ["COFFERER_LISTEN", address, 'write host:port, such as "127.0.0.1:9464"'],
+  ["COFFERER_METRICS", address, 'write host:port, such as "127.0.0.1:9465"'],
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
 ]
 
@@ -53,6 +63,7 @@ export const readEnvironment = (
     return Effect.succeed({
       dataDir: env["COFFERER_DATA_DIR"],
       listen: env["COFFERER_LISTEN"],
+      metrics: env["COFFERER_METRICS"],
       logLevel: env["COFFERER_LOG_LEVEL"],
       mode,
     })

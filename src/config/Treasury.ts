@@ -14,7 +14,7 @@ import { type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolve/resolveNames.ts"
 import { resolveApprovals, resolvePolicy } from "./resolve/resolvePolicy.ts"
 import { resolveRules } from "./resolve/resolveRules.ts"
-import { durationMillis, parseListen } from "./schema/Fields.ts"
+import { type Address, durationMillis, parseListen } from "./schema/Fields.ts"
 import type { ReceiverConfig } from "./schema/Receivers.ts"
 import { TreasuryFile } from "./schema/TreasuryFile.ts"
 import { ConfigError, formatProblem, type Problem } from "./yaml/ConfigError.ts"
@@ -89,7 +89,9 @@ export interface Treasury {
   readonly keepMillis: number
   /** Says, outside the data directory, how far the journal had come; undefined where none is kept. */
   readonly watermarkFile: string | undefined
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: Address
+  /** Where metrics and probes are served as well, without a token. */
+  readonly metrics: Address | undefined
   readonly logLevel: "debug" | "info" | "warning" | "error"
   readonly document: YamlDocument
 }
@@ -150,6 +152,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     keepMillis: durationMillis(keep ?? "400d"),
     watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
     listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
+    metrics: raw.daemon?.metrics === undefined ? undefined : parseListen(raw.daemon.metrics),
     logLevel: raw.daemon?.logLevel ?? "info",
     document,
   }

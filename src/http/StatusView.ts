@@ -10,6 +10,7 @@ import { isPaying } from "../rules/Rule.ts"
 import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
+import { recentAlerts } from "../store/alerts/recentAlerts.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
@@ -59,6 +60,7 @@ type Needs =
   | TermsLog
   | SpendLog
   | AcceptedHead
+  | Effect.Services<ReturnType<typeof recentAlerts>>
 
 /** Reads the view. Of gateways nothing is known where no daemon asks them. */
 export const readView = Effect.fn("StatusView.view")(function* () {
@@ -113,6 +115,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     uncompared: yield* uncomparedView,
     doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
+    alerts: (yield* recentAlerts(recentMax)).map(alertView),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author, until }) => ({
@@ -128,6 +131,14 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const told = { blockAgeSeconds, wrongClock: clock, pending }
   const conditions = conditionsOf(yield* readFacts(treasury, view, told))
   return { ...view, conditions, sentence: headline(conditions, view, today) }
+})
+
+const alertView = (alert: Effect.Success<ReturnType<typeof recentAlerts>>[number]): View["alerts"][number] => ({
+  at: new Date(alert.at).toISOString(),
+  severity: alert.clears === 1 ? "resolved" : alert.severity,
+  subject: alert.subject,
+  detail: alert.detail,
+  waiting: alert.waiting,
 })
 
 const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>

@@ -52,6 +52,8 @@ export interface View {
     readonly at: string
     readonly inForceAt: string | null
   } | null
+  /** The newest alerts, the newest first. */
+  readonly alerts: ReadonlyArray<AlertView>
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
   readonly pauses: ReadonlyArray<{
@@ -172,6 +174,16 @@ export interface IntentView {
     readonly transferId: string
     readonly txHash: string | null
   }>
+}
+
+export interface AlertView {
+  readonly at: string
+  /** resolved: an all-clear. */
+  readonly severity: "page" | "ticket" | "info" | "resolved"
+  readonly subject: string
+  readonly detail: string
+  /** Receivers that have not taken it. */
+  readonly waiting: number
 }
 
 export interface PolicyView {

@@ -35,6 +35,7 @@ const calm: HealthFacts = {
   work: null,
   doubted: null,
   uncompared: null,
+  alerts: [],
   alertsPending: 0,
   halts: [],
   pauses: [],

@@ -4,7 +4,7 @@ import { resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
-import { parseListen } from "../../config/schema/Fields.ts"
+import { type Address, parseListen } from "../../config/schema/Fields.ts"
 import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
@@ -44,7 +44,8 @@ export interface Setup {
   readonly environment: Environment
   readonly mode: Mode
   readonly dataDir: string
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: Address
+  readonly metrics: Address | undefined
 }
 
 /** The treasury's file or folder, and what lies over it. */
@@ -72,6 +73,7 @@ export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
     mode: lowerMode(treasury.mode, environment.mode),
     dataDir: resolve(written),
     listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
+    metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
   } satisfies Setup
 })
 

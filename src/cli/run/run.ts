@@ -37,7 +37,7 @@ import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./once.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
-import { type Address, outlastOutages } from "./storeOutage.ts"
+import { type Listening, outlastOutages } from "./storeOutage.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
@@ -120,7 +120,7 @@ const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined
 const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) => {
   const isDemo = sandbox !== undefined
   let isFirst = true
-  const life = (current: DaemonOptions, address: Address, sayPage: (url: string) => Effect.Effect<void>) =>
+  const life = (current: DaemonOptions, address: Listening, sayPage: (url: string) => Effect.Effect<void>) =>
     Effect.gen(function* () {
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
@@ -131,7 +131,7 @@ const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
       )
       return yield* Effect.provide(serve(current, found, sandbox, sayPage), surfaces)
     })
-  const address = { ...found.listen, portBusy: isDemo ? "free" : "error" } as const
+  const address = { ...found.listen, metrics: found.metrics, portBusy: isDemo ? "free" : "error" } as const
   return outlastOutages(options, address, life).pipe(Effect.scoped, Effect.provide(realMachine(options).metrics))
 }
 

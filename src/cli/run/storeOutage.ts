@@ -2,6 +2,8 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Result, Schedule } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
+import { isLoopback } from "../../config/schema/Fields.ts"
+import { tokenFile } from "../../http/access/access.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageServer, type StatusServerOptions } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, type Machine, realMachine } from "../../layers.ts"
@@ -15,7 +17,7 @@ import { Metrics } from "../../telemetry/Metrics.ts"
 import { outliveSignals } from "./signals.ts"
 
 /** Where the page, or what stands in for it, is served. */
-export type Address = Pick<StatusServerOptions, "host" | "port" | "portBusy">
+export type Listening = Pick<StatusServerOptions, "host" | "port" | "portBusy" | "metrics">
 
 const retryMillis = 1_000
 /** People hear of it at most so often. */
@@ -28,10 +30,10 @@ const tellMillis = 3_600_000
  */
 export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   given: DaemonOptions,
-  listen: Address,
+  listen: Listening,
   run: (
     options: DaemonOptions,
-    address: Address,
+    address: Listening,
     sayPage: (url: string) => Effect.Effect<void>,
   ) => Effect.Effect<A, E, R>,
 ) {
@@ -43,7 +45,8 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   const sayPage = (url: string) =>
     Effect.suspend(() => {
       address = { ...address, port: Number(new URL(url).port) }
-      return say("page", { detail: url, url })
+      const token = isLoopback(listen.host) ? "" : `    asks for the token in ${tokenFile(given.dataDir)}`
+      return say("page", { detail: `${url}${token}`, url })
     })
   let isMade = existsSync(join(given.dataDir, databaseFile))
   let isLater = false

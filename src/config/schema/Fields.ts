@@ -68,7 +68,13 @@ export const PercentText = text(/^[0-9]{1,3}(\.[0-9]{1,6})?%$/, 'a percentage su
 /** host:port; port 0 takes a free one. IPv6 hosts in brackets. */
 export const ListenText = text(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/, 'host:port, such as "127.0.0.1:9464"')
 
-export const parseListen = (listen: string): { readonly host: string; readonly port: number } => {
+/** Where a server listens; port 0 takes a free one. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+export const parseListen = (listen: string): Address => {
   const at = listen.lastIndexOf(":")
   return { host: listen.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(listen.slice(at + 1)) }
 }

@@ -123,7 +123,11 @@ export const TreasuryFile = Schema.Struct({
   ),
   store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText), watermark: optional(File) })),
   daemon: optional(
-    Schema.Struct({ listen: optional(ListenText), logLevel: optional(oneOf("debug", "info", "warning", "error")) }),
+    Schema.Struct({
+      listen: optional(ListenText),
+      metrics: optional(ListenText),
+      logLevel: optional(oneOf("debug", "info", "warning", "error")),
+    }),
   ),
   /** The embedded network's own part, read by the sandbox. */
   sandbox: optional(Schema.Unknown),

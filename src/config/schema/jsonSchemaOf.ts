@@ -164,6 +164,7 @@ const words: Readonly<Record<string, string>> = {
   "store.watermark": "A file outside the directory that says how far the journal had come",
   daemon: "How the process runs; in a folder only in its daemon.yaml",
   "daemon.listen": "Page, probes and metrics; default 127.0.0.1:9464. COFFERER_LISTEN wins",
+  "daemon.metrics": "Metrics and probes here as well, without a token; default nowhere. COFFERER_METRICS wins",
   "daemon.logLevel": "Default info. COFFERER_LOG_LEVEL wins",
   sandbox: "The embedded network of play money",
 }

@@ -4,13 +4,14 @@ import { ageText, visibleLines } from "../../domain/text.ts"
 import type { Explanation } from "../../rules/explain/explain.ts"
 import type { SeenCondition } from "../../rules/explain/explainAlert.ts"
 import type { AlertAnswer, NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
-import type { AccountView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
+import type { AccountView, AlertView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */
 declare const document: {
   getElementById(id: string): (Parameters<typeof render>[1] & { textContent: string | null }) | null
   title: string
 }
+declare const location: { reload(): void }
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } }
 
 const signs = { ok: "✓", warn: "!", bad: "✕" } as const
@@ -19,16 +20,19 @@ const pollMillis = 1_000
 /** An age that goes on while no answer comes. */
 const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + (Date.now() - lastAt) / 1_000)
 
+const Bar = (a: AccountView) => html`
+  <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
+    <rect class="track" x="0" y="4" width="100" height="4" />
+    <rect class="soon" x="0" y="4" width=${a.shareSoon * 100} height="4" />
+    <rect class="now" x="0" y="4" width=${a.share * 100} height="4" />
+    ${a.levels.map((l) => html`<rect class=${`tick ${l.name}${l.trial ? " trial" : ""}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
+  </svg>`
+
 const Account = (a: AccountView) => html`
   <div class=${a.inBand ? "account" : "account out"}>
     <div class="name">${a.party} <small>${a.asset}</small>${a.inBand ? "" : html`<b> out of band</b>`}</div>
     <div class="figure">${a.balance}</div>
-    <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
-      <rect class="track" x="0" y="4" width="100" height="4" />
-      <rect class="soon" x="0" y="4" width=${a.shareSoon * 100} height="4" />
-      <rect class="now" x="0" y="4" width=${a.share * 100} height="4" />
-      ${a.levels.map((l) => html`<rect class=${`tick ${l.name}${l.trial ? " trial" : ""}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
-    </svg>
+    ${a.levels.length === 0 ? "" : Bar(a)}
     <div class="levels">
       ${a.levels.map((l) => html`<span>${l.name} ${l.value}${l.trial ? " (on trial)" : ""}</span>`)}
       ${/[1-9]/.test(a.incoming) ? html`<span>+ ${a.incoming} under way</span>` : ""}
@@ -56,7 +60,7 @@ const whyOf = (r: RuleView) =>
 
 const askWhy = async (query: string) => {
   try {
-    const answer = await fetch(`/api/v1/explain?${query}`)
+    const answer = await fetch(`api/v1/explain?${query}`)
     if (answer.ok && opened.has(query)) opened.set(query, seen(await answer.text()) as WhyAnswer)
   } catch {
     // The page keeps its content until an answer comes.
@@ -164,6 +168,15 @@ const Intent = (i: IntentView) => html`
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
   </tr>`
 
+const alertSigns = { page: "✕", ticket: "!", info: "●", resolved: "✓" } as const
+
+const RecentAlert = (a: AlertView) => html`
+  <tr>
+    <td class="time">${a.at.slice(5, 19).replace("T", " ")}</td>
+    <td><em class=${`word ${a.severity}`}>${alertSigns[a.severity]} ${a.severity}</em></td>
+    <td class="detail"><b>${a.subject}</b> ${a.detail}${a.waiting === 0 ? "" : html` <small>${a.waiting} ${a.waiting === 1 ? "receiver has" : "receivers have"} not taken it</small>`}</td>
+  </tr>`
+
 const Policy = (p: PolicyView) => html`
   <li>${p.text}
     <div class="meter"><i class=${p.share >= 1 ? "full" : ""} style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
@@ -228,6 +241,8 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         ${view.rules.length === 0 ? html`<p>No rule is written yet.</p>` : html`<ul>${view.rules.map(Rule)}</ul>`}</section>
       <section class="intents"><h2>Payments${view.intents.length === 0 ? "" : ", decided at (UTC)"}</h2>
         ${view.intents.length === 0 ? html`<p>No rule has acted yet.</p>` : html`<div class="scroll"><table>${view.intents.map(Intent)}</table></div>`}</section>
+      <section class="alerts"><h2>Alerts${view.alerts.length === 0 ? "" : ", raised at (UTC)"}</h2>
+        ${view.alerts.length === 0 ? html`<p>No alert is stored.</p>` : html`<div class="scroll"><table>${view.alerts.map(RecentAlert)}</table></div>`}</section>
       ${Past(view)}
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
@@ -260,7 +275,9 @@ const show = () => {
 
 const poll = async () => {
   try {
-    const answer = await fetch("/api/v1/status")
+    const answer = await fetch("api/v1/status")
+    // The session is over: the server shows the form.
+    if (answer.status === 401) location.reload()
     if (answer.ok) {
       last = seen(await answer.text()) as View
       lastAt = Date.now()

@@ -1,0 +1,128 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { ByteSize, Effect, Option } from "effect"
+import { HttpIncomingMessage, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isLoopback } from "../../config/schema/Fields.ts"
+import { readUtf8 } from "../../config/yaml/readBytes.ts"
+import { pathOf, refusal } from "../respond.ts"
+import { loginPage } from "./pageFiles.ts"
+import { makeSessions, sessionMillis } from "./Sessions.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+/** The file of the data directory with the token that readers elsewhere need. */
+export const tokenFile = (dataDir: string): string => join(dataDir, "read-token")
+
+const tokenBytesMax = 1_000
+const bodyBytesMax = ByteSize.kibibytes(4)
+
+/** Read at each use, so that a new token ends what the former one opened. Made where none is. */
+const readToken = (dataDir: string): string => {
+  const file = tokenFile(dataDir)
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
+  const text = readUtf8(file, tokenBytesMax)
+  const token = typeof text === "string" ? text.trim() : ""
+  if (token === "") throw new Error(`${file} holds no token`)
+  return token
+}
+
+/** Compares in constant time, whatever the lengths. */
+const isSame = (a: string, b: string): boolean => {
+  const digest = (text: string) => createHash("sha256").update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}
+
+/** Headers by which a proxy tells for whom it asks. */
+const forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]
+
+const hostOf = (authority = ""): string => authority.replace(/:[0-9]+$/, "")
+
+/**
+ * True if a program of this machine asks: the listener is on loopback, and the request names it so. A page of the web
+ * that gave this machine a name of its own, and what a proxy passes on, need the token.
+ */
+const isLocal = (host: string, { headers }: Request): boolean =>
+  isLoopback(host) && isLoopback(hostOf(headers["host"])) && forwarded.every((name) => headers[name] === undefined)
+
+/** True if the form was sent by a page of another site. Programs that are no browsers say nothing of it. */
+const isForeign = ({ headers }: Request): boolean => {
+  const site = headers["sec-fetch-site"]
+  if (site !== undefined) return site !== "same-origin" && site !== "none"
+  const origin = headers["origin"]
+  return origin !== undefined && URL.parse(origin)?.host !== headers["host"]
+}
+
+/** Beside the page, behind whatever path a proxy gives it. */
+export const toPage = (headers: Readonly<Record<string, string>>): Response =>
+  HttpServerResponse.empty({ status: 303, headers: { location: "./", "cache-control": "no-store", ...headers } })
+
+const loginPath = "/login"
+
+/** Decides who may read. */
+interface Access {
+  /** A refusal, or who reads: a program of this machine or with the token, or a browser with a session. */
+  readonly check: (request: Request) => Effect.Effect<Response | "program" | "browser">
+  /** The answer to what a browser sends in order to log in or out; undefined for any other request. */
+  readonly sign: (request: Request) => Effect.Effect<Response> | undefined
+}
+
+export const makeAccess = ({ host, dataDir }: { readonly host: string; readonly dataDir: string }): Access => {
+  const sessions = makeSessions()
+  const currentToken = Effect.option(Effect.try(() => readToken(dataDir)))
+  // Beyond loopback it is written at the start, so that people find it.
+  if (!isLoopback(host)) Effect.runSync(currentToken)
+  // Daemons on other ports of this host have cookies of their own.
+  const cookie = `cofferer-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`
+  const names = ({ headers }: Request): ReadonlyArray<string> =>
+    (headers["cookie"] ?? "").split(";").flatMap((pair) => {
+      const [name, value] = pair.trim().split("=")
+      return name === cookie && value !== undefined ? [value] : []
+    })
+  const setCookie = ({ headers }: Request, value: string, seconds: number) => {
+    const isSecure = headers["x-forwarded-proto"]?.split(",")[0]?.trim() === "https"
+    // Without a path: the browser takes the folder of the form's address, which a proxy may have chosen.
+    const attributes = `Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`
+    return { "set-cookie": `${cookie}=${value}; ${attributes}` }
+  }
+  const check: Access["check"] = Effect.fnUntraced(function* (request) {
+    if (isLocal(host, request)) return "program"
+    const token = yield* currentToken
+    if (Option.isSome(token)) {
+      const given = /^Bearer (.+)$/.exec(request.headers["authorization"] ?? "")?.[1]
+      if (given !== undefined && isSame(given, token.value)) return "program"
+      if (yield* sessions.has(names(request), token.value)) return "browser"
+    }
+    if (["/", loginPath].includes(pathOf(request))) return loginPage(401, "")
+    return refusal(401, "a read token is needed", "send Authorization: Bearer with the content of read-token")
+  })
+  const login = Effect.fnUntraced(function* (request: Request) {
+    if (isForeign(request)) return refusal(403, "the form of another site")
+    const address = Option.getOrElse(request.remoteAddress, () => "")
+    if (yield* sessions.isBlocked(address)) return loginPage(429, "Too many wrong tokens: wait a minute.")
+    const body = yield* request.text.pipe(
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, bodyBytesMax),
+      Effect.orElseSucceed(() => ""),
+    )
+    const given = new URLSearchParams(body).get("token")?.trim() ?? ""
+    const token = yield* currentToken
+    if (Option.isSome(token) && isSame(given, token.value)) {
+      return toPage(setCookie(request, yield* sessions.begin(token.value), sessionMillis / 1_000))
+    }
+    yield* sessions.noteWrong(address)
+    return loginPage(401, Option.isSome(token) ? "That is not the token." : "The token cannot be read: see the log.")
+  })
+  const logout = (request: Request) =>
+    Effect.sync(() => {
+      if (isForeign(request)) return refusal(403, "the form of another site")
+      sessions.end(names(request))
+      return toPage(setCookie(request, "", 0))
+    })
+  const sign: Access["sign"] = (request) => {
+    if (request.method !== "POST") return undefined
+    const path = pathOf(request)
+    return path === loginPath ? login(request) : path === "/logout" ? logout(request) : undefined
+  }
+  return { check, sign }
+}
