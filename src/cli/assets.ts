@@ -53,7 +53,7 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
 })
 
 /** An asset as a file pins it. */
-interface Pin {
+export interface Pin {
   readonly symbol: string
   readonly id: string
   readonly decimals: number
@@ -62,8 +62,9 @@ interface Pin {
 const isSymbol = Schema.is(Name)
 const isId = Schema.is(AssetIdText)
 
-const pinOf = (symbol: string, assetsCommand: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
-  const all = assetsCommand.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
+/** The listed asset of a symbol. Fails if several have it and `chosen` names the id of none of them. */
+export const pinOf = (symbol: string, listed: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
+  const all = listed.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
   const wanted = all.length > 1 ? all.filter(({ id }) => chosen.includes(id)) : all
   const [asset, ...others] = wanted
   if (all.length > 1 && (asset === undefined || others.length > 0)) {

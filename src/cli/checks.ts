@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { Effect } from "effect"
 import { formatDuration } from "../config/schema/Fields.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
@@ -11,8 +10,8 @@ import { isPaying, type PayingRule } from "../rules/Rule.ts"
 import { publicKeyOf } from "../sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 import { openKeyFile } from "../signer/KeyFile.ts"
-import { sandboxDir } from "./common/sandboxClient.ts"
 import type { Setup } from "./common/setup.ts"
+import { keyFileOf } from "./keys.ts"
 
 /** Faults of keys: `warnings` do not prevent a run. */
 interface Findings {
@@ -68,7 +67,7 @@ export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir 
     const { name, signer } = party
     if (scenario !== undefined) checkMade(treasury, scenario, party, found)
     if (signer === undefined || (scenario !== undefined && "sandbox" in signer)) continue
-    const file = "file" in signer ? signer.file : join(dataDir, sandboxDir, "keys", signer.sandbox)
+    const file = keyFileOf(party, dataDir)!
     if (existsSync(file)) {
       yield* checkFile(treasury, party, file, found)
       continue

@@ -1,64 +1,121 @@
-import { randomBytes } from "node:crypto"
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { hexLineOf, keyOf } from "../signer/KeyFile.ts"
-import { failWith, outputFlag, printResult } from "./common/output.ts"
+import type { Party } from "../rules/Account.ts"
+import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
+import { failWith, outputFlag, printResult, table } from "./common/output.ts"
+import { sandboxDir } from "./common/sandboxClient.ts"
+import { commonFlags, fileArgument, setup } from "./common/setup.ts"
 
-/** Writes a new key where nothing lies yet, for its owner alone, and returns its public key. */
-const writeNew = (file: string): string => {
-  const seed = randomBytes(32)
-  const hex = hexLineOf(seed)
-  try {
-    const publicKey = keyOf(seed)!.publicKey
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    const fd = openSync(file, "wx", 0o600)
-    try {
-      writeSync(fd, hex)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    return publicKey
-  } finally {
-    seed.fill(0)
-    hex.fill(0)
-  }
-}
-
-const newKey = (description: string) =>
+const newKey = (description: string, example: string) =>
   Command.make(
     "new",
     {
-      file: Argument.String("file").pipe(Argument.withDescription("Where the key is written: nothing may lie there")),
+      file: Argument.String("file").pipe(Argument.withDescription("Output file; must not exist")),
       output: outputFlag,
     },
     Effect.fn(function* ({ file, output }) {
-      const publicKey = yield* Effect.try({
-        try: () => writeNew(file),
-        catch: (error) => {
-          const { code } = error as NodeJS.ErrnoException
-          return failWith(
-            "failure",
-            code === "EEXIST" ? `${file} lies there already` : `cannot write ${file} (${code})`,
-          )
-        },
-      })
+      const { publicKey, writeTo } = makeKey()
+      yield* writeTo(file).pipe(Effect.mapError(({ message }) => failWith("failure", message)))
       return yield* printResult(output, { file, publicKey }, () => publicKey)
     }),
-  ).pipe(Command.withDescription(description))
+  ).pipe(
+    Command.withDescription(description),
+    Command.withExamples([{ command: `cofferer ${example}`, description: "Write a new key and print its public key" }]),
+  )
+
+const show = Command.make(
+  "show",
+  { file: Argument.String("file").pipe(Argument.withDescription("Key file")), output: outputFlag },
+  Effect.fn(function* ({ file, output }) {
+    const { publicKey } = yield* readKeyFile(file)
+    return yield* printResult(output, { file, publicKey }, () => publicKey)
+  }),
+).pipe(
+  Command.withDescription("Print the public key of a key file, which is the party's id; never the private key"),
+  Command.withExamples([
+    { command: "cofferer keys show secrets/reserve", description: "Print the payer's public key" },
+  ]),
+)
+
+/** File of a party's private key; undefined if the party has none here. */
+export const keyFileOf = ({ signer }: Party, dataDir: string): string | undefined => {
+  if (signer === undefined) return undefined
+  return "file" in signer ? signer.file : join(dataDir, sandboxDir, "keys", signer.sandbox)
+}
+
+const stateOf = (file: string | undefined, publicKey: string) => {
+  if (file === undefined) return Effect.succeed("no private key here")
+  if (!existsSync(file)) return Effect.succeed("missing")
+  return openKeyFile(file, publicKey).pipe(
+    Effect.as("ok"),
+    Effect.catchTag("ConfigError", ({ problems: [problem] }) => Effect.succeed(problem?.message ?? "unusable")),
+  )
+}
+
+const list = Command.make(
+  "list",
+  { file: fileArgument, ...commonFlags },
+  Effect.fn(function* (chosen) {
+    const { treasury, dataDir } = yield* setup(chosen)
+    const parties = yield* Effect.forEach([...treasury.parties.values()], (party) => {
+      const keyFile = keyFileOf(party, dataDir)
+      return Effect.map(stateOf(keyFile, party.publicKey), (state) => ({
+        kind: "party" as const,
+        name: party.name,
+        publicKey: party.publicKey,
+        file: keyFile ?? null,
+        state,
+      }))
+    })
+    const operators = [...treasury.approvals.values()].flatMap((group) =>
+      [...group.of].map(([name, publicKey]) => ({
+        kind: "operator" as const,
+        name,
+        publicKey,
+        file: null,
+        state: `signs for group ${group.name}`,
+      })),
+    )
+    const keys = [...parties, ...operators]
+    return yield* printResult(chosen.output, keys, () =>
+      table([
+        ["name", "kind", "public key", "state"],
+        ...keys.map(({ name, kind, publicKey, file, state }) => [
+          name,
+          kind,
+          publicKey,
+          file === null ? state : `${state} (${file})`,
+        ]),
+      ]),
+    )
+  }),
+).pipe(
+  Command.withDescription("List the keys that a treasury file names: public keys, and the state of each key file"),
+  Command.withExamples([{ command: "cofferer keys list treasury.yaml", description: "List parties and operators" }]),
+)
 
 const operator = Command.make("operator").pipe(
   Command.withDescription("Keys with which operators approve payments"),
-  Command.withSubcommands([newKey("Make an operator's key: the file is its owner's alone, the public key is printed")]),
+  Command.withSubcommands([
+    newKey(
+      "Make an operator's key, readable by its owner alone, and print its public key",
+      "keys operator new ana.key",
+    ),
+  ]),
 )
 
 /** Keys of parties, which move money, and of operators, which move none. */
 export const keys = Command.make("keys").pipe(
-  Command.withDescription("Make keys of parties and operators"),
+  Command.withDescription("Make and list keys of parties and operators"),
   Command.withSubcommands([
-    newKey("Make a party's key for signer: { file }: the file is its owner's alone, the public key is printed"),
+    newKey(
+      "Make a party's key for signer: { file }, readable by its owner alone, and print its public key",
+      "keys new secrets/reserve",
+    ),
+    show,
+    list,
     operator,
   ]),
 )

@@ -5,6 +5,7 @@ import { exitCodes, visibleConsole } from "./common/output.ts"
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
+  init: async () => (await import("./init/init.ts")).init,
   run: async () => (await import("./run/run.ts")).run,
   check: async () => (await import("./check.ts")).check,
   status: async () => (await import("./status.ts")).status,

@@ -88,12 +88,18 @@ export const needCertificates = (
 export const lowerMode = (file: Mode, environment: Mode | undefined): Mode =>
   environment !== undefined && modes.indexOf(environment) < modes.indexOf(file) ? environment : file
 
-/** Environment and standard output of the process. Tests that run a command within their own process replace both. */
+/** Surroundings of the process. Tests that run a command within their own process replace them. */
 export interface ProcessContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly output: Writable
+  /** True if a person can be asked: standard input and output are terminals. */
+  readonly isInteractive: boolean
 }
 
 export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config/ProcessContext", {
-  defaultValue: () => ({ env: process.env, output: process.stdout }),
+  defaultValue: () => ({
+    env: process.env,
+    output: process.stdout,
+    isInteractive: process.stdin.isTTY && process.stdout.isTTY,
+  }),
 })

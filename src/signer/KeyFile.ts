@@ -1,5 +1,6 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto"
+import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs"
+import { dirname } from "node:path"
 import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect } from "effect"
@@ -50,7 +51,7 @@ export const openKeyFile = (file: string, expected: string): Effect.Effect<Signi
   })
 
 /** The same, whichever key it is. */
-const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
+export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
   Effect.suspend(() => {
     let bytes: Buffer | undefined
     try {
@@ -120,8 +121,45 @@ const ownCopy = (...parts: ReadonlyArray<Buffer>): Buffer => {
   return whole
 }
 
+/** A private key that no file holds yet. */
+export interface NewKey {
+  readonly publicKey: string
+  /** Writes it to a file that must not exist, for its owner alone, and clears it. Only the first call writes it. */
+  readonly writeTo: (file: string) => Effect.Effect<void, ConfigError>
+}
+
+export const makeKey = (): NewKey => {
+  const seed = randomBytes(32)
+  const { publicKey } = keyOf(seed)!
+  return {
+    publicKey,
+    writeTo: (file) =>
+      Effect.try({
+        try: () => {
+          mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+          const fd = openSync(file, "wx", 0o600)
+          const hex = hexLineOf(seed)
+          try {
+            writeSync(fd, hex)
+            fsyncSync(fd)
+          } finally {
+            closeSync(fd)
+            seed.fill(0)
+            hex.fill(0)
+          }
+        },
+        catch: (error) => {
+          const { code } = error as NodeJS.ErrnoException
+          return code === "EEXIST"
+            ? configProblem(file, "the file exists, and no key is overwritten", "name another file")
+            : configProblem(file, `the key cannot be written (${code})`, "name a file in a directory of this user")
+        },
+      }),
+  }
+}
+
 /** 64 hex digits and a line end. The caller clears it. */
-export const hexLineOf = (seed: Buffer): Buffer => {
+const hexLineOf = (seed: Buffer): Buffer => {
   const line = Buffer.alloc(2 * seed.length + 1, "\n")
   for (const [i, byte] of seed.entries()) {
     line[2 * i] = digits[byte >> 4]!

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Clock, Console, Effect, Fiber } from "effect"
+import { type Cause, Clock, Console, Effect, Fiber, identity, Option, Queue, Terminal } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
 import { ProcessContext } from "../../src/config/Environment.ts"
 import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
@@ -11,6 +11,29 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** Milliseconds by which its clock is ahead of the machine's; default 0. */
   readonly ahead?: () => number
+  /** Keys that a person presses on a terminal: a text character by character, or a key such as "<enter>". */
+  readonly typed?: ReadonlyArray<string>
+}
+
+/** A terminal at which somebody has typed these keys. What a program draws is thrown away. */
+const terminalWith = (typed: ReadonlyArray<string>): Terminal.Terminal => {
+  const queue = Effect.runSync(Queue.make<Terminal.UserInput, Cause.Done>())
+  const press = (name: string, input: Option.Option<string>, ctrl = false) =>
+    Queue.offerUnsafe(queue, { input, key: { name, ctrl, meta: false, shift: false } })
+  for (const text of typed) {
+    const key = /^<(\w+)>$/.exec(text)?.[1]
+    if (key !== undefined) press(key, Option.none())
+    else for (const char of text) press(char, Option.some(char))
+  }
+  Queue.endUnsafe(queue)
+  return Terminal.make({
+    columns: Effect.succeed(80),
+    rows: Effect.succeed(24),
+    size: Effect.die("not used"),
+    readInput: Effect.succeed(queue),
+    readLine: Effect.die("not used"),
+    display: () => Effect.void,
+  })
 }
 
 const clockAhead = (clock: Clock.Clock, ahead: () => number): Clock.Clock => {
@@ -28,7 +51,7 @@ const clockAhead = (clock: Clock.Clock, ahead: () => number): Clock.Clock => {
 const within = (
   args: ReadonlyArray<string>,
   write: (descriptor: 1 | 2, text: string) => void,
-  { env = {}, ahead = () => 0 }: Surroundings,
+  { env = {}, ahead = () => 0, typed }: Surroundings,
 ) => {
   const console: Console.Console = Object.assign(Object.create(globalThis.console), {
     log: (...words: ReadonlyArray<unknown>) => write(1, `${words.join(" ")}\n`),
@@ -41,11 +64,16 @@ const within = (
     },
   })
   return commandLine(args).pipe(
+    typed === undefined ? identity : Effect.provideService(Terminal.Terminal, terminalWith(typed)),
     Effect.provide(NodeServices.layer),
     Effect.provideService(Console.Console, console),
     Effect.updateService(Clock.Clock, (clock) => clockAhead(clock, ahead)),
     // Most runs are about other things than how long a lone gateway must show what it says.
-    Effect.provideService(ProcessContext, { env: { PATH: process.env["PATH"], ...env }, output }),
+    Effect.provideService(ProcessContext, {
+      env: { PATH: process.env["PATH"], ...env },
+      output,
+      isInteractive: typed !== undefined,
+    }),
   )
 }
 

@@ -22,7 +22,7 @@ const receivers = (treasury: Treasury, line: PolicyLine): string => {
   ].join(", ")
 }
 
-const percent = ({ numerator, denominator }: Share): string =>
+export const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
 /** ", each with 2 of ana, ben, chloe" */

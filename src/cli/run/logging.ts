@@ -35,7 +35,13 @@ export const loggingLayer = (
   )
 
 /** Metrics for the time of one command: nobody reads them. */
-export const layerMetrics = ({ name, network }: Treasury, mode: Mode = "observe") =>
+export const layerMetrics = (
+  {
+    name,
+    network,
+  }: Pick<Treasury, "name"> & { readonly network: { readonly gateways: ReadonlyArray<{ readonly name: string }> } },
+  mode: Mode = "observe",
+) =>
   Metrics.layer({
     treasury: name,
     mode,

@@ -1,0 +1,143 @@
+import { Console, Effect, Option, Schema } from "effect"
+import { Prompt } from "effect/cli"
+import { AssetIdText, Name, UrlText } from "../../config/schema/Fields.ts"
+import type { Mode } from "../../config/Treasury.ts"
+import { parseAmount } from "../../domain/Amount.ts"
+import { type Asset, statusWord } from "../../domain/Asset.ts"
+import { escapeText } from "../../gateway/GatewayError.ts"
+import type { Share } from "../../rules/Account.ts"
+import { type Pin, pinOf } from "../assets.ts"
+import { failureOf, failWith } from "../common/output.ts"
+import { type ReadNetwork, readNetwork } from "./readNetwork.ts"
+
+interface Given {
+  readonly gateway: ReadonlyArray<string>
+  readonly asset: Option.Option<string>
+  readonly below: Option.Option<string>
+  readonly target: Option.Option<string>
+}
+
+/** Everything that the flags or the person said, with what the gateway adds. */
+export interface InitAnswers {
+  readonly name: string
+  readonly mode: Mode
+  readonly gateway: ReadonlyArray<string>
+  readonly chainId: string
+  readonly feeFactor: Share | undefined
+  readonly asset: Pin
+  readonly below: string
+  readonly target: string
+}
+
+/** Flags without which a treasury cannot be written. */
+export const missingFlags = ({ gateway, asset, below, target }: Given): ReadonlyArray<string> => [
+  ...(gateway.length === 0 ? ["--gateway URL"] : []),
+  ...(Option.isNone(asset) ? ["--asset SYMBOL"] : []),
+  ...(Option.isNone(below) ? ["--below AMOUNT"] : []),
+  ...(Option.isNone(target) ? ["--target AMOUNT"] : []),
+]
+
+/** One gateway is called main, several by letters: the names become labels of metrics. */
+export const gatewaysOf = (urls: ReadonlyArray<string>) =>
+  urls.map((url, i) => [urls.length === 1 ? "main" : String.fromCharCode(97 + i), url] as const)
+
+const run = <A>(prompt: Prompt.Prompt<A>) =>
+  Prompt.run(prompt).pipe(Effect.mapError(() => failWith("failure", "stopped; nothing was written")))
+
+const decodeUrl = Schema.decodeUnknownEffect(UrlText)
+const decodeName = Schema.decodeUnknownEffect(Name)
+
+const askGateway = Effect.fnUntraced(function* () {
+  for (;;) {
+    const url = yield* run(
+      Prompt.String({
+        message: "Address of the gateway, such as https://gateway.example or http://127.0.0.1:3008",
+        validate: (text) => decodeUrl(text).pipe(Effect.mapError(({ message }) => message)),
+      }),
+    )
+    const read = yield* Effect.result(readNetwork(url))
+    if (read._tag === "Success") return { url, network: read.success }
+    yield* Console.log(`${url}: ${read.failure.message}`)
+  }
+})
+
+/** Reads each gateway. Those of one treasury must be on one chain. */
+const readGateways = Effect.fnUntraced(function* (urls: ReadonlyArray<string>) {
+  let first: ReadNetwork | undefined
+  for (const url of urls) {
+    yield* decodeUrl(url).pipe(Effect.mapError(({ message }) => failWith("usage", `--gateway: ${message}`)))
+    const network = yield* readNetwork(url).pipe(
+      Effect.mapError((error) => failureOf({ ...error, message: `gateway ${url}: ${error.message}` })),
+    )
+    if (first !== undefined && network.chainId !== first.chainId) {
+      const chains = `${escapeText(network.chainId)}, and ${urls[0]} on ${escapeText(first.chainId)}`
+      return yield* failWith("refused", `${url} is on chain ${chains}; name gateways of one network`)
+    }
+    first ??= network
+  }
+  return first
+})
+
+const isEnabled = ({ status }: Asset): boolean => statusWord(status) === "enabled"
+
+const askAsset = (assets: ReadonlyArray<Asset>) => {
+  const choices = assets.filter(isEnabled).map((asset) => ({
+    title: `${escapeText(asset.symbol)}  ${escapeText(asset.name)}, ${asset.decimals} decimals, ${asset.id.slice(0, 12)}…`,
+    value: asset.id,
+  }))
+  return choices.length === 0
+    ? failWith("notFound", "the gateway lists no enabled asset")
+    : run(Prompt.Select({ message: "Asset that the rule pays", choices, maxPerPage: 10 }))
+}
+
+const isId = Schema.is(AssetIdText)
+
+/** The pin of an asset that is named by its symbol or its id. */
+const pinFor = (assets: ReadonlyArray<Asset>, named: string) => {
+  const byId = isId(named) ? assets.find(({ id }) => id === named) : undefined
+  return byId === undefined ? pinOf(named, assets, []) : pinOf(byId.symbol, assets, [named])
+}
+
+const askAmount = (message: string, { symbol, decimals }: Pin) =>
+  run(
+    Prompt.String({
+      message: `${message}, in ${symbol}`,
+      validate: (text) => {
+        const read = parseAmount(text, decimals)
+        return "error" in read ? Effect.fail(read.error) : Effect.succeed(text)
+      },
+    }),
+  )
+
+/** Reads the gateways, and asks for whatever the flags leave out. */
+export const askMissing = Effect.fnUntraced(function* (given: Given & { readonly name: string; readonly mode: Mode }) {
+  const named = yield* readGateways(given.gateway)
+  const asked = named === undefined ? yield* askGateway() : undefined
+  const network = named ?? asked!.network
+  const { chainId, assets, feeFactor } = network
+  if (missingFlags(given).length > 0) {
+    yield* Console.log(`chain ${escapeText(chainId)}, ${assets.filter(isEnabled).length} enabled assets`)
+  }
+  const asset = yield* pinFor(assets, Option.getOrUndefined(given.asset) ?? (yield* askAsset(assets)))
+  const below = Option.getOrUndefined(given.below) ?? (yield* askAmount("Pay when the balance is below", asset))
+  const target = Option.getOrUndefined(given.target) ?? (yield* askAmount("Restore the balance to", asset))
+  const name = yield* decodeName(given.name).pipe(Effect.mapError(({ message }) => failWith("usage", message)))
+  const answers: InitAnswers = {
+    name,
+    mode: given.mode,
+    gateway: asked === undefined ? given.gateway : [asked.url],
+    chainId,
+    feeFactor,
+    asset,
+    below,
+    target,
+  }
+  return answers
+})
+
+/** Shows the file, and asks if it may be written. */
+export const askYes = (text: string) =>
+  Effect.andThen(
+    Console.log(`\n${text}`),
+    run(Prompt.Confirm({ message: "Write this file and its keys", initial: true })),
+  )

@@ -1,0 +1,184 @@
+import { existsSync, lstatSync, writeFileSync } from "node:fs"
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { ProcessContext } from "../../config/Environment.ts"
+import { Hex64Text, Name } from "../../config/schema/Fields.ts"
+import { treasuryOf } from "../../config/Treasury.ts"
+import { parseYaml } from "../../config/yaml/Yaml.ts"
+import { parseAmount } from "../../domain/Amount.ts"
+import { shellWord } from "../../domain/text.ts"
+import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
+import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
+import { askMissing, askYes, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
+import { treasuryFileText } from "./treasuryText.ts"
+
+const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+const nameFlag = (name: string, usual: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withSchema(Name),
+    Flag.withDescription(`${description}; default ${usual}`),
+    Flag.withDefault(usual),
+  )
+
+const flags = {
+  file: Argument.String("file").pipe(
+    Argument.withDescription("Treasury file to write; must not exist"),
+    Argument.withDefault("treasury.yaml"),
+  ),
+  name: optionalText("name", "Name of the treasury; default the file's name"),
+  gateway: Flag.String("gateway").pipe(
+    Flag.withDescription("Address of a gateway, such as https://gateway.example; repeat it for several"),
+    Flag.atLeast(0),
+  ),
+  asset: optionalText("asset", "Symbol or id of the asset that the rule pays"),
+  below: optionalText("below", "Balance below which the rule pays, in units of the asset"),
+  target: optionalText("target", "Balance that the rule restores, in units of the asset"),
+  mode: Flag.Literals("mode", ["observe", "shadow", "live"]).pipe(
+    Flag.withDescription("Mode of the treasury; default shadow: it decides and pays nothing"),
+    Flag.withDefault("shadow" as const),
+  ),
+  payer: nameFlag("payer", "reserve", "Party that pays"),
+  payerKey: optionalText("payer-key", "Key file of the payer; default secrets/PAYER, made if it does not exist"),
+  payee: nameFlag("payee", "hot", "Party that the rule keeps funded"),
+  payeePublicKey: Flag.String("payee-public-key").pipe(
+    Flag.withSchema(Hex64Text),
+    Flag.withDescription("Public key of that party; default that of secrets/PAYEE, made if it does not exist"),
+    Flag.optional,
+  ),
+  output: outputFlag,
+}
+
+const isName = Schema.is(Name)
+
+/** Name of the treasury where none is given: the file's, as far as it can be one. */
+const nameOf = (file: string): string => {
+  const name = basename(file).replace(/\.ya?ml$/, "")
+  const folder = basename(dirname(resolve(file)))
+  return [name === "treasury" ? folder : name, name].find((one) => isName(one)) ?? "treasury"
+}
+
+/** A key that the treasury uses: made here, or found in its file. */
+interface Key {
+  readonly publicKey: string
+  /** Undefined for a party whose key is elsewhere. */
+  readonly file: string | undefined
+  /** Set if the file does not exist yet. */
+  readonly made: NewKey | undefined
+}
+
+const keyIn = Effect.fnUntraced(function* (file: string) {
+  if (existsSync(file)) return { publicKey: (yield* readKeyFile(file)).publicKey, file, made: undefined } as Key
+  const made = makeKey()
+  return { publicKey: made.publicKey, file, made } as Key
+})
+
+/** The path as the treasury file names it: relative to its folder where it lies in it. */
+const pathFrom = (file: string, key: string): string => {
+  const path = relative(dirname(resolve(file)), resolve(key))
+  return path.startsWith("..") || isAbsolute(path) ? resolve(key) : path
+}
+
+/** A file, a folder or a link: nothing is overwritten, and no link is followed. */
+const exists = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined
+
+const refuseExisting = (file: string): Effect.Effect<void, CliFailure> =>
+  exists(file)
+    ? Effect.fail(
+        failWith("failure", `${file} exists, and nothing is overwritten; name another file: cofferer init FILE`),
+      )
+    : Effect.void
+
+const write = (file: string, text: string) =>
+  Effect.try({
+    try: () => writeFileSync(file, text, { flag: "wx", mode: 0o644 }),
+    catch: (error) => {
+      const { code } = error as NodeJS.ErrnoException
+      return failWith("failure", `cannot write ${file} (${code}); name a file in a directory of this user`)
+    },
+  })
+
+const nextSteps = (file: string, { mode }: Pick<InitAnswers, "mode">, keys: ReadonlyArray<Key>) => {
+  const typed = shellWord(file)
+  const secrets = keys.flatMap(({ file: secret, made }) => (made === undefined || secret === undefined ? [] : [secret]))
+  return [
+    ...(secrets.length === 0 ? [] : [`back up ${secrets.join(" and ")}: whoever has a key can move its money`]),
+    `cofferer check ${typed}     prints the most that the file permits in 24 hours`,
+    `cofferer run ${typed}       starts the daemon, in mode ${mode}`,
+    ...(mode === "live" ? [] : [`when its decisions are right, write "mode: live" in ${file} and restart`]),
+  ]
+}
+
+export const init = Command.make(
+  "init",
+  flags,
+  Effect.fn(function* (chosen) {
+    const { file, output } = chosen
+    yield* refuseExisting(file)
+    const canAsk = (yield* ProcessContext).isInteractive && output === "text"
+    const missing = missingFlags(chosen)
+    if (missing.length > 0 && !canAsk) {
+      const what = `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`
+      return yield* failWith("usage", `${what}; on a terminal "cofferer init" asks for them`)
+    }
+    const isAsked = missing.length > 0
+    const answers = yield* askMissing({ ...chosen, name: Option.getOrElse(chosen.name, () => nameOf(file)) })
+    const { asset } = answers
+    const target = parseAmount(answers.target, asset.decimals)
+    if ("error" in target) return yield* failWith("usage", `--target: ${target.error}`)
+    const secrets = join(dirname(file), "secrets")
+    const payer = yield* keyIn(Option.getOrElse(chosen.payerKey, () => join(secrets, chosen.payer)))
+    const payee: Key = Option.isSome(chosen.payeePublicKey)
+      ? { publicKey: chosen.payeePublicKey.value, file: undefined, made: undefined }
+      : yield* keyIn(join(secrets, chosen.payee))
+    const text = treasuryFileText({
+      ...answers,
+      gateways: gatewaysOf(answers.gateway),
+      payer: { name: chosen.payer, publicKey: payer.publicKey, keyFile: pathFrom(file, payer.file!) },
+      payee: { name: chosen.payee, publicKey: payee.publicKey },
+      targetUnits: target.units,
+    })
+    // Checked before anything is written: a wrong answer leaves no file behind.
+    yield* Effect.flatMap(parseYaml(file, text), treasuryOf)
+    if (isAsked && !(yield* askYes(text))) return yield* failWith("failure", "stopped; nothing was written")
+    for (const key of [payer, payee]) if (key.made !== undefined) yield* key.made.writeTo(key.file!)
+    yield* write(file, text)
+    const next = nextSteps(file, answers, [payer, payee])
+    const describe = (name: string, { publicKey, file: secret, made }: Key) => {
+      const from = secret === undefined ? "" : ` (${made === undefined ? "existing key" : "new key"} in ${secret})`
+      return `${name}: public key ${publicKey}${from}`
+    }
+    const result = {
+      file,
+      treasury: answers.name,
+      chainId: answers.chainId,
+      mode: answers.mode,
+      asset,
+      parties: [
+        { name: chosen.payer, publicKey: payer.publicKey, file: payer.file ?? null },
+        { name: chosen.payee, publicKey: payee.publicKey, file: payee.file ?? null },
+      ],
+      next,
+    }
+    return yield* printResult(output, result, () =>
+      [
+        `wrote ${file}: mode ${answers.mode}, chain ${answers.chainId}, asset ${asset.symbol}`,
+        describe(chosen.payer, payer),
+        describe(chosen.payee, payee),
+        "next:",
+        ...next.map((step, i) => `  ${i + 1}. ${step}`),
+      ].join("\n"),
+    )
+  }),
+).pipe(
+  Command.withDescription("Write a first treasury file and its keys, with what the gateway says of the network"),
+  Command.withExamples([
+    {
+      command:
+        "cofferer init treasury.yaml --gateway http://127.0.0.1:3008 --asset USDT --below 10_000 --target 25_000",
+      description: "Without questions; on a terminal, those that are left out are asked for",
+    },
+  ]),
+)
