@@ -176,7 +176,7 @@ const fixedChainOf = ({ chainId, fixedChain }: Treasury["network"]) =>
       }
 
 /** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
-const keyFileOf = (party: Party, dataDir: string): string | undefined => {
+export const keyFileOf = (party: Party, dataDir: string): string | undefined => {
   if (party.signer === undefined) return undefined
   return "file" in party.signer ? party.signer.file : join(dataDir, "sandbox", "keys", party.signer.sandbox)
 }

@@ -1,4 +1,4 @@
-import { Console, Effect, Layer, Option, Result, Schema } from "effect"
+import { Console, Effect, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
@@ -7,24 +7,18 @@ import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
 import { isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
-import { ConfigError, formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
+import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { originsOf } from "../config/yaml/Placed.ts"
-import type { Asset } from "../domain/Asset.ts"
 import { plural } from "../domain/text.ts"
-import { ChainContext } from "../gateway/ChainContext.ts"
-import { escapeText } from "../gateway/GatewayError.ts"
-import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { walkAssets } from "../gateway/walkPages.ts"
-import { gatewayLayer } from "../layers.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
-import { checkKeys, checkNetwork, wrongDecimals } from "./checks.ts"
+import { checkKeys, checkNetwork } from "./checks.ts"
+import { checkGateway } from "./common/checkGateway.ts"
 import { type Output, printResult, table } from "./common/output.ts"
 import { type Chosen, commonFlags, fileArgument, setup } from "./common/setup.ts"
 import { worstText } from "./common/worstCase.ts"
-import { layerMetrics } from "./run/logging.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */
 const printOrigins = (output: Output, treasury: Treasury, mode: Mode) => {
@@ -39,70 +33,6 @@ const printOrigins = (output: Output, treasury: Treasury, mode: Mode) => {
       : [...rows.filter(({ path }) => path !== "mode"), { path: "mode", value: mode, at: "COFFERER_MODE" }]
   return printResult(output, all, () => table(all.map(({ path, value, at }) => [path, value, at])))
 }
-
-/** Whoever waits for `check` waits no longer for a gateway. */
-const patience = "5 seconds"
-
-/**
- * Compares chain id, ids, decimals and symbols of the file with those of its gateways. Other decimals are an error,
- * since amounts would be paid a power of ten too large or too small; other symbols are a warning. If no gateway
- * answers, one line on standard error says that nothing was compared.
- */
-const checkGateway = Effect.fn("Check.gateway")(
-  function* (treasury: Treasury) {
-    // The file's own network is held against the file itself.
-    if (isEmbedded(treasury)) return []
-    const { chainId } = yield* (yield* ChainContext).head
-    if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
-    const listed = yield* listing
-    if (listed === undefined) {
-      yield* Console.error("note: the gateway tells no whole listing of assets; ids and decimals were not compared")
-      return []
-    }
-    const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
-    if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-    return otherwise(treasury, listed)
-  },
-  (effect, treasury) =>
-    effect.pipe(
-      Effect.provide(gatewayLayer({ treasury }).pipe(Layer.provide(layerMetrics(treasury)))),
-      Effect.timeoutOption(patience),
-      Effect.map(Option.getOrUndefined),
-      Effect.catchTag("GatewayError", ({ reason }) =>
-        reason._tag === "OtherChain" ? otherChain(treasury, reason.chainId) : Effect.undefined,
-      ),
-      Effect.tap((found) =>
-        found === undefined
-          ? Console.error("note: no gateway answered; chain id, asset ids and decimals were not compared")
-          : Effect.void,
-      ),
-      Effect.map((found): ReadonlyArray<Problem> => found ?? []),
-    ),
-)
-
-const otherChain = ({ document, network }: Treasury, told: string) => {
-  const message = `the gateway is on chain ${escapeText(told)}, not on ${network.chainId}`
-  const remedy = "correct network.chainId, or the address in network.gateways"
-  return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))
-}
-
-/** Undefined if the gateway lists no assets, or its list has no end. */
-const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
-  Effect.map(({ rows, complete }) => (complete ? new Map(rows.map((asset) => [asset.id, asset])) : undefined)),
-  Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
-)
-
-/** An id that the gateway does not list, or lists under another symbol. */
-const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Asset>): ReadonlyArray<Problem> =>
-  [...assets.values()].flatMap(({ symbol, id }) => {
-    const found = listed.get(id)
-    if (found?.symbol === symbol) return []
-    const message =
-      found === undefined
-        ? `the gateway does not list ${symbol}: nothing of it is paid`
-        : `the gateway calls ${symbol} "${escapeText(found.symbol)}"`
-    return [document.problem(["assets", symbol, "id"], message, 'compare the id: "cofferer assets" lists them')]
-  })
 
 const flags = {
   file: fileArgument,
@@ -158,11 +88,11 @@ export const schemaOfFiles = () =>
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
   yield* needCertificates((yield* ProcessContext).env, found.mode)
-  return {
-    found,
-    keys: yield* checkKeys(found, false),
-    network: [...(yield* checkNetwork(found.treasury)), ...(yield* checkGateway(found.treasury))],
-  }
+  const keys = yield* checkKeys(found, false)
+  const network = yield* checkNetwork(found.treasury)
+  const { warnings, note } = yield* checkGateway(found.treasury)
+  if (note !== undefined) yield* Console.error(`note: ${note}`)
+  return { found, keys, network: [...network, ...warnings] }
 })
 
 export const check = Command.make(

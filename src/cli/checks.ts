@@ -4,6 +4,7 @@ import { formatDuration } from "../config/schema/Fields.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
+import { keyFileOf } from "../layers.ts"
 import type { Party } from "../rules/Account.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying, type PayingRule } from "../rules/Rule.ts"
@@ -11,7 +12,6 @@ import { publicKeyOf } from "../sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 import { openKeyFile } from "../signer/KeyFile.ts"
 import type { Setup } from "./common/setup.ts"
-import { keyFileOf } from "./keys.ts"
 
 /** Faults of keys: `warnings` do not prevent a run. */
 interface Findings {

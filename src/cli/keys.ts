@@ -1,11 +1,9 @@
 import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import type { Party } from "../rules/Account.ts"
+import { keyFileOf } from "../layers.ts"
 import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
 import { failWith, outputFlag, printResult, table } from "./common/output.ts"
-import { sandboxDir } from "./common/sandboxClient.ts"
 import { commonFlags, fileArgument, setup } from "./common/setup.ts"
 
 const newKey = (description: string, example: string) =>
@@ -38,12 +36,6 @@ const show = Command.make(
     { command: "cofferer keys show secrets/reserve", description: "Print the payer's public key" },
   ]),
 )
-
-/** File of a party's private key; undefined if the party has none here. */
-export const keyFileOf = ({ signer }: Party, dataDir: string): string | undefined => {
-  if (signer === undefined) return undefined
-  return "file" in signer ? signer.file : join(dataDir, sandboxDir, "keys", signer.sandbox)
-}
 
 const stateOf = (file: string | undefined, publicKey: string) => {
   if (file === undefined) return Effect.succeed("no private key here")

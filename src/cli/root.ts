@@ -7,6 +7,7 @@ import { exitCodes, visibleConsole } from "./common/output.ts"
 const commands = {
   init: async () => (await import("./init/init.ts")).init,
   run: async () => (await import("./run/run.ts")).run,
+  doctor: async () => (await import("./doctor/doctor.ts")).doctor,
   check: async () => (await import("./check.ts")).check,
   status: async () => (await import("./status.ts")).status,
   explain: async () => (await import("./explain.ts")).explainCommand,

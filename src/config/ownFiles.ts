@@ -104,18 +104,22 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
  * directory but a HALT file. A directory that is missing is made. Gives the directory itself where a link leads to it,
  * and a line for each mended file.
  */
-export const secureDataDir = (
+export const secureDataDir = (dir: string) => examineDataDir(dir, true)
+
+/** The same refusals without a change: `mends` false makes nothing and mends nothing. */
+export const examineDataDir = (
   dir: string,
+  mends: boolean,
 ): Effect.Effect<{ readonly dir: string; readonly mended: ReadonlyArray<string> }, ConfigError> =>
   Effect.try({
     try: () => {
       const link = foreignLink(dir)
       if (link !== undefined) throw new ConfigError({ problems: [refusal(dir, link)] })
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      if (mends) mkdirSync(dir, { recursive: true, mode: 0o700 })
       const real = realpathSync(dir)
       const mended: Array<string> = []
       const secure = (path: string, stat: Stats, mode: number) => {
-        const line = mend(path, stat, mode)
+        const line = mends ? mend(path, stat, mode) : undefined
         if (line !== undefined) mended.push(line)
         const why = writableByOthers(line === undefined ? stat : statSync(path))
         if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })

@@ -52,11 +52,11 @@ const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
 
 /** Fewer gateways are heard than must agree. */
-const isQuorumLost = ({ network: { gateways, quorum } }: HealthFacts): boolean =>
+const isQuorumLost = ({ network: { gateways, quorum } }: Pick<HealthFacts, "network">): boolean =>
   gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
   gateways.some(({ state }) => state !== "unknown")
 
-const wrongChain = (facts: HealthFacts): Found | undefined => {
+const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found | undefined => {
   const halt = facts.halts.find(({ reason }) => reason === "chain_changed")
   const { gateways, chainId } = facts.network
   const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
@@ -72,7 +72,7 @@ const wrongChain = (facts: HealthFacts): Found | undefined => {
 
 const ntp = '"timedatectl" or "chronyc tracking" on this host'
 
-const clock = ({ wrongClock, gap }: HealthFacts): Found | undefined => {
+const clock = ({ wrongClock, gap }: Pick<HealthFacts, "wrongClock" | "gap">): Found | undefined => {
   if (wrongClock === undefined) return undefined
   const { whose, aheadMillis, gateways } = wrongClock
   const by = timeText(Math.abs(aheadMillis))
@@ -92,7 +92,7 @@ const clock = ({ wrongClock, gap }: HealthFacts): Found | undefined => {
   return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
 }
 
-const gatewayDown = (facts: HealthFacts): Found | undefined => {
+const gatewayDown = (facts: Pick<HealthFacts, "network">): Found | undefined => {
   const { gateways, quorum } = facts.network
   const down = gateways.filter(isDown)
   const [first] = down
@@ -240,7 +240,7 @@ const undelivered = (facts: HealthFacts): Found | undefined => {
   return { ...found, unreachable: late.map(({ receiver }) => receiver) }
 }
 
-const lowDisk = ({ disk, halts }: HealthFacts): Found | undefined => {
+const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | undefined => {
   const isFull = halts.some(({ reason }) => reason === "disk_full")
   const isLow = disk.free !== undefined && disk.free < disk.low
   if (!isFull && !isLow) return undefined

@@ -29,7 +29,7 @@ export const logChannel = (name: string): Channel => ({
 })
 
 /** Names that may have private addresses: this machine's, and those of receivers that say so. */
-const permittedHosts = (receivers: ReadonlyArray<ReceiverOptions>): ReadonlySet<string> => {
+export const permittedHosts = (receivers: ReadonlyArray<ReceiverOptions>): ReadonlySet<string> => {
   const hosts = receivers.flatMap(({ name: _, ...kinds }) =>
     Object.values(kinds).flatMap((options) => {
       if (typeof options !== "object" || !("allowPrivate" in options) || options.allowPrivate !== "true") return []

@@ -21,8 +21,11 @@ const oneLine = (text: string): string =>
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 /** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, fit for an editor to jump to. */
-export const formatProblem = (p: Problem): string =>
-  `${p.file}${p.line > 0 ? `:${p.line}:${p.column}` : ""}  ${oneLine(p.message)}; ${oneLine(p.remedy)}`
+export const formatProblem = (p: Problem): string => `${problemWithPlace(p)}; ${oneLine(p.remedy)}`
+
+/** The same without its remedy. */
+export const problemWithPlace = (p: Pick<Problem, "file" | "line" | "column" | "message">): string =>
+  `${p.file}${p.line > 0 ? `:${p.line}:${p.column}` : ""}  ${oneLine(p.message)}`
 
 /** The configuration cannot be used. Holds every problem found, not the first alone; the process exits with 3. */
 export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {

@@ -1,0 +1,160 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { dirname, join } from "node:path"
+import { Effect, Layer, Logger, Result } from "effect"
+import { readSecrets } from "../../config/files.ts"
+import { examineDataDir, refuseSharedFolder } from "../../config/ownFiles.ts"
+import type { Treasury } from "../../config/Treasury.ts"
+import { conditionTable } from "../../http/conditionTable.ts"
+import type { View } from "../../http/View.ts"
+import { storeLayer } from "../../layers.ts"
+import { reachReceiver } from "../../notify/reachReceiver.ts"
+import { databaseFile } from "../../store/database/Database.ts"
+import { DiskSpace, enoughSpace, mebibytesText } from "../../store/database/DiskSpace.ts"
+import { Settings } from "../../store/database/Settings.ts"
+import { checkKeys } from "../checks.ts"
+import { bodyOf, control } from "../common/client.ts"
+import type { Setup } from "../common/setup.ts"
+import { bad, type DoctorFinding, found, healthy, problemsAs } from "./Finding.ts"
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
+
+export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
+  const checked = yield* Effect.result(checkKeys(setup, true))
+  if (Result.isFailure(checked)) return problemsAs("keys", "bad", checked.failure.problems)
+  if (checked.success.length > 0) return problemsAs("keys", "warn", checked.success)
+  const payers = [...setup.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
+  return [
+    healthy(
+      "keys",
+      payers.length === 0 ? "no party has a signer" : `those of ${payers.map((p) => p.name).join(", ")} fit`,
+    ),
+  ]
+})
+
+/** The directory, or the nearest one above it that exists: there the start would make it. */
+const nearest = (dir: string): string => (existsSync(dir) || dirname(dir) === dir ? dir : nearest(dirname(dir)))
+
+/** Error code of a real write to the directory; undefined if it was taken. */
+const writeProbe = (dir: string): string | undefined => {
+  const file = join(dir, `.cofferer-doctor-${process.pid}`)
+  try {
+    writeFileSync(file, Buffer.alloc(65_536), { flag: "wx", mode: 0o600, flush: true })
+    return undefined
+  } catch (error) {
+    return codeOf(error)
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
+/** A disk, quota or limit that takes no more bytes. */
+const full: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
+
+/** Permissions and room of the data directory, by a real write. */
+export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir }: Setup) {
+  const real = nearest(dataDir)
+  const code = writeProbe(real)
+  const examined = yield* Effect.result(
+    Effect.all([
+      existsSync(dataDir) ? examineDataDir(dataDir, false) : Effect.void,
+      refuseSharedFolder(treasury.watermarkFile),
+    ]),
+  )
+  const findings: Array<DoctorFinding> = []
+  if (Result.isFailure(examined)) findings.push(...problemsAs("permissions", "bad", examined.failure.problems))
+  else if (code !== undefined && !full.has(code)) {
+    const remedy = "name a directory of this user in --data or store.dir, on a file system that takes writes"
+    findings.push(bad("permissions", `Nothing can be written to ${real} (${code})`, remedy))
+  } else
+    findings.push(
+      healthy("permissions", `${dataDir} is this user's alone${real === dataDir ? "" : ", once a start makes it"}`),
+    )
+  const room = yield* Effect.provide(
+    Effect.flatMap(DiskSpace, (space) => space.room),
+    DiskSpace.layer(real),
+  )
+  const at = new Date(0).toISOString()
+  const halts = full.has(code) ? [{ reason: "disk_full", detail: "", at }] : []
+  const disk = { dir: real, free: room.free, low: enoughSpace(room) }
+  const free = room.free === undefined ? "free space unknown" : `${mebibytesText(room.free)} free`
+  findings.push(
+    found("disk", conditionTable.low_disk.find({ disk, halts })) ?? healthy("disk", `${free} under ${real}`),
+  )
+  return findings
+})
+
+/** Error code of listening at the address; undefined if it is free. */
+const listenProbe = (host: string, port: number) =>
+  Effect.callback<string | undefined>((resume) => {
+    const server = createServer()
+    server.on("error", (error) => resume(Effect.succeed(codeOf(error))))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.undefined)))
+  })
+
+export const portFinding = Effect.fnUntraced(function* ({ listen: { host, port } }: Setup, isRunning: boolean) {
+  const code = yield* listenProbe(host, port)
+  const address = `${host}:${port}`
+  if (code === undefined) return healthy("port", `${address} is free for the page and the metrics`)
+  if (code === "EADDRINUSE" && isRunning) return healthy("port", `${address} is taken, as by this treasury's daemon`)
+  const remedy = "set daemon.listen or COFFERER_LISTEN to a free address of this host"
+  return code === "EADDRINUSE"
+    ? bad("port", `${address} is taken by another process`, `"ss -ltnp" names it: stop it, or ${remedy}`)
+    : bad("port", `Nothing can listen at ${address} (${code})`, remedy)
+})
+
+/** Wire form of transactions: configured, or learned from the last payment that the chain executed. */
+export const wireFormFinding = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, isRunning: boolean) {
+  const { framing, chainId } = treasury.network
+  const canRead = !isRunning && existsSync(join(dataDir, databaseFile))
+  const read = canRead
+    ? yield* Settings.pipe(
+        Effect.flatMap((settings) => settings.framing(chainId)),
+        Effect.provide(Layer.merge(storeLayer({ treasury, mode, dataDir }), Logger.layer([]))),
+        Effect.result,
+      )
+    : Result.succeed(undefined)
+  if (Result.isFailure(read)) {
+    return bad("wire_form", `The database cannot be read: ${read.failure.message}`, "stop what holds it, or restore it")
+  }
+  const known = read.success
+  if (framing === "auto") {
+    return healthy(
+      "wire_form",
+      known === undefined ? "auto: the first payment finds it out" : `auto: ${known}, as last executed`,
+    )
+  }
+  if (known === undefined || known === framing) return healthy("wire_form", `${framing}, as configured`)
+  const remedy = `write network.framing: ${known}, or leave it out`
+  return bad("wire_form", `network.framing is ${framing}, and ${chainId} executes the form ${known}`, remedy)
+})
+
+/** Connects to each receiver; nothing is sent. */
+export const receiverFindings = Effect.fnUntraced(function* ({ receivers }: Treasury) {
+  const findings = yield* Effect.forEach(
+    receivers,
+    (receiver) =>
+      Effect.flatMap(readSecrets(receiver), reachReceiver).pipe(
+        Effect.as([healthy("receivers", `${receiver.name} is reached`)]),
+        Effect.catchTags({
+          ConfigError: ({ problems }) => Effect.succeed(problemsAs("receivers", "bad", problems)),
+          NotifyError: ({ message }) => {
+            const remedy = "correct alerts.receivers, or the network to it: until then its alerts wait"
+            return Effect.succeed([bad("receivers", `Receiver ${message}`, remedy)])
+          },
+        }),
+      ),
+    { concurrency: 4 },
+  )
+  return findings.flat()
+})
+
+/** Conditions of a daemon that runs on the data directory; undefined where none does. */
+export const daemonFindings = Effect.fnUntraced(function* (dataDir: string) {
+  const answer = yield* control(dataDir, "GET", "/api/v1/status")
+  if (answer === undefined) return undefined
+  const { conditions, mode } = (yield* bodyOf(answer)) as Pick<View, "conditions" | "mode">
+  return conditions.length === 0
+    ? [healthy("daemon", `it runs in mode ${mode}, and no condition holds`)]
+    : conditions.map((condition): DoctorFinding => found("daemon", condition)!)
+})
