@@ -206,11 +206,12 @@ const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { 
 export const tell = ({ state, told, reach }: Play, notices: ReadonlyArray<Notice>): void => {
   const { now } = state
   for (const notice of notices) {
-    const { topic, rule, subject, brief: detail, asked, over, alert } = notice
+    const { topic, rule, subject, brief: detail, asked, isOver, alert } = notice
     const recent = state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked)
     state.asks = askedAfter(recent, notice, now)
     if (state.told.has(alert.dedup)) continue
-    if (over !== undefined && ![...state.told].some((told) => told.startsWith(`${over}/`))) continue
+    const { resolves = [] } = alert
+    if (isOver && ![...state.told].some((told) => resolves.some((over) => told.startsWith(`${over}/`)))) continue
     state.told.add(alert.dedup)
     const at = { at: now, severity: alert.severity, kind: topic, rule, subject, detail }
     told.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })

@@ -5,9 +5,8 @@ import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Settings } from "../store/database/Settings.ts"
-import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 
 /** Plans of payouts as written, by the key of their memories. */
@@ -81,17 +80,7 @@ const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined,
   (subject?.kind !== "payout" || planText(subject.rule) !== plan)
 
 const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
-  yield* (yield* AlertQueue).raise({
-    dedup: `unowed/${rule}/${subject}/${episode}`,
-    severity: "ticket",
-    kind: "payout",
-    subject: rule,
-    detail:
-      `${rule}: ${subject} was due and held (${reason}: ${detail}) when its plan was replaced, and a new plan owes ` +
-      'nothing of the time before it; what is owed all the same: hand it in with "cofferer submit"',
-    fields: { rule, receiver: subject },
-  })
-  yield* (yield* Signals).wake("alerts")
+  yield* raise("payout_unowed", { rule, receiver: subject, episode, reason: reason ?? "", detail })
 })
 
 const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: number): RuleMemory => {

@@ -1,11 +1,12 @@
 import { Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { isExpectedTransition, statusText } from "../domain/Asset.ts"
+import { type Alert, alertOf } from "../domain/alerts/Alert.ts"
 import { isLookAlike } from "../domain/lookAlike.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import type { NotifyRule, Rule } from "../rules/Rule.ts"
-import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetTransition, type ListedAsset, Listings } from "../store/network/Listings.ts"
@@ -44,29 +45,31 @@ const alertsFor = (
   const asset = assets.get(transition.asset)
   const symbol = escapeText(transition.symbol)
   const about = asset === undefined ? "" : ` (${asset.decimals} decimals, quantum ${asset.quantum})`
-  const alert = (what: string, severity: Alert["severity"], detail: string, rule?: string): Alert => ({
-    dedup: `asset/${what}/${transition.asset}/${seq}`,
-    severity,
-    kind: "asset",
-    subject: symbol,
-    detail: `${detail}${about}`,
-    fields: { asset: transition.asset, symbol, from: from ?? "", to, ...(rule === undefined ? {} : { rule }) },
+  const facts = (detail: string) => ({
+    asset: transition.asset,
+    symbol,
+    from: from ?? "",
+    to,
+    seq,
+    words: `${detail}${about}`,
   })
-  const told = [...namesakes(pins, transition, assets).map((detail) => alert("namesake", "ticket", detail))]
-  if (kind === "vanished") return [alert("vanished", "ticket", "is not listed any more"), ...told]
-  if (kind === "returned") return [alert("returned", "info", "is listed again"), ...told]
+  const change = (what: string, severity: Alert["severity"], detail: string) =>
+    alertOf("asset_changed", { ...facts(detail), what, severity })
+  const told = namesakes(pins, transition, assets).map((detail) => alertOf("asset_namesake", facts(detail)))
+  if (kind === "vanished") return [change("vanished", "ticket", "is not listed any more"), ...told]
+  if (kind === "returned") return [change("returned", "info", "is listed again"), ...told]
   if (kind === "changed") {
     const severity = transition.changes.some(({ field }) => grave.has(field)) ? "ticket" : "info"
     const words = transition.changes.map((c) => `${c.field} ${c.before || "none"} -> ${c.after || "none"}`).join(", ")
-    return [alert("changed", severity, escapeText(words)), ...told]
+    return [change("changed", severity, escapeText(words)), ...told]
   }
   const steps = `${from === undefined ? "new" : statusText(from)} -> ${statusText(to)}`
   const wanted = rules
     .filter((rule): rule is NotifyRule => rule.kind === "notify")
     .filter((rule) => rule.becomes.includes(to) && (rule.asset === "any" || rule.asset.id === transition.asset))
-    .map((rule) => alert(`${rule.name}/${to}`, "info", steps, rule.name))
+    .map(({ name }) => alertOf("asset_status", { ...facts(steps), rule: name }))
   if (isExpectedTransition(from, to)) return [...wanted, ...told]
-  return [...wanted, ...told, alert("unexpected", "ticket", `unexpected change of status: ${steps}`)]
+  return [...wanted, ...told, change("unexpected", "ticket", `unexpected change of status: ${steps}`)]
 }
 
 /** Changes of these are what an asset calls itself. */

@@ -208,8 +208,8 @@ const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMe
   if (!isSameMemory(memory, before)) yield* (yield* RuleStates).save(memory, before)
 })
 
-const tell = Effect.fnUntraced(function* ({ over, alert }: Notice) {
+const tell = Effect.fnUntraced(function* ({ isOver, alert }: Notice) {
   const queue = yield* AlertQueue
-  const isNew = over === undefined ? yield* queue.raise(alert) : yield* queue.allClear(over, alert)
+  const isNew = isOver === true ? yield* queue.allClear(alert) : yield* queue.raise(alert)
   if (isNew) yield* (yield* Signals).wake("alerts")
 })

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { overOf } from "../domain/alerts/Alert.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
@@ -19,6 +20,7 @@ import type { Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -43,28 +45,16 @@ export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers
       // the reason of those before it.
       const before = answers.has(name) ? undefined : (yield* failing.now)?.detail
       const noted = yield* failing.note(before ?? held.detail)
-      if (noted?.isTold === true) yield* tell(name, noted.since, `pays nothing: ${noted.detail}`.slice(0, 500), false)
+      if (noted?.isTold !== true) continue
+      const words = `pays nothing: ${noted.detail}`.slice(0, 500)
+      yield* raise("rule_code", { rule: name, since: noted.since, words, over: false })
     } else if (answers.get(name)?.answer._tag === "Pays" && (yield* failing.now) !== undefined) {
       if ((yield* sound.note(""))?.isTold !== true) continue
       yield* sound.end
       const ended = yield* failing.end
-      if (ended?.isTold === true) yield* tell(name, ended.since, "its code answers again", true)
+      if (ended?.isTold === true) yield* raiseOver("rule_code", { rule: name, since: ended.since })
     }
   }
-})
-
-const tell = Effect.fnUntraced(function* (rule: string, since: number, detail: string, isOver: boolean) {
-  const dedup = `code/${rule}/${since}`
-  yield* (yield* AlertQueue).raise({
-    dedup: isOver ? `${dedup}/over` : dedup,
-    severity: isOver ? "info" : "ticket",
-    kind: "rule",
-    subject: rule,
-    detail,
-    fields: { rule, over: isOver },
-    ...(isOver ? { resolves: [dedup] } : {}),
-  })
-  yield* (yield* Signals).wake("alerts")
 })
 
 /** Change by one evaluation, reported once it is durable. */
@@ -190,28 +180,15 @@ export const tellUnknown = Effect.fnUntraced(function* (
     const memory = after[name] === undefined ? memories.get(name) : undefined
     if (memory === undefined) continue
     const { rule, subject } = memory
-    const isNew = yield* (yield* AlertQueue).allClear(`unknown/${rule}/${subject}/${since}`, {
-      kind: "rule",
-      subject: rule,
-      detail: `${subject}: its balances are known; it held since ${new Date(since).toISOString()}`,
-      fields: { rule, account: subject },
-    })
+    const facts = { rule, account: subject, since, from: new Date(since).toISOString() }
+    const isNew = yield* (yield* AlertQueue).allClear(overOf("balance_unknown", facts))
     if (isNew) yield* (yield* Signals).wake("alerts")
   }
   for (const [name, { rule, subject, detail }] of silent) {
     const since = after[name]
     if (since === undefined || now - since < patienceMillis) continue
-    const isNew = yield* (yield* AlertQueue).raise({
-      dedup: `unknown/${rule}/${subject}/${since}`,
-      severity: "ticket",
-      kind: "rule",
-      subject: rule,
-      detail:
-        `pays nothing for ${subject} since ${new Date(since).toISOString()}: ${detail}; where that account has ` +
-        "money, compare it with another gateway; otherwise make its first payment by hand",
-      fields: { rule, account: subject },
-    })
-    if (isNew) yield* (yield* Signals).wake("alerts")
+    const from = new Date(since).toISOString()
+    yield* raise("balance_unknown", { rule, account: subject, since, from, detail })
   }
 })
 
@@ -244,7 +221,6 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   const told = yield* settings.get(toldKey)
   if (told !== undefined && !hasElapsed(Number(told), now, weekMillis)) return
   const rehearsals = yield* (yield* Rehearsals).of(rehearsing.map(({ name }) => name))
-  const alerts = yield* AlertQueue
   const report = Effect.gen(function* () {
     yield* settings.set(toldKey, String(now))
     // The first week begins now: there is nothing to tell of yet.
@@ -252,18 +228,12 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
     for (const [i, rule] of rehearsing.entries()) {
       const rehearsal = rehearsals[i]
       if (rehearsal === undefined) continue
-      yield* alerts.raise({
-        dedup: `trial/${rule.name}/${now}`,
-        severity: "info",
-        kind: "trial",
-        subject: rule.name,
-        detail: trialText(rule, rehearsal, [...treasury.assets.values()]),
-        fields: { rule: rule.name, since: new Date(rehearsal.since).toISOString(), payments: rehearsal.payments },
-      })
+      const words = trialText(rule, rehearsal, [...treasury.assets.values()])
+      const since = new Date(rehearsal.since).toISOString()
+      yield* raise("trial", { rule: rule.name, at: now, words, since, payments: rehearsal.payments })
     }
   })
   yield* (yield* Database).atomically(report)
-  yield* (yield* Signals).wake("alerts")
 })
 
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */

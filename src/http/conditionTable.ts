@@ -1,4 +1,5 @@
 import { signAgainIn } from "../domain/Approval.ts"
+import type { ConditionName } from "../domain/alerts/healthConditions.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
@@ -150,13 +151,6 @@ const stale = (facts: HealthFacts): Found | undefined => {
         ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
         : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`
   return { severity: "bad", text, remedy, isAlerted }
-}
-
-/** Check of one condition. */
-interface Entry {
-  readonly find: (facts: HealthFacts) => Found | undefined
-  /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */
-  readonly alertAfterMillis?: number
 }
 
 const minute = 60_000
@@ -354,28 +348,28 @@ const historyLost = ({ gaps, at }: HealthFacts): Found | undefined => {
   )
 }
 
-/** Every condition, the worst first, and causes before what they cause. Names are labels of `cofferer_healthy`. */
-export const conditionTable = {
-  halted: { find: halted },
-  terms_waiting: { find: termsWaiting },
-  wrong_chain: { find: wrongChain },
-  clock: { find: clock, alertAfterMillis: minute },
-  gateway_down: { find: gatewayDown, alertAfterMillis: minute },
-  payment_overdue: { find: paymentOverdue },
-  newest_block: { find: newestBlock, alertAfterMillis: minute },
-  work: { find: work, alertAfterMillis: minute },
-  stale: { find: stale, alertAfterMillis: minute },
-  rule_fires: { find: ruleFires },
-  alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },
-  low_disk: { find: lowDisk, alertAfterMillis: 0 },
-  config_refused: { find: configRefused },
-  signing_waits: { find: signingWaits },
-  out_of_band: { find: outOfBand, alertAfterMillis: 0 },
-  rule_locked: { find: ruleLocked },
-  paused: { find: paused },
-  not_compared: { find: notCompared, alertAfterMillis: 0 },
-  rule_held: { find: ruleHeld },
-  approval_waiting: { find: approvalWaiting },
-  payment_unknown: { find: paymentUnknown },
-  history_lost: { find: historyLost },
-} as const satisfies Readonly<Record<string, Entry>>
+/** Check of each condition. */
+export const conditionTable: Readonly<Record<ConditionName, (facts: HealthFacts) => Found | undefined>> = {
+  halted: halted,
+  terms_waiting: termsWaiting,
+  wrong_chain: wrongChain,
+  clock: clock,
+  gateway_down: gatewayDown,
+  payment_overdue: paymentOverdue,
+  newest_block: newestBlock,
+  work: work,
+  stale: stale,
+  rule_fires: ruleFires,
+  alerts_undelivered: undelivered,
+  low_disk: lowDisk,
+  config_refused: configRefused,
+  signing_waits: signingWaits,
+  out_of_band: outOfBand,
+  rule_locked: ruleLocked,
+  paused: paused,
+  not_compared: notCompared,
+  rule_held: ruleHeld,
+  approval_waiting: approvalWaiting,
+  payment_unknown: paymentUnknown,
+  history_lost: historyLost,
+}

@@ -1,11 +1,7 @@
+import { type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { ageText, plural } from "../domain/text.ts"
 import { conditionTable, type Found, type HealthFacts } from "./conditionTable.ts"
 import type { View } from "./View.ts"
-
-export type ConditionName = keyof typeof conditionTable
-
-/** Everything that keeps a treasury from being healthy, the worst first. */
-export const conditionNames = Object.keys(conditionTable) as ReadonlyArray<ConditionName>
 
 /** Setting that keeps since when a condition holds that people are alerted to. */
 export const troubleKey = (name: ConditionName): string => `health/${name}`
@@ -21,7 +17,7 @@ export interface HealthCondition extends Found {
  */
 export const conditionsOf = (facts: HealthFacts): ReadonlyArray<HealthCondition> => {
   const found = conditionNames.flatMap((condition): ReadonlyArray<HealthCondition> => {
-    const one = conditionTable[condition].find(facts)
+    const one = conditionTable[condition](facts)
     return one === undefined ? [] : [{ condition, ...one }]
   })
   return found.toSorted((a, b) => Number(a.severity === "warn") - Number(b.severity === "warn"))

@@ -9,11 +9,10 @@ import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
 import type { Rule } from "../rules/Rule.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
-import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { operatorsIn } from "./agreeing.ts"
@@ -64,15 +63,7 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
 const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
   const names = pagedNoMore(before, now)
   if (names.length === 0) return
-  yield* (yield* AlertQueue).raise({
-    dedup: `receivers/${seq}`,
-    severity: "page",
-    kind: "config",
-    subject,
-    detail: `pages go to ${names.join(", ")} no more; if this is not meant: halt, and put the old alerts back`,
-    fields: {},
-  })
-  yield* (yield* Signals).wake("alerts")
+  yield* raise("receivers_changed", { seq, treasury: subject, names: names.join(", ") })
 })
 
 /** With so few the loss of one key leaves nobody who can agree to anything. */
@@ -93,15 +84,7 @@ const tellOperators = Effect.fnUntraced(function* (
   const detail = isFirst
     ? `operators are named for the first time: ${names}; resume, recover and weaker terms need them from now on`
     : `operators removed: ${gone.join(", ")}; left: ${names}; with a key lost, weaker terms take an hour`
-  yield* (yield* AlertQueue).raise({
-    dedup: `operators/${seq}`,
-    severity: "ticket",
-    kind: "config",
-    subject,
-    detail: `${detail}. If this is not meant: halt, and put the old file back`,
-    fields: {},
-  })
-  yield* (yield* Signals).wake("alerts")
+  yield* raise("operators_changed", { seq, treasury: subject, detail })
 })
 
 /** All durable together, or none; what was not committed is not remembered either. */
@@ -163,15 +146,12 @@ export const tellGateways = Effect.fnUntraced(function* (
 ) {
   const isOther = change.left < network.quorum
   const left = isOther ? `; of those before ${change.left} are left, and ${network.quorum} must agree` : ""
-  yield* (yield* AlertQueue).raise({
-    dedup: `gateways/${seq ?? gatewayWords(change)}`,
+  yield* raise("gateways_changed", {
+    id: seq ?? gatewayWords(change),
     severity: isOther && change.added.length > 0 ? "page" : "ticket",
-    kind: "config",
-    subject: name,
-    detail: `${gatewayWords(change)}${left}; if this is not meant: halt, and put the old file back`,
-    fields: {},
+    treasury: name,
+    words: `${gatewayWords(change)}${left}`,
   })
-  yield* (yield* Signals).wake("alerts")
 })
 
 /**

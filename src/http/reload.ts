@@ -4,8 +4,8 @@ import { configParts, hashNumber, needsRestart, partHashes } from "../config/nee
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import type { Rule } from "../rules/Rule.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Brake, resumeCommand, ruleOfScope } from "../store/controls/Brake.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -47,16 +47,7 @@ const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
 const endRefusal = Effect.fnUntraced(function* (treasury: string) {
   const over = yield* (yield* refusedReload).end
   if (over === undefined) return
-  yield* (yield* AlertQueue).raise({
-    dedup: `config_reload/${over.since}/over`,
-    severity: "info",
-    kind: "config",
-    subject: treasury,
-    detail: "the files are in force again as they are written",
-    fields: { over: true },
-    resolves: ["config_reload"],
-  })
-  yield* (yield* Signals).wake("alerts")
+  yield* raiseOver("reload_refused", { treasury, since: over.since })
 })
 
 /** The last good configuration stays, and people hear of it. */
@@ -66,16 +57,9 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   metrics.configReloaded.set({ treasury: name }, 0)
   const at = yield* Clock.currentTimeMillis
   const { isConfig, title, lines, remedy } = refusal
-  yield* (yield* AlertQueue).raise({
-    dedup: `config_reload/${at}`,
-    severity: "ticket",
-    kind: "config",
-    subject: name,
-    detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
-    fields: { author },
-  })
-  yield* (yield* refusedReload).note(`${title === "" ? "" : `${title} `}${listed(lines)}`)
-  yield* (yield* Signals).wake("alerts")
+  const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
+  yield* raise("reload_refused", { treasury: name, at, detail: why, remedy, author })
+  yield* (yield* refusedReload).note(why)
   yield* Effect.logWarning("a new configuration was refused", {
     author,
     reason: `${title} ${lines.join("; ")}`.trim(),

@@ -5,7 +5,7 @@ import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import { weakens } from "../rules/policy/weakens.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { type Acceptance, TermsLog } from "../store/controls/TermsLog.ts"
@@ -155,12 +155,11 @@ const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
   yield* config.replace(inForce, asOne(write))
   yield* say("terms", { subject: treasury.name, detail })
   const signals = yield* Signals
-  for (const loop of ["alerts", "engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+  for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
 })
 
-const page = Effect.fnUntraced(function* (name: string, subject: string, detail: string) {
-  const dedup = `terms/${name}/${yield* Clock.currentTimeMillis}`
-  yield* (yield* AlertQueue).raise({ dedup, severity: "page", kind: "config", subject, detail, fields: {} })
+const page = Effect.fnUntraced(function* (terms: string, treasury: string, detail: string) {
+  yield* raise("terms_changed", { terms, treasury, detail, at: yield* Clock.currentTimeMillis })
 })
 
 /** Ends the halt where operators have signed the file's terms, or where the hour of an acceptance is over. */
@@ -251,7 +250,6 @@ const beginHour = Effect.fnUntraced(function* (
   })
   yield* (yield* Database).atomically(write)
   yield* say("terms", { subject, detail: `${detail}: ${reason}` })
-  yield* (yield* Signals).wake("alerts")
 })
 
 /** Longer, and a message on a telephone is not read. */

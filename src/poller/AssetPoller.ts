@@ -8,7 +8,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -58,28 +58,18 @@ const contradicted = Effect.fnUntraced(function* (
   if (!(yield* brake.pauses).some((pause) => pause.scope === scope)) {
     yield* brake.pause({ scope, reason, author, until: undefined })
   }
-  yield* alert(pin, "page", `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`)
+  const facts = { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason, remedy }
+  yield* raise("asset_pin", facts)
+  const detail = `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`
+  yield* say("halted", { subject: pin.symbol, detail }, "page")
 })
 
 const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
   const reason = `the listing of ${pin.symbol} agrees with its pin again`
   const ended = yield* (yield* Brake).resume({ scope: pinScope(pin.symbol), reason, author })
-  if (ended > 0) yield* alert(pin, "info", reason)
-})
-
-const alert = Effect.fnUntraced(function* ({ symbol, id }: PinnedAsset, severity: "page" | "info", detail: string) {
-  const at = yield* Clock.currentTimeMillis
-  yield* (yield* AlertQueue).raise({
-    dedup: `asset/pin/${id}/${at}`,
-    severity,
-    kind: "asset",
-    subject: symbol,
-    detail,
-    fields: { asset: id, symbol },
-    ...(severity === "info" ? { resolves: [`asset/pin/${id}`] } : {}),
-  })
-  yield* (yield* Signals).wake("alerts")
-  yield* say(severity === "page" ? "halted" : "asset", { subject: symbol, detail }, severity)
+  if (ended === 0) return
+  yield* raiseOver("asset_pin", { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason })
+  yield* say("asset", { subject: pin.symbol, detail: reason }, "info")
 })
 
 /** How far a listing's block may be ahead of our clock; one from the future would make all later ones seem old. */

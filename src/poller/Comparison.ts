@@ -7,8 +7,8 @@ import { Health } from "../gateway/Health.ts"
 import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
 import { walkPages } from "../gateway/walkPages.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
-import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { accountKeyText, type BalanceDifference, type Drift, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
@@ -156,16 +156,13 @@ const remedyOf = (names: Names, { party, asset }: BalanceDifference): string => 
   return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
 }
 
-const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => ({
-  dedup: `drift/${drift.seq}${isOver ? "/over" : ""}`,
-  severity: isOver ? "info" : "ticket",
-  kind: "drift",
-  subject: subjectOf(names, drift),
-  detail: isOver
-    ? "rows and balance agree again"
-    : `${wordsOf(names, drift)}; rules on it hold until two comparisons agree; run "${remedyOf(names, drift)}" to read its history anew`,
-  fields: { stored: String(drift.stored), reported: String(drift.reported) },
-  ...(isOver ? { resolves: [`drift/${drift.seq}`] } : {}),
+const factsOf = (names: Names, drift: Drift) => ({
+  seq: drift.seq,
+  account: subjectOf(names, drift),
+  words: wordsOf(names, drift),
+  command: remedyOf(names, drift),
+  stored: String(drift.stored),
+  reported: String(drift.reported),
 })
 
 /** Accounts of a listing beside our rows. */
@@ -290,14 +287,13 @@ export const endComparison = Effect.fnUntraced(function* (
   seen: Parameters<Drifts["Service"]["note"]>[0],
 ) {
   const drifts = yield* Drifts
-  const alerts = yield* AlertQueue
   const database = yield* Database
   const signals = yield* Signals
   const { begun, ended } = yield* database.atomically(
     Effect.gen(function* () {
       const changed = yield* drifts.note(seen)
-      for (const drift of changed.begun) yield* alerts.raise(alertOf(options, drift, false))
-      for (const drift of changed.ended) yield* alerts.raise(alertOf(options, drift, true))
+      for (const drift of changed.begun) yield* raise("mismatch", factsOf(options, drift))
+      for (const drift of changed.ended) yield* raiseOver("mismatch", factsOf(options, drift))
       return changed
     }),
   )
@@ -307,7 +303,6 @@ export const endComparison = Effect.fnUntraced(function* (
   yield* (yield* uncompared).end
   yield* drifts.check
   yield* signals.wake("engine")
-  if (begun.length + ended.length > 0) yield* signals.wake("alerts")
   memory.before = undefined
   memory.listing = undefined
   memory.compared = nothingCompared()

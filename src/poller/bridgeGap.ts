@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { hasElapsed } from "../domain/Time.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
 import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
@@ -61,16 +61,10 @@ const forgotten = "the gateway had forgotten it before it was read"
 
 /** Records a lost time range, and alerts. Call it in the transaction that handles the loss. */
 export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
-  const [from, to] = [since, until].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
+  const timeOf = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
+  const [from, to] = [timeOf(since), timeOf(until)]
   yield* (yield* Backfills).lost({ since, until, cause })
-  yield* (yield* AlertQueue).raise({
-    dedup: `gap/${since}/${until}`,
-    severity: "ticket",
-    kind: "balances",
-    subject: "gap",
-    detail: `balance changes between ${from} and ${to} are lost: ${cause}; balances begin anew as they are`,
-    fields: { since: String(since), until: String(until) },
-  })
+  yield* raise("balances_lost", { since: String(since), until: String(until), from, to, cause })
   yield* say("gap", { detail: `${from} to ${to}: ${cause}`, since: String(since), until: String(until) })
 })
 

@@ -3,9 +3,8 @@ import type { BalanceChange } from "../domain/Balance.ts"
 import { type AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { accountKeyText } from "../store/balances/Drifts.ts"
-import { Signals } from "../store/database/Signals.ts"
 import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
 
 /** Balances now, and the time from which history adds to them. */
@@ -161,15 +160,6 @@ export const explainAnswer = (
 /** Rows stand still until a person acts, so there is one alert. */
 const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
-  const remedy = "name a gateway with larger pages, or watch fewer parties"
-  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail, remedy })
-  const isNew = yield* (yield* AlertQueue).raise({
-    dedup: `overflow/${answer.at}`,
-    severity: "ticket",
-    kind: "balances",
-    subject: "balances",
-    detail: `nothing behind ${at} can be read: ${answer.detail}; ${remedy}`,
-    fields: { at: String(answer.at) },
-  })
-  if (isNew) yield* (yield* Signals).wake("alerts")
+  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail })
+  yield* raise("balances_overflow", { at: String(answer.at), time: at, detail: answer.detail })
 })

@@ -1,12 +1,11 @@
 import { Clock, Effect, Result } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import { shortId } from "../domain/Hex.ts"
-import { sumText } from "../domain/sumText.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import { acceptAnew } from "../rules/saneHead.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { trip } from "../store/controls/trip.ts"
@@ -38,19 +37,7 @@ export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: s
       "of the chain that begins again at its place can include it"
     yield* outbox.addEvidence(attempt, "left_behind", { gateway: "operators", height, detail })
     yield* outbox.move(intent, "manual", { detail })
-    const { payment, rule, decimals } = intent
-    yield* (yield* AlertQueue).raise({
-      dedup: `manual/${intent.id}/left-behind/${attempt.k}`,
-      severity: "page",
-      kind: "intent",
-      subject: shortId(intent.id).slice(0, 4),
-      detail:
-        `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is manual: ${detail}; the money ` +
-        'stays reserved until a person resolves it: "intents resolve" with --never-executed, after which its rule ' +
-        "decides anew",
-      fields: { intent: intent.id, state: "manual" },
-    })
-    yield* (yield* Signals).wake("alerts")
+    yield* raise("payment_left_behind", { ...paymentFacts(intent), state: "manual", k: attempt.k, why: detail })
   }
   yield* letGo(chainId, height)
 })
@@ -58,22 +45,11 @@ export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: s
 /** The chain before will not show their movements, and the window of the new one ends nothing before it comes there. */
 const letGo = Effect.fnUntraced(function* (chainId: string, height: bigint) {
   const outbox = yield* Outbox
-  for (const { id, payment, rule, decimals } of yield* outbox.unmoved) {
-    const attempt = (yield* outbox.attempts(id)).find(({ state }) => state === "confirmed")
+  for (const intent of yield* outbox.unmoved) {
+    const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
     if (attempt === undefined || attempt.chainId !== chainId || attempt.anchorHeight <= height) continue
     yield* (yield* Findings).endWatch(attempt)
-    yield* (yield* AlertQueue).raise({
-      dedup: `left-behind/${id}`,
-      severity: "ticket",
-      kind: "intent",
-      subject: shortId(id).slice(0, 4),
-      detail:
-        `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid on the chain ` +
-        "before the reset, and its movement was not seen there; where it is still owed and its rule does not decide " +
-        'it anew, hand it in with "cofferer submit"',
-      fields: { intent: id, state: "confirmed" },
-    })
-    yield* (yield* Signals).wake("alerts")
+    yield* raise("payment_left_paid", { ...paymentFacts(intent), state: "confirmed" })
   }
 })
 
@@ -168,23 +144,12 @@ const tellOthers = Effect.gen(function* () {
     yield* (yield* Database).atomically(
       Effect.andThen(settings.set(keyOf(name), elsewhere), tell(name, detail, elsewhere)),
     )
-    yield* (yield* Signals).wake("alerts")
   }
 })
 
 const tell = Effect.fnUntraced(function* (gateway: string, detail: string, elsewhere: string) {
-  const isOver = elsewhere === ""
-  yield* (yield* AlertQueue).raise({
-    dedup: `chain/${gateway}/${yield* Clock.currentTimeMillis}`,
-    severity: isOver ? "info" : "ticket",
-    kind: "gateway",
-    subject: gateway,
-    detail: isOver
-      ? "it is on this treasury's chain again, and counts"
-      : `${detail}: its answers count for nothing until it is back; correct its address`,
-    fields: { gateway, chain: elsewhere },
-    ...(isOver ? { resolves: [`chain/${gateway}`] } : {}),
-  })
+  const facts = { gateway, chain: elsewhere, at: yield* Clock.currentTimeMillis }
+  yield* elsewhere === "" ? raiseOver("chain_elsewhere", facts) : raise("chain_elsewhere", { ...facts, detail })
 })
 
 /** The loop: a look at each of the usual times, and the first one at once. */

@@ -1,3 +1,4 @@
+import type { Alert } from "../domain/alerts/Alert.ts"
 import type { Party, Receiver } from "./Account.ts"
 import type { LetGo } from "./Schedule.ts"
 import type { AskedPayment, Snapshot } from "./Snapshot.ts"
@@ -69,16 +70,7 @@ export interface Notice {
   readonly asked?: Pick<AskedPayment, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are let go: another life of the store may have paid them. */
   readonly letGo?: LetGo
-  /** `dedup` of the alert that this ends, or its beginning up to a "/": sent only if that alert was. */
-  readonly over?: string
-  readonly alert: {
-    /** A second alert with the same text here is a repeat, and is not sent. */
-    readonly dedup: string
-    readonly severity: "page" | "ticket" | "info"
-    readonly kind: "rule" | "request" | "payout"
-    readonly subject: string
-    readonly detail: string
-    readonly fields: Readonly<Record<string, string | number | boolean>>
-    readonly resolves?: ReadonlyArray<string>
-  }
+  /** An all-clear, which is sent only if an alert that it resolves was. */
+  readonly isOver?: boolean
+  readonly alert: Alert
 }

@@ -1,4 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
+import { alertOf } from "../domain/alerts/Alert.ts"
 import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
 import { payoutNotices } from "./kinds/payoutNotices.ts"
 import type { Timer } from "./Look.ts"
@@ -55,14 +56,17 @@ const asking = ({ rule, name, asset }: Subject, decision: Decision, episode: num
   if (payment === undefined) return []
   const { from, to, amount } = payment
   const units = formatAmount(amount, asset.decimals)
-  const alert = {
-    dedup: `request/${rule.name}/${name}/${episode}`,
-    severity: "ticket" as const,
-    kind: "request" as const,
-    subject: name,
-    detail: `send ${units} ${asset.symbol} from ${from} to ${to}: ${decision.detail}`,
-    fields: { rule: rule.name, from, to, asset: asset.symbol, amount: units, command: commandText(payment) },
-  }
+  const alert = alertOf("request", {
+    rule: rule.name,
+    account: name,
+    episode,
+    from,
+    to,
+    asset: asset.symbol,
+    amount: units,
+    detail: decision.detail,
+    command: commandText(payment),
+  })
   const asked = { episode, from, to, asset: asset.symbol, amount, decimals: asset.decimals }
   return [{ topic: "request", rule: rule.name, subject: name, brief: decision.detail, asked, alert }]
 }
@@ -92,14 +96,7 @@ const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outc
   const { rule, subject: name, episode, from, to, asset, amount, decimals } = open
   const units = formatAmount(amount, decimals)
   const brief = decision.detail
-  const alert = {
-    dedup: `received/${rule}/${name}/${episode}`,
-    severity: "info" as const,
-    kind: "request" as const,
-    subject: name,
-    detail: `${to} is funded again: ${brief}; asked for were ${units} ${asset} from ${from}`,
-    fields: { rule, from, to, asset, amount: units },
-  }
+  const alert = alertOf("received", { rule, account: name, episode, from, to, asset, amount: units, detail: brief })
   return [{ topic: "received", rule, subject: name, brief, asked: open, alert }]
 }
 

@@ -1,3 +1,4 @@
+import { alertOf } from "../domain/alerts/Alert.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import type { AlertRule } from "./Condition.ts"
@@ -151,15 +152,8 @@ const locksOf = (
 const lockOf = (rule: string, scope: string, failures: ReadonlyArray<Intent>): Lock => {
   const { id, detail, payment, decimals } = failures.at(-1)!
   const reason = `its last ${failures.length} payments failed; the last: ${detail}`
-  const end = `once the cause is gone: cofferer resume --scope ${scope} --reason TEXT`
   const { from, to } = payment
-  const alert = {
-    dedup: `lock/${rule}/${id}`,
-    severity: "ticket" as const,
-    kind: "rule" as const,
-    subject: rule,
-    detail: `locked itself: ${reason}; ${end}`,
-    fields: { rule, scope, amount: sumText(payment, decimals), from, to, intent: id },
-  }
+  const amount = sumText(payment, decimals)
+  const alert = alertOf("rule_locked", { rule, scope, reason, amount, from, to, intent: id })
   return { scope, reason, notice: { topic: "locked", rule, subject: rule, brief: reason, alert } }
 }

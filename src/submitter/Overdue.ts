@@ -1,11 +1,9 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { shortId } from "../domain/Hex.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, intentWaits, isFinalIntent, overdueOf } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { Signals } from "../store/database/Signals.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { approvalOf } from "./approvalOf.ts"
@@ -60,20 +58,10 @@ const page = Effect.fnUntraced(function* (
   intent: Intent,
   { name, words }: { readonly name: string; readonly words: string },
 ) {
-  const { payment, rule, state, detail } = intent
+  const { state, detail } = intent
   if (isFinalIntent(state)) return
-  const { waitsFor, endedBy } = intentWaits[state]
-  const isNew = yield* (yield* AlertQueue).raise({
-    dedup: `overdue/${intent.id}/${name}`,
-    severity: "page",
-    kind: "intent",
-    subject: shortId(intent.id).slice(0, 4),
-    detail:
-      `${rule}: ${sumText(payment, intent.decimals)} ${payment.from} -> ${payment.to} ${words}: ${detail}. ` +
-      `It is ${state.replaceAll("_", " ")} and waits for ${waitsFor}; what ends it: ${endedBy}`,
-    fields: { intent: intent.id, state },
-  })
-  if (isNew) yield* (yield* Signals).wake("alerts")
+  const facts = { ...paymentFacts(intent), ...intentWaits[state], stateWords: state.replaceAll("_", " ") }
+  yield* raise("payment_overdue", { ...facts, name, words, detail })
 })
 
 /** The loop that no gateway holds up. */

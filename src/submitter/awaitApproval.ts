@@ -1,12 +1,11 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { formatAmount } from "../domain/Amount.ts"
 import { lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { type Alert, AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { Signals } from "../store/database/Signals.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { say } from "../telemetry/Logging.ts"
@@ -89,7 +88,7 @@ const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval
   ]
   if (words.length === 0) return yield* moved
   const people = progress.isLate && !isNew ? "the time ends soon" : peopleOf(needed, progress)
-  return yield* told(intent, "ticket", words, sentenceOf(intent, progress), moved, people)
+  return yield* told(intent, words, sentenceOf(intent, progress), moved, people)
 })
 
 const sentenceOf = (intent: Intent, { words }: Progress): string => `${words}; "approve ${shortId(intent.id)}"`
@@ -104,13 +103,13 @@ const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededAppro
   const progress = progressOf(anew, yield* (yield* Approvals).about(intent.id), now)
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words, askedAt: now })
   const sentence = `${why}${sentenceOf(intent, progress)}`
-  return yield* told(intent, "ticket", [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
+  return yield* told(intent, [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
 })
 
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
   const detail = `approved by ${by.join(" and ")}; money and limits are set aside`
   const moved = (yield* Outbox).move(intent, "reserved", { detail })
-  return yield* told(intent, "info", ["approved"], `is approved by ${by.join(" and ")}`, moved, detail)
+  return yield* told(intent, ["approved"], `is approved by ${by.join(" and ")}`, moved, detail)
 })
 
 /** The end of a payment whose time is over, in the state that says how far it had come. */
@@ -138,27 +137,17 @@ const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApprova
 /** The move and its alerts, one for each word, in one transaction. */
 const told = (
   intent: Intent,
-  severity: Alert["severity"],
   words: ReadonlyArray<string>,
   sentence: string,
   moved: ReturnType<Outbox["Service"]["move"]>,
   story: string,
 ) =>
   Effect.gen(function* () {
-    const { payment, decimals, rule } = intent
-    const amount = `${formatAmount(payment.amount, decimals)} ${payment.asset}`
-    const subject = shortId(intent.id).slice(0, 4)
-    const alerts = yield* AlertQueue
-    const alert = {
-      severity,
-      kind: "approval",
-      subject,
-      detail: `${rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}`,
-      fields: { intent: intent.id },
-    }
-    const raised = Effect.forEach(words, (word) => alerts.raise({ ...alert, dedup: `${word}/${intent.id}` }))
+    const facts = { ...paymentFacts(intent), sentence }
+    const raised = Effect.forEach(words, (word) =>
+      word === "approved" ? raise("approval_given", facts) : raise("approval_asked", { ...facts, word }),
+    )
     const now = yield* (yield* Database).atomically(Effect.tap(moved, () => raised))
-    yield* say(words.includes("approved") ? "approved" : "waits", { subject, detail: story })
-    yield* (yield* Signals).wake("alerts")
+    yield* say(words.includes("approved") ? "approved" : "waits", { subject: facts.short, detail: story })
     return now
   })

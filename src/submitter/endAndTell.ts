@@ -1,12 +1,10 @@
 import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import { shortId } from "../domain/Hex.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
 import { afterUnpaid, type Standing } from "../rules/waiting.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { say } from "../telemetry/Logging.ts"
@@ -37,27 +35,22 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   { state, sentence, detail, severity }: Ending,
   change: Effect.Effect<A, StoreError, R>,
 ) {
-  const database = yield* Database
-  const alerts = yield* AlertQueue
-  const subject = shortId(intent.id).slice(0, 4)
-  const { payment } = intent
-  const amount = sumText(payment, intent.decimals)
+  const facts = { ...paymentFacts(intent), state }
   // A manual payment has not ended: its text says what people have to do.
   const standing = state === "manual" ? undefined : yield* (yield* Wanted).standing(intent)
   const after = standing === undefined ? "" : `; ${yield* whatFollows(intent, standing)}`
   const isLost = standing !== undefined && standing._tag !== "Level"
-  const alert = alerts.raise({
-    dedup: `${state}/${intent.id}`,
-    severity: isLost && severity === "info" ? "ticket" : severity,
-    kind: "intent",
-    subject,
-    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}${after}`,
-    fields: { intent: intent.id, state },
-  })
-  yield* database.atomically(Effect.andThen(change, alert))
+  const alert =
+    state === "manual"
+      ? raise("payment_manual", { ...facts, sentence })
+      : raise("payment_unpaid", {
+          ...facts,
+          severity: isLost && severity === "info" ? "ticket" : severity,
+          sentence: `${sentence}${after}`,
+        })
+  yield* (yield* Database).atomically(Effect.andThen(change, alert))
   if (state !== "manual") yield* countEnd(intent, state)
-  yield* say(state, { subject, detail })
-  yield* (yield* Signals).wake("alerts")
+  yield* say(state, { subject: facts.short, detail })
 })
 
 /** Settles a withdrawal that executed, and says with it what others have to do. */
@@ -65,20 +58,9 @@ export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, 
   intent: Intent,
   settle: Effect.Effect<A, StoreError, R>,
 ) {
-  const database = yield* Database
-  const alerts = yield* AlertQueue
-  const { payment } = intent
-  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
-  const alert = alerts.raise({
-    dedup: `confirmed/${intent.id}`,
-    severity: "info",
-    kind: "intent",
-    subject: shortId(intent.id).slice(0, 4),
-    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} (${payment.toKey}): ${withdrawnHere}`,
-    fields: { intent: intent.id, state: "confirmed" },
-  })
-  yield* database.atomically(Effect.andThen(settle, alert))
-  yield* (yield* Signals).wake("alerts")
+  const facts = { ...paymentFacts(intent), state: "confirmed" }
+  const alert = raise("payment_withdrawn", { ...facts, key: intent.payment.toKey, words: withdrawnHere })
+  yield* (yield* Database).atomically(Effect.andThen(settle, alert))
 })
 
 /** Settles a payment whose network fee exceeds the policy's, and pages people. */
@@ -87,18 +69,8 @@ export const pageOvercharged = Effect.fn("Submitter.pageOvercharged")(function* 
   fee: bigint,
   settle: Effect.Effect<A, StoreError, R>,
 ) {
-  const database = yield* Database
-  const alerts = yield* AlertQueue
-  const { payment, decimals } = intent
-  const [taken, most] = [fee, intent.feeMax].map((units) => `${formatAmount(units, decimals)} ${payment.asset}`)
-  const alert = alerts.raise({
-    dedup: `overcharged/${intent.id}`,
-    severity: "page",
-    kind: "intent",
-    subject: shortId(intent.id).slice(0, 4),
-    detail: `${intent.rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is paid, and the network took a fee of ${taken}; at most ${most} was allowed. Look at transfer.fee.factor of the network, and pause what pays until it is right`,
-    fields: { intent: intent.id, state: "confirmed" },
-  })
-  yield* database.atomically(Effect.andThen(settle, alert))
-  yield* (yield* Signals).wake("alerts")
+  const sum = (units: bigint) => `${formatAmount(units, intent.decimals)} ${intent.payment.asset}`
+  const facts = { ...paymentFacts(intent), state: "confirmed", taken: sum(fee), most: sum(intent.feeMax) }
+  const alert = raise("payment_overcharged", facts)
+  yield* (yield* Database).atomically(Effect.andThen(settle, alert))
 })

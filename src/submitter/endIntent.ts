@@ -1,9 +1,8 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
-import { shortId } from "../domain/Hex.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
@@ -271,17 +270,8 @@ const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
 
 /** The others hear of a payment that one person has ended unpaid. */
 const tellUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
-  const { id, rule, payment, decimals } = intent
   const waited = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
-  const remedy = 'where it is still owed and its rule does not decide it anew, hand it in with "cofferer submit"'
-  yield* (yield* AlertQueue).raise({
-    dedup: `${state}/${id}`,
-    severity: "info",
-    kind: "intent",
-    subject: shortId(id).slice(0, 4),
-    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} ends unpaid, ${detail}${waited}; ${remedy}`,
-    fields: { intent: id, state },
-  })
+  yield* raise("payment_ended_by_hand", { ...paymentFacts(intent), state, detail: `${detail}${waited}` })
 })
 
 const refused = (message: string, remedy: string) => new VerbRefused({ message, remedy, isBusy: false })

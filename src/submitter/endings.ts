@@ -2,13 +2,14 @@ import { Clock, Effect, Option } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import type { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -187,17 +188,7 @@ export const giveUpUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, att
  * has two payments: they err or lie, and people must know at once.
  */
 export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: Live, shown: string, gateway: string) {
-  const { intent, attempt } = live
-  const { payment } = intent
-  const sum = sumText(payment, intent.decimals)
-  yield* (yield* AlertQueue).raise({
-    dedup: `contradicted/${intent.id}/${attempt.k}`,
-    severity: "page",
-    kind: "intent",
-    subject: shortId(intent.id).slice(0, 4),
-    detail: `${intent.rule}: ${sum} ${payment.from} -> ${payment.to}: ${gateway} shows ${shown} under its transfer id ${attempt.transferId}; the money stays reserved. Compare the ledger at another gateway; if this one is wrong, replace it, else "intents resolve"`,
-    fields: { intent: intent.id, state: intent.state },
-  })
-  yield* (yield* Signals).wake("alerts")
+  const { k, transferId: transfer } = live.attempt
+  yield* raise("payment_contradicted", { ...paymentFacts(live.intent), k, gateway, shown, transfer })
   yield* giveUp(live, `${gateway} shows ${shown} under its transfer id`)
 })

@@ -1,12 +1,11 @@
 import { Cause, Clock, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
-import { shortId } from "../domain/Hex.ts"
-import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
+import { isFinalIntent } from "../domain/Intent.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import type { PowError } from "../pow/PowError.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { tripFor } from "../store/database/guarded.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -135,7 +134,8 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   const detail = `${words} (${error.words}); ${end}, and the payment is judged anew then`
   const shown = outbox.move(intent, intent.state, { detail })
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
-  yield* isTold(needed) ? tellPayment(intent, attempt, { detail, shown }) : shown
+  const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
+  yield* isTold(needed) ? (yield* Database).atomically(Effect.andThen(shown, alert)) : shown
   yield* Effect.logWarning("an attempt is not sent", { intent: intentId, attempt: k, reason: error.message })
   return undefined
 })
@@ -147,28 +147,6 @@ const isTold = (refused: PowError | undefined): boolean =>
 /** Milliseconds from an anchor on in which what is signed on it may be sent. */
 const usefulMillis = Effect.fnUntraced(function* (windowBlocks: number) {
   return (windowBlocks - Number(marginBlocks(windowBlocks))) * (yield* (yield* BlockPace).millis)
-})
-
-const remedy =
-  "Compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second"
-
-interface Shown<R> {
-  readonly detail: string
-  readonly shown: Effect.Effect<unknown, StoreError, R>
-}
-
-const tellPayment = Effect.fnUntraced(function* <R>(intent: Intent, { k }: Attempt, { detail, shown }: Shown<R>) {
-  const { id, rule, payment, decimals, state } = intent
-  const alert = (yield* AlertQueue).raise({
-    dedup: `work/${id}/${k}`,
-    severity: "ticket",
-    kind: "work",
-    subject: shortId(id).slice(0, 4),
-    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}: ${detail}. ${remedy}`,
-    fields: { intent: id, state },
-  })
-  yield* (yield* Database).atomically(Effect.andThen(shown, alert))
-  yield* (yield* Signals).wake("alerts")
 })
 
 /**
@@ -183,15 +161,7 @@ export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { diffic
   const detail = `the network's proof of work is not to be expected within its window of ${pastBlocks} blocks: ${refused.words}`
   if (!isTold(refused)) return detail
   const day = Math.floor((yield* Clock.currentTimeMillis) / dayMillis)
-  const isNew = yield* (yield* AlertQueue).raise({
-    dedup: `work/${difficulty}/${pastBlocks}/${day}`,
-    severity: "ticket",
-    kind: "work",
-    subject: String(difficulty),
-    detail: `nothing is signed: ${detail}. ${remedy}`,
-    fields: { difficulty, window: pastBlocks },
-  })
-  if (isNew) yield* (yield* Signals).wake("alerts")
+  yield* raise("work_slow", { difficulty, window: pastBlocks, day, detail })
   return detail
 })
 

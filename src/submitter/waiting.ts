@@ -1,13 +1,13 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
+import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
 import { instantText } from "../domain/Time.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
 import { judgeWait, type Standing, type WaitFacts, waitToldMillis } from "../rules/waiting.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -71,23 +71,15 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
     if (shown !== undefined) yield* shown
     return false
   }
-  const { payment, decimals, rule, id } = intent
-  const times = Math.floor((facts.now - wait.tellAt) / toldAgainMillis)
-  const verb = signed === 0 ? "cancel" : "abandon"
-  const end = `to end it unpaid: "cofferer intents ${verb} ${shortId(id)} --reason TEXT"`
-  const alert = (yield* AlertQueue).raise({
-    dedup: `waits/${id}/${times}`,
-    severity: "ticket",
-    kind: "intent",
-    subject: shortId(id).slice(0, 4),
-    detail:
-      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not paid since ` +
-      `${instantText(sinceOf(standing, facts))}: ${why}. It stays owed, its money and limits stay set aside, ` +
-      `and it is paid once the cause is gone; ${end}`,
-    fields: { intent: id, state: intent.state },
+  const alert = raise("payment_waits", {
+    ...paymentFacts(intent),
+    times: Math.floor((facts.now - wait.tellAt) / toldAgainMillis),
+    since: instantText(sinceOf(standing, facts)),
+    why,
+    verb: signed === 0 ? "cancel" : "abandon",
+    name: shortId(intent.id),
   })
-  const isNew = yield* (yield* Database).atomically(Effect.andThen(shown ?? Effect.void, alert))
-  if (isNew) yield* (yield* Signals).wake("alerts")
+  yield* (yield* Database).atomically(Effect.andThen(shown ?? Effect.void, alert))
   return false
 })
 
@@ -151,16 +143,15 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   if (wanted === undefined || dropped === undefined) return
   const since = Math.max(wanted, dropped)
   if (now - since < waitToldMillis) return
-  const { payment, decimals, rule, id, subject } = intent
-  yield* (yield* AlertQueue).raise({
-    dedup: `dropped/${rule}/${subject}/${since}/${Math.floor((now - since) / toldAgainMillis)}`,
-    severity: "ticket",
-    kind: "intent",
-    subject: shortId(id).slice(0, 4),
-    detail:
-      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is decided again and again since ` +
-      `${instantText(since)}, and never signed${kept}. Mend what it waits for; the rule decides it anew until then`,
-    fields: { intent: id, state: "cancelled" },
+  yield* raise("payment_dropped", {
+    ...paymentFacts(intent),
+    state: "cancelled",
+    rule: intent.rule,
+    account: intent.subject,
+    first: since,
+    times: Math.floor((now - since) / toldAgainMillis),
+    since: instantText(since),
+    kept,
   })
 })
 

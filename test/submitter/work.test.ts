@@ -211,7 +211,7 @@ describe("proof of work that is not found in time", () => {
             said.map(({ severity, subject }) => [severity, subject]),
             [["ticket", "24"]],
           )
-          assert.match(said[0]?.detail ?? "", /^nothing is signed: .*Compare the difficulty at another gateway/)
+          assert.match(said[0]?.detail ?? "", /^nothing is signed: .*compare the difficulty at another gateway/)
           assert.lengthOf(yield* (yield* Outbox).open, 1)
           const { intents } = yield* Effect.flatMap(StatusView, ({ view }) => view).pipe(
             Effect.provide(StatusView.layer),

@@ -1,3 +1,4 @@
+import { alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import type { HoldReason } from "../../domain/Decision.ts"
 import { instantText, timeText } from "../../domain/Time.ts"
 import type { AlertRule } from "../Condition.ts"
@@ -147,20 +148,14 @@ const noticeOf = (
   const isOver = state !== "acting"
   const lasted = before?.firingSince === undefined ? "" : ` after ${timeText(decidedAt - before.firingSince)}`
   const detail = isOver ? `over${lasted}: ${said}` : said
-  const dedup = `rule/${name}/${episode}`
+  const facts = { rule: name, episode, words: detail }
   return {
     topic: isOver ? "cleared" : "firing",
     rule: name,
     subject: name,
     brief: detail,
-    alert: {
-      dedup: isOver ? `${dedup}/over` : dedup,
-      severity: isOver ? "info" : rule.severity,
-      kind: "rule",
-      subject: name,
-      detail,
-      fields: { rule: name, episode, over: isOver },
-      ...(isOver ? { resolves: [dedup] } : {}),
-    },
+    alert: isOver
+      ? overOf("rule_fires", facts)
+      : alertOf("rule_fires", { ...facts, severity: rule.severity, over: false }),
   }
 }

@@ -1,3 +1,4 @@
+import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import type { HoldReason } from "../../domain/Decision.ts"
 import { timeText as spanText } from "../../domain/Time.ts"
 import { clockGap } from "../checks/wrongClock.ts"
@@ -70,30 +71,33 @@ const toldAgainMillis = 86_400_000
 
 const instant = (millis: number): string => new Date(millis).toISOString()
 
-const notice = (
-  rule: PayoutRule,
-  subject: string,
-  dedup: string,
-  brief: string,
-  more: Readonly<Record<string, string>>,
-) => ({
+const factsOf = (rule: PayoutRule, account: string, words: string) => ({
+  rule: rule.name,
+  account,
+  words,
+  from: rule.from.name,
+  to: rule.to.name,
+})
+
+const notice = (rule: PayoutRule, subject: string, brief: string, alert: Alert) => ({
   topic: "payout" as const,
   rule: rule.name,
   subject,
   brief,
-  alert: {
-    dedup,
-    severity: "ticket" as const,
-    kind: "payout" as const,
-    subject: rule.name,
-    detail: `${rule.name}: ${brief}`,
-    fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, ...more },
-  },
+  alert,
 })
+
+const unpaidNotice = (what: string, rule: PayoutRule, subject: string, { last }: LetGo, words: string): Notice =>
+  notice(
+    rule,
+    subject,
+    words,
+    alertOf("payout_unpaid", { ...factsOf(rule, subject, words), what, lastMillis: last, last: instant(last) }),
+  )
 
 /** Notice for planned times that are skipped because the database was restored from a backup. */
 export const lostNotice = (rule: PayoutRule, subject: string, lost: LetGo): Notice =>
-  notice(rule, subject, `lost/${rule.name}/${subject}/${lost.last}`, lostText(rule, lost), { last: instant(lost.last) })
+  unpaidNotice("lost", rule, subject, lost, lostText(rule, lost))
 
 /** Notices for planned times: those that are skipped, and those that are late and held. */
 export const payoutNotices = (
@@ -107,8 +111,7 @@ export const payoutNotices = (
   const found: Array<Notice> = []
   const letGo = letGoOf(outcome)
   if (letGo !== undefined) {
-    const dedup = `let-go/${rule.name}/${name}/${letGo.last}`
-    found.push({ ...notice(rule, name, dedup, letGoText(rule, letGo, before), { last: instant(letGo.last) }), letGo })
+    found.push({ ...unpaidNotice("let-go", rule, name, letGo, letGoText(rule, letGo, before)), letGo })
   }
   const late =
     memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)
@@ -117,10 +120,7 @@ export const payoutNotices = (
     outcome.judgement.concluded === undefined || before.episode !== 0
       ? undefined
       : unseenOf(rule, before.reasonSince, outcome.look.snapshot.now)
-  if (unseen !== undefined) {
-    const dedup = `unseen/${rule.name}/${name}/${unseen.last}`
-    found.push(notice(rule, name, dedup, unseenText(rule, unseen), { last: instant(unseen.last) }))
-  }
+  if (unseen !== undefined) found.push(unpaidNotice("unseen", rule, name, unseen, unseenText(rule, unseen)))
   return found
 }
 
@@ -144,8 +144,9 @@ const lateNotice = (
   const late = lateOf(rule, { planned, episode }, now)
   if (late === undefined) return undefined
   const times = Math.floor((now - late.first - rule.schedule.lateMillis) / toldAgainMillis)
-  const dedup = `late/${rule.name}/${subject.name}/${late.first}/${times}`
-  return notice(rule, subject.name, dedup, lateText(rule, late, decision), { first: instant(late.first) })
+  const words = lateText(rule, late, decision)
+  const facts = { ...factsOf(rule, subject.name, words), firstMillis: late.first, first: instant(late.first), times }
+  return notice(rule, subject.name, words, alertOf("payout_late", facts))
 }
 
 /** Notice that a late payment is concluded. */
@@ -157,9 +158,9 @@ const lateOver = (
 ): Notice | undefined => {
   const late = episode === 0 ? undefined : lateOf(rule, { planned, episode }, snapshot.now)
   if (late === undefined) return undefined
-  const over = `late/${rule.name}/${subject}/${late.first}`
-  const told = notice(rule, subject, `${over}/over`, lateOverText(rule, late), { first: instant(late.first) })
-  return { ...told, over, alert: { ...told.alert, severity: "info" } }
+  const words = lateOverText(rule, late)
+  const facts = { ...factsOf(rule, subject, words), firstMillis: late.first, first: instant(late.first) }
+  return { ...notice(rule, subject, words, overOf("payout_late", facts)), isOver: true }
 }
 
 /** Moments (Unix milliseconds) from which on people hear of what is late, if it is held until then. */

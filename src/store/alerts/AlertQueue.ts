@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
+import type { Alert } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
@@ -47,26 +48,6 @@ export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
   )
   return rows[0]
 })
-
-/** Something people should know. */
-export interface Alert {
-  /** Says what it is about: a second alert with the same text here is the same alert, and is not sent again. */
-  readonly dedup: string
-  readonly severity: "page" | "ticket" | "info"
-  /** Static word: "asset", "intent", "loop" … */
-  readonly kind: string
-  readonly subject: string
-  /** One sentence for a person. */
-  readonly detail: string
-  readonly fields: Readonly<Record<string, string | number | boolean>>
-  /**
-   * For an all-clear: `dedup` of each alert that it ends, or its beginning up to a "/". It goes to the receivers of
-   * that alert, or by its severity if none is stored any more.
-   */
-  readonly resolves?: ReadonlyArray<string>
-  /** Receivers; absent or none: those of its severity. */
-  readonly to?: ReadonlyArray<string>
-}
 
 /** Alerts that a receiver has not taken. */
 export interface Pending {
@@ -160,14 +141,8 @@ export class AlertQueue extends Context.Service<
   {
     /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
     readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
-    /**
-     * Sends the all-clear of an alert, once and to its receivers. `of` is its `dedup`, or the beginning of several up
-     * to a "/"; false if nobody got the alert.
-     */
-    readonly allClear: (
-      of: string,
-      alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">,
-    ) => Effect.Effect<boolean, StoreError>
+    /** Stores an all-clear for the receivers of what it resolves; false if none of that was raised, or it is known. */
+    readonly allClear: (alert: Alert) => Effect.Effect<boolean, StoreError>
     /** Deliveries due now, to one receiver or to all: pages, then the oldest, `count` at most. */
     readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
@@ -244,10 +219,8 @@ export class AlertQueue extends Context.Service<
         return AlertQueue.of({
           raise,
           allClear: Effect.fn("AlertQueue.allClear")(
-            function* (of: string, alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">) {
-              if ((yield* receiversOf(sql, [of])).length === 0) return false
-              const fields = { ...alert.fields, over: true }
-              return yield* raise({ ...alert, fields, dedup: `${of}/over`, severity: "info", resolves: [of] })
+            function* (alert: Alert) {
+              return (yield* receiversOf(sql, alert.resolves ?? [])).length > 0 && (yield* raise(alert))
             },
             (effect) => effect.pipe(storeError("AlertQueue.allClear")),
           ),

@@ -1,6 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { shortId } from "../../domain/Hex.ts"
+import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { isFinalIntent } from "../../domain/Intent.ts"
 import { Observations } from "../balances/Observations.ts"
 import { Brake } from "../controls/Brake.ts"
@@ -9,7 +9,7 @@ import { Database } from "../database/Database.ts"
 import { lastly, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
-import { AlertQueue } from "./AlertQueue.ts"
+import { raiseOver } from "./raise.ts"
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({ since: Schema.Finite, detail: Schema.String, isTold: Schema.optionalKey(Schema.Boolean) }),
@@ -125,56 +125,34 @@ const idsOf = (words: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<strin
 /**
  * Makes what raises the all-clear of each halt, of each locked rule, of rows that did not fit, and of each payment
  * that people were called to, once it has ended, whoever ended it. It goes to those who were called, and is no page.
- * Returns whether there was one.
  */
 export const makeAllClears = Effect.map(endings, ({ halts, payments, locks, overflows }) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    const { allClear } = yield* AlertQueue
     const ended = (yield* halts).filter(({ endedAt }) => now - endedAt < newsMillis)
-    for (const { seq, reason } of ended) yield* raiseHaltOver(`halt/${reason}/${seq}`, reason)
-    let isNew = ended.length > 0
+    const left = ended.length === 0 ? "" : yield* haltsLeft
+    for (const { seq, reason } of ended) yield* raiseOver("halt", { reason, seq, left })
     for (const { dedup, subject } of yield* locks) {
-      const detail = "the lock is over: the rule acts again"
-      isNew = (yield* allClear(dedup, { kind: "rule", subject, detail, fields: { rule: subject } })) || isNew
+      yield* raiseOver("rule_locked", { rule: subject, intent: dedup.slice(dedup.lastIndexOf("/") + 1) })
     }
-    for (const { dedup, subject } of yield* overflows) {
+    for (const { dedup } of yield* overflows) {
       const known = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
       const at = BigInt(dedup.replace("overflow/", ""))
       if (known < at) continue
-      const detail = "the balance changes behind that time are read"
-      isNew = (yield* allClear(dedup, { kind: "balances", subject, detail, fields: { at: String(at) } })) || isNew
+      yield* raiseOver("balances_overflow", { at: String(at) })
     }
-    for (const id of yield* payments) isNew = (yield* raisePaymentOver(id)) || isNew
-    return isNew
+    for (const id of yield* payments) yield* raisePaymentOver(id)
   }),
 )
 
-const raiseHaltOver = Effect.fnUntraced(function* (dedup: string, reason: string) {
+const haltsLeft = Effect.gen(function* () {
   const left = (yield* (yield* Brake).halts).map((halt) => halt.reason)
-  const now = left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${left.join(", ")}`
-  yield* (yield* AlertQueue).raise({
-    dedup: `${dedup}/over`,
-    severity: "info",
-    kind: "halt",
-    subject: reason,
-    detail: `the halt is over; ${now}`,
-    fields: { reason, over: true },
-    resolves: [dedup],
-  })
+  return left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${left.join(", ")}`
 })
 
 const raisePaymentOver = Effect.fnUntraced(function* (id: string) {
   const intent = yield* (yield* Outbox).byId(id)
-  if (intent._tag === "None" || !isFinalIntent(intent.value.state)) return false
-  const { rule, state, detail } = intent.value
-  return yield* (yield* AlertQueue).raise({
-    dedup: `${overOf}/${id}`,
-    severity: "info",
-    kind: "intent",
-    subject: shortId(id).slice(0, 4),
-    detail: `${rule}: the payment is ${state}: ${detail}`,
-    fields: { intent: id, state, over: true },
-    resolves: callsOf.map((word) => `${word}/${id}`),
-  })
+  if (intent._tag === "None" || !isFinalIntent(intent.value.state)) return
+  const { rule, detail } = intent.value
+  yield* raiseOver("payment_overdue", { ...paymentFacts(intent.value), rule, detail })
 })

@@ -2,25 +2,9 @@ import { Effect } from "effect"
 import { type HaltReason, type Invariant, remedyOf } from "../../domain/Halt.ts"
 import { say } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
-import { type Alert, AlertQueue } from "../alerts/AlertQueue.ts"
+import { raise } from "../alerts/raise.ts"
 import { Database } from "../database/Database.ts"
-import { Signals } from "../database/Signals.ts"
 import { Brake } from "./Brake.ts"
-
-const alertOf = (reason: HaltReason, detail: string, dedup: string): Alert => ({
-  dedup,
-  severity: "page",
-  kind: "halt",
-  subject: reason,
-  detail: `nothing is signed: ${detail}; ${remedyOf(reason)}`,
-  fields: { reason },
-})
-
-/** Tells of a halt that has just come into force, and wakes who is to page people. */
-const told = Effect.fnUntraced(function* (reason: HaltReason, detail: string) {
-  yield* say("halted", { subject: reason, detail: `${detail}; ${remedyOf(reason)}`, reason }, "page")
-  yield* (yield* Signals).wake("alerts")
-})
 
 /**
  * Halts all signing and pages people, together with what `findings` stores: all durable, or none. The halt is raised
@@ -31,7 +15,6 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
   findings: Effect.Effect<string | undefined, E, R>,
 ) {
   const brake = yield* Brake
-  const alerts = yield* AlertQueue
   const database = yield* Database
   const raised = yield* database.atomically(
     Effect.gen(function* () {
@@ -39,11 +22,12 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
       if (detail === undefined) return undefined
       yield* brake.halt(reason, detail)
       const halt = (yield* brake.halts).find((h) => h.reason === reason)
-      const isNew = yield* alerts.raise(alertOf(reason, detail, `halt/${reason}/${halt?.seq}`))
-      return isNew ? detail : undefined
+      const remedy = remedyOf(reason)
+      const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail, remedy })
+      return isNew ? `${detail}; ${remedy}` : undefined
     }),
   )
-  if (raised !== undefined) yield* told(reason, raised)
+  if (raised !== undefined) yield* say("halted", { subject: reason, detail: raised, reason }, "page")
 })
 
 /** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */

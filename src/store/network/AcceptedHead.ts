@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { alertOf } from "../../domain/alerts/Alert.ts"
 import type { HeadKnown } from "../../rules/saneHead.ts"
 import { AlertQueue } from "../alerts/AlertQueue.ts"
 import { Digits } from "../database/columns.ts"
@@ -82,14 +83,9 @@ export class AcceptedHead extends Context.Service<
             database.atomically(
               Effect.gen(function* () {
                 yield* journal.append({ kind: "config", subject: chainId, body: { detail: words } })
-                yield* alerts.raise({
-                  dedup: `head-risen/${yield* Clock.currentTimeMillis}`,
-                  severity: "ticket",
-                  kind: "head",
-                  subject: "newest block",
-                  detail: `${words}; compare it with another source`,
-                  fields: { chain: chainId },
-                })
+                yield* alerts.raise(
+                  alertOf("head_risen", { at: yield* Clock.currentTimeMillis, words, chain: chainId }),
+                )
                 yield* keep(chainId, known)
               }),
             ),

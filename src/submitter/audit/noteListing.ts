@@ -8,7 +8,7 @@ import { plural } from "../../domain/text.ts"
 import type { TransferListing } from "../../gateway/Confirmation.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
-import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { tripWith } from "../../store/controls/trip.ts"
 import { Database } from "../../store/database/Database.ts"
@@ -183,16 +183,8 @@ export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
 })
 
 const notifyCounted = Effect.fnUntraced(function* (party: string, count: number) {
-  const who = party.slice(0, 8)
   const what = count === 1 ? "1 debit" : `${count} debits`
-  yield* (yield* AlertQueue).raise({
-    dedup: `counted/${party}`,
-    severity: "ticket",
-    kind: "policy",
-    subject: who,
-    detail: `${what} of the key ${who} in the 24 hours before this store began count in the policy's limits, whoever received them: the gateway does not list its payments. They fall out of the limits after 24 hours`,
-    fields: { party, count },
-  })
+  yield* raise("debits_counted", { party, who: party.slice(0, 8), what, count })
 })
 
 /** Falls of the key's general accounts in the last 24 hours, as if each were a payment to nobody. */

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
+import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import type { Payment } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import type { Intent } from "../../domain/Intent.ts"
@@ -8,10 +9,9 @@ import { instantText } from "../../domain/Time.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
 import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
-import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { raise } from "../../store/alerts/raise.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
-import { Signals } from "../../store/database/Signals.ts"
 import type { UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { listedBefore } from "../../store/payments/Tags.ts"
@@ -150,24 +150,16 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
   const at = instantText(Number(timestamp / 1_000_000n))
   const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`
   const settlement = { detail, fee: fees, settledAt: timestamp }
-  const alert = (yield* AlertQueue).raise({
-    dedup: `listed/${intent.id}/done`,
-    severity: "ticket",
-    kind: "intent",
-    subject: shortId(intent.id).slice(0, 4),
-    detail: `${intent.rule}: ${detail}; it is confirmed, and nothing was signed for it here`,
-    fields: { intent: intent.id, state: "confirmed", transfer: id },
-  })
+  const facts = { ...paymentFacts(intent), state: "confirmed", rule: intent.rule, transfer: id, words: detail }
   const change = Effect.gen(function* () {
     const live = (yield* outbox.attempts(intent.id)).find(({ state }) => !isFinalAttempt(state))
     if (live === undefined) yield* outbox.move(intent, "confirmed", settlement)
     else yield* outbox.settle(intent, live, "expired", "confirmed", settlement)
-    yield* alert
+    yield* raise("listed_paid", facts)
   })
   yield* (yield* Database).atomically(change)
   yield* countEnd(intent, "confirmed", fees)
-  yield* say("confirmed", { subject: shortId(intent.id).slice(0, 4), detail, transferId: id })
-  yield* (yield* Signals).wake("alerts")
+  yield* say("confirmed", { subject: facts.short, detail, transferId: id })
 })
 
 /** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
@@ -185,21 +177,9 @@ const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
 })
 
 const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: UnrecognizedTransfer) {
-  const { payment, decimals, rule } = intent
   const name = shortId(intent.id)
   const isSigned = (yield* (yield* Outbox).attempts(intent.id)).length > 0
   const verb = intent.state === "manual" ? "resolve" : isSigned ? "abandon" : "cancel"
-  const ends = `cofferer intents ${verb} ${name}${verb === "resolve" ? " --never-executed" : ""} --reason TEXT`
-  const isNew = yield* (yield* AlertQueue).raise({
-    dedup: `listed/${intent.id}/${status}`,
-    severity: "ticket",
-    kind: "intent",
-    subject: name.slice(0, 4),
-    detail:
-      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not signed: the ledger lists it as ` +
-      `transfer ${id} of another life of this store (${status}), and no quorum shows that it executed. Look at the ` +
-      `ledger; to end it unpaid: "${ends}"`,
-    fields: { intent: intent.id, state: intent.state, transfer: id },
-  })
-  if (isNew) yield* (yield* Signals).wake("alerts")
+  const command = `cofferer intents ${verb} ${name}${verb === "resolve" ? " --never-executed" : ""} --reason TEXT`
+  yield* raise("listed_open", { ...paymentFacts(intent), transfer: id, status, command })
 })

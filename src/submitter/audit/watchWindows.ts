@@ -1,15 +1,13 @@
 import { Clock, Effect, Option } from "effect"
 import { type Attempt, deadlineHeight } from "../../domain/Attempt.ts"
-import { shortId } from "../../domain/Hex.ts"
+import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
-import { sumText } from "../../domain/sumText.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
-import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
+import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Brake } from "../../store/controls/Brake.ts"
 import { tripWith } from "../../store/controls/trip.ts"
 import { Database } from "../../store/database/Database.ts"
-import { Signals } from "../../store/database/Signals.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { doubtfulUntil, isApart } from "../evidence.ts"
@@ -56,24 +54,13 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   // Where no listing is ever whole, people are called once a payment under way would call them.
   if (whole === undefined && now < unsettledFrom(attempt)) return false
   const first = evidence.find(({ kind }) => kind === "absent")
-  const { payment, rule, decimals } = intent
   const words =
-    `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid, and ` +
+    `${paymentFacts(intent).payment} is recorded as paid, and ` +
     (whole === undefined ? "no listing is whole that would show it, nor did money move for it" : notThere)
   if (whole !== undefined && first === undefined) {
     const seen = { gateway: "", height: whole, detail: "a complete listing does not hold it" }
-    const ticket = Effect.flatMap(AlertQueue, (queue) =>
-      queue.raise({
-        dedup: `missing/${intent.id}`,
-        severity: "ticket",
-        kind: "intent",
-        subject: shortId(intent.id).slice(0, 4),
-        detail: `${words}; it is looked at again, and halts if that lasts`,
-        fields: { intent: intent.id, state: intent.state },
-      }),
-    )
+    const ticket = raise("payment_missing", { ...paymentFacts(intent), words })
     yield* (yield* Database).atomically(Effect.andThen(outbox.addEvidence(attempt, "absent", seen), ticket))
-    yield* (yield* Signals).wake("alerts")
     return false
   }
   const before = first && { at: first.at, height: first.height ?? 0n }

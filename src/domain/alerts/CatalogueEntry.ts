@@ -1,0 +1,29 @@
+/** page: somebody must act now; ticket: on the next working day; info: nobody must act. */
+export type Severity = "page" | "ticket" | "info"
+export type Fact = string | number | boolean
+export type AlertFields = Readonly<Record<string, Fact>>
+
+/** Names of the variables in a template: "a" | "b" of "{a} and {b}". */
+export type FactsIn<T> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | FactsIn<Rest> : never
+
+/** One kind of alert. Texts have variables in braces, which the caller's facts fill. */
+export interface CatalogueEntry {
+  /** Word by which receivers sort alerts. */
+  readonly kind: string
+  /** "given": the caller's facts say it, since it depends on them. */
+  readonly severity: Severity | "given"
+  /** Identity of one alert: raised twice, it is sent once. */
+  readonly id: string
+  readonly subject: string
+  readonly text: string
+  /** The act or command that ends the cause; absent where nobody has to act. */
+  readonly remedy?: string
+  /** Facts that receivers get as data. */
+  readonly fields: ReadonlyArray<string>
+  /** When it is raised, and raised again. */
+  readonly raised: string
+  /** Its end; an alert without an all-clear stands until a person acknowledges it. */
+  readonly ends: string
+  /** Its all-clear. `id` is its own identity, `ends` what it resolves; absent: the identity of the alert. */
+  readonly over?: { readonly text: string; readonly id?: string; readonly ends?: ReadonlyArray<string> }
+}

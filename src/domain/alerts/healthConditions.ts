@@ -1,0 +1,148 @@
+/** One condition of health, as pages describe it. */
+interface ConditionNote {
+  readonly holds: string
+  /** Alert that people get of it. */
+  readonly alert: string
+  readonly act: string
+  /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */
+  readonly alertAfterMillis?: number
+}
+
+const minute = 60_000
+
+/**
+ * Every condition of health, the worst first, and causes before what they cause. `cofferer_healthy` has their names.
+ * docs/operations.md and docs/runbooks.md show this table.
+ */
+export const healthConditions = {
+  halted: {
+    holds: "anything halts signing",
+    alert: "page at once",
+    act: "see the halt's reason under `halt`",
+  },
+  terms_waiting: {
+    holds: "the file's terms permit more than those in force, and wait",
+    alert: "the halt's page",
+    act: '"cofferer approve terms HASH", or put the old file back and restart',
+  },
+  wrong_chain: {
+    holds: "a gateway is on another chain",
+    alert: "page with the halt; ticket for one of several",
+    act: "correct the address in network.gateways, or wait until the right chain is back",
+  },
+  clock: {
+    holds:
+      "this host's clock and the blocks are more than `maxAge` apart; it says which clock is wrong where several gateways agree with each other",
+    alert: "page after 60 s",
+    act: 'check NTP on this host: "timedatectl" or "chronyc tracking"; where that is right, check the node',
+    alertAfterMillis: minute,
+  },
+  gateway_down: {
+    holds: "a gateway is down, banned or quarantined",
+    alert: "ticket after 60 s; page where fewer than must agree are left",
+    act: "check its node and the network to it; it counts again by itself",
+    alertAfterMillis: minute,
+  },
+  payment_overdue: {
+    holds: "a payment is manual, or past the bound of its state",
+    alert: "page",
+    act: '"cofferer intents show ID" says what it waits for; a manual one: "cofferer intents resolve ID"',
+  },
+  newest_block: {
+    holds: "no newest block fits",
+    alert: "page after 60 s",
+    act: "compare the newest block with another source; `status` has the command that accepts a chain that began again",
+    alertAfterMillis: minute,
+  },
+  work: {
+    holds: "the network's proof-of-work parameters are not settled",
+    alert: "page after 60 s",
+    act: "compare them at another gateway",
+    alertAfterMillis: minute,
+  },
+  stale: {
+    holds: "the balances are older than `maxAge`, or were never read",
+    alert: "page after 60 s, where no condition above is the cause",
+    act: "check the gateways, their nodes, and the network to them",
+    alertAfterMillis: minute,
+  },
+  rule_fires: {
+    holds: "a `notify` rule fires as page or ticket",
+    alert: "by the rule",
+    act: '"cofferer explain RULE" shows every check',
+  },
+  alerts_undelivered: {
+    holds: "a receiver has not taken an alert for 60 s",
+    alert: "ticket to the others; page where it is a page that waits",
+    act: "check that receiver and its address in alerts.receivers; what waits is sent again by itself",
+    alertAfterMillis: 0,
+  },
+  low_disk: {
+    holds: "less is free than `disk_full` needs to end; it ends with a quarter more",
+    alert: "ticket, before the halt's page",
+    act: "free space on the disk of the data directory",
+    alertAfterMillis: 0,
+  },
+  config_refused: {
+    holds: "the changed files were refused, and the former ones are in force",
+    alert: "ticket at once",
+    act: '"cofferer check", correct the file, then "cofferer reload --reason TEXT"',
+  },
+  signing_waits: {
+    holds:
+      "nothing is signed for one window and ten blocks, after `adopt`, `recover`, or with a new database where the gateways list no transfers",
+    alert: "none",
+    act: "nothing: it ends by itself",
+  },
+  out_of_band: {
+    holds: "an account is out of its band for longer than its rule takes: `for`, `cooldown`, `settle` and a minute",
+    alert: "ticket",
+    act: '"cofferer plan" says what holds it',
+    alertAfterMillis: 0,
+  },
+  rule_locked: {
+    holds: "a rule locked itself, or its code fails or is late",
+    alert: "ticket; for code after 1 min",
+    act: 'once the cause is gone: "cofferer resume --scope lock:RULE --reason TEXT"; for code: mend its file and reload',
+  },
+  paused: {
+    holds: "a person paused something",
+    alert: "none",
+    act: '"cofferer resume --scope SCOPE --reason TEXT"',
+  },
+  not_compared: {
+    holds: "balances cannot be compared with the gateway's own",
+    alert: "ticket after 5 min",
+    act: "look at the gateway's listing of accounts; it ends with the next whole comparison",
+    alertAfterMillis: 0,
+  },
+  rule_held: {
+    holds: "a rule needs something and may not: limit, policy, quota, fee, funds, disagreement",
+    alert: "by the reason",
+    act: '"cofferer explain RULE" shows every check',
+  },
+  approval_waiting: {
+    holds: "a payment waits for operators",
+    alert: "ticket at once",
+    act: '"cofferer approve ID --key FILE", or "cofferer intents reject ID"',
+  },
+  payment_unknown: {
+    holds: "a payment may or may not be in the network",
+    alert: "by its bound",
+    act: "nothing: the same bytes are sent again",
+  },
+  history_lost: {
+    holds: "balance changes were found lost in the last 24 h",
+    alert: "ticket",
+    act: "nothing: balances are right, exports and backtests miss that time",
+  },
+} as const satisfies Readonly<Record<string, ConditionNote>>
+
+export type ConditionName = keyof typeof healthConditions
+
+/** Everything that keeps a treasury from being healthy, the worst first. */
+export const conditionNames = Object.keys(healthConditions) as ReadonlyArray<ConditionName>
+
+/** Milliseconds that a condition must hold before people are alerted; undefined where no alert is of it. */
+export const alertAfterMillis = (name: ConditionName): number | undefined =>
+  (healthConditions[name] as ConditionNote).alertAfterMillis
