@@ -1,10 +1,16 @@
 # A tag moves. docs/operations.md has the command that pins it by its digest.
 ARG NODE_IMAGE=node:24-slim
-FROM $NODE_IMAGE AS deps
+FROM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The optional packages bring a Node of their own and a type checker; the image has its Node and checks nothing.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# With the development packages: they bring the bundler. None of them reaches the image.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY LICENSE ./
+COPY .ci/bundle.ts ./.ci/
+COPY config/sandbox.yaml ./config/
+# Readable for the user below whatever the umask of the checkout was, and writable for nobody.
+COPY --chmod=0555 src ./src
+RUN node .ci/bundle.ts /image
 
 FROM $NODE_IMAGE AS runtime
 ARG VERSION=0.1.0
@@ -17,13 +23,12 @@ LABEL org.opencontainers.image.title="Cofferer" \
 ENV NODE_ENV=production \
     COFFERER_DATA_DIR=/data
 WORKDIR /app
-COPY --from=deps /app/node_modules ./node_modules
-COPY --chmod=0444 LICENSE package.json ./
-# Readable for the user below whatever the umask of the checkout was, and writable for nobody.
-COPY --chmod=0555 src ./src
-# Compiled once, and written by nobody afterwards: each start takes half the processor time. Node keeps it by user.
+COPY --from=build /image ./
+# What a first run on play money compiled is kept, and written by nobody afterwards. Node keeps it by user.
 RUN install -d -o 10001 -g 10001 node_modules/.cache \
-  && setpriv --reuid=10001 --regid=10001 --clear-groups src/cofferer.sh --version \
+  && setpriv --reuid=10001 --regid=10001 --clear-groups timeout --preserve-status 20 \
+    src/cofferer.sh run --sandbox config/sandbox.yaml --data /tmp/first \
+  && rm -r /tmp/first \
   && chown -R 0:0 node_modules/.cache \
   && chmod -R a=rX node_modules/.cache
 # A new volume takes owner and mode from here.

@@ -40,6 +40,9 @@ if [ ! -x "$node" ]; then
     exit 1
   fi
 fi
+# An image has a bundle instead of sources. Where there are sources they are run, and no bundle of older ones.
+main=$here/src/main.ts
+[ -e "$main" ] || main=$here/src/main.mjs
 # What this program was compiled to, beside it: the next start takes half the processor time.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$here/node_modules/.cache/compiled}"
 # A memory image would hold the keys.
@@ -50,4 +53,4 @@ umask 077
 # --inspect-port: an address that no host has, so that SIGUSR1 opens no inspector of a process that holds keys.
 # --disable-sigusr1 would block the signal, which asks the daemon for its state.
 # --max-...: left to itself the heap grows to twice what 10,000 rows a second need before it is collected.
-exec "$node" --inspect-port=192.0.2.1:9229 --report-exclude-env --max-semi-space-size=8 --max-old-space-size=1024 --disable-warning=ExperimentalWarning "$here/src/main.ts" "$@"
+exec "$node" --inspect-port=192.0.2.1:9229 --report-exclude-env --max-semi-space-size=8 --max-old-space-size=1024 --disable-warning=ExperimentalWarning "$main" "$@"

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
-import { makeContainer, productionPackages, readSteps } from "./docker/image.ts"
+import { makeContainer, readSteps } from "./docker/image.ts"
+import { codeTreasury } from "./support/RulesInCode.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -23,24 +24,19 @@ describe("the image", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("holds the program, its packages and nothing else", () => {
-    assert.sameMembers(readdirSync(app), ["LICENSE", "package.json", "node_modules", "src"])
-    assert.include(productionPackages(), "node_modules/effect")
-    assert.isFalse(existsSync(join(app, "node_modules/vitest")))
-    assert.isFalse(existsSync(join(app, "node_modules/.bin/node")))
-  })
-
-  it("contains every package that the sources import", () => {
-    const imported = new Set<string>()
-    for (const file of readdirSync(join(app, "src"), { recursive: true, encoding: "utf8" })) {
-      if (!file.endsWith(".ts")) continue
+  it("holds the program in few files, the licences of what is in them, and no package", () => {
+    assert.sameMembers(readdirSync(app), ["LICENSE", "LICENSES", "config", "package.json", "src"])
+    assert.match(readFileSync(join(app, "LICENSES"), "utf8"), /^effect\n\nMIT License\n/m)
+    const files = readdirSync(join(app, "src"))
+    assert.isBelow(files.length, 60)
+    for (const file of files.filter((name) => name.endsWith(".mjs"))) {
       const text = readFileSync(join(app, "src", file), "utf8")
-      for (const [, name] of text.matchAll(/from "((?:@[\w-]+\/)?[\w-]+)[/"]/g)) imported.add(name!)
+      const imported = [...text.matchAll(/^(?:import|export) (?:.* from )?"([^"]+)"/gm)].map(([, name]) => name!)
+      assert.isTrue(
+        imported.every((name) => /^(node:|\.\/)/.test(name)),
+        `${file}: ${imported}`,
+      )
     }
-    assert.include([...imported], "effect")
-    // What operators import of the program itself.
-    imported.delete("cofferer")
-    for (const name of imported) assert.isTrue(existsSync(join(app, "node_modules", name, "package.json")), name)
   })
 
   describe("confined", () => {
@@ -81,22 +77,33 @@ describe("the image", () => {
       })
     })
 
-    it("opens its database and starts its threads there", () => {
-      const program = `
-        import { existsSync } from "node:fs"
-        import { DatabaseSync } from "node:sqlite"
-        import { Effect, Layer } from "effect"
-        import { ProofOfWork } from "/app/src/pow/ProofOfWork.ts"
-        import { Metrics } from "/app/src/telemetry/Metrics.ts"
-        const db = new DatabaseSync(process.env.COFFERER_DATA_DIR + "/probe.db")
-        db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-        const metrics = Metrics.layer({ treasury: "t", mode: "observe", gateways: [], rules: [], receivers: [], version: "0",
-          revision: "0" })
-        const solve = ProofOfWork.use((pow) => pow.solve({ blockHash: "0".repeat(64), tid: "1".repeat(64), difficulty: 4 }))
-        await Effect.runPromise(Effect.provide(solve, ProofOfWork.layer.pipe(Layer.provide(metrics))))
-        console.log("solved", existsSync("/data/probe.db"))`
-      const { status, stdout, stderr } = run("node", "--input-type=module-typescript", "-e", program)
-      assert.deepStrictEqual([status, stdout], [0, "solved true\n"], stderr)
+    it("pays once, shows its page and ends on SIGTERM", () => {
+      cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+      const script = `
+        /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/tmp/lines 2>&1 & daemon=$!
+        tail -f -n +1 --pid=$daemon /tmp/lines | grep -m 1 -o '"msg":"confirmed"'
+        for file in "" page/style.css page/page.js page/preact.js; do
+          node -e 'fetch(process.argv[1]).then(({ status }) => console.log(status))' http://127.0.0.1:9464/$file
+        done
+        kill -TERM $daemon; wait $daemon; echo "ended with $?"
+        /app/src/cofferer.sh intents -c /config/sandbox.yaml --output json`
+      const { status, stdout, stderr } = run("/bin/sh", "-c", script)
+      assert.strictEqual(status, 0, stderr)
+      const lines = stdout.split("\n")
+      assert.deepStrictEqual(lines.slice(0, 6), ['"msg":"confirmed"', "200", "200", "200", "200", "ended with 0"])
+      const payments = JSON.parse(lines.slice(6).join("\n")) as ReadonlyArray<{ readonly state: string }>
+      assert.deepStrictEqual(
+        payments.map(({ state }) => state),
+        ["confirmed"],
+      )
+    })
+
+    it("runs rules in code in a process of their own", () => {
+      writeFileSync(join(folder, "config/coded.yaml"), codeTreasury("rules.ts"))
+      writeFileSync(join(folder, "config/rules.ts"), 'import "node:fs"\nexport const rules = []\n')
+      const { status, stderr } = run("/app/src/cofferer.sh", "check", "/config/coded.yaml")
+      assert.strictEqual(status, 3)
+      assert.include(stderr, '"node:fs" cannot be imported: rules answer from what they are told alone')
     })
 
     it("tells its version by the launcher", () => {

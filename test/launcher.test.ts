@@ -36,7 +36,7 @@ beforeEach(() => {
   bin = join(tree, "../bin")
   mkdirSync(join(tree, "src"), { recursive: true })
   mkdirSync(bin)
-  for (const name of ["cofferer.sh", "install.sh"]) copyFileSync(source(name), join(tree, "src", name))
+  for (const name of ["cofferer.sh", "install.sh", "main.ts"]) copyFileSync(source(name), join(tree, "src", name))
   for (const tool of tools) {
     const folder = process.env["PATH"]!.split(delimiter).find((folder) => existsSync(join(folder, tool)))
     assert.isDefined(folder, `${tool} is on this machine`)
@@ -219,6 +219,15 @@ describe("the launcher", () => {
     const { status, lines, stderr } = start(launcher(), "version")
     assert.deepStrictEqual([status, lines], [1, []])
     assert.match(stderr, /^cofferer: needs Node 22\.19 or newer and found none: [^\n]*\n$/)
+  })
+
+  it("runs a bundle where there are no sources, and never beside them", () => {
+    fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
+    const [sources, bundle] = ["main.ts", "main.mjs"].map((name) => join(tree, "src", name)) as [string, string]
+    writeFileSync(bundle, "")
+    assert.include(start(launcher(), "version").lines, sources)
+    rmSync(sources)
+    assert.include(start(launcher(), "version").lines, bundle)
   })
 
   it("finds its checkout through links, absolute and relative, one after the other", () => {

@@ -1,4 +1,5 @@
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { chmodSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import { fileURLToPath } from "node:url"
 import { DockerfileParser } from "dockerfile-ast"
@@ -38,19 +39,9 @@ export const readSteps = (dockerfile: string): ReadonlyArray<Step> => {
     })
 }
 
-/** Packages that `npm ci --omit=dev --omit=optional` installs: the lock file knows. */
-export const productionPackages = (): ReadonlyArray<string> => {
-  const lock: {
-    readonly packages: Readonly<Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>>
-  } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"))
-  return Object.entries(lock.packages)
-    .filter(([path, { dev, optional, devOptional }]) => path !== "" && !dev && !optional && !devOptional)
-    .map(([path]) => path)
-}
-
 /**
  * Lays out below `into` the file tree of the last stage, as its COPY instructions make it. What the first stage
- * installs is taken from this checkout's packages: the same versions, without the network.
+ * bundles is bundled from this checkout and its packages: the same versions, without the network.
  */
 export const assemble = (steps: ReadonlyArray<Step>, into: string): void => {
   const stage = steps.at(-1)!.stage
@@ -62,7 +53,9 @@ export const assemble = (steps: ReadonlyArray<Step>, into: string): void => {
     const mode = flags.has("chmod") ? Number.parseInt(flags.get("chmod")!, 8) : undefined
     for (const source of words.slice(0, -1)) {
       if (flags.has("from")) {
-        for (const path of productionPackages()) copy(path, posix.join(into, posix.dirname(target), path), undefined)
+        execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", ".ci/bundle.ts", join(into, target)], {
+          cwd: root,
+        })
       } else copy(source, join(into, words.at(-1)!.endsWith("/") ? posix.join(target, source) : target), mode)
     }
   }

@@ -1,0 +1,83 @@
+/**
+ * Bundles the program for the image: `node .ci/bundle.ts FOLDER`. Some 1,200 modules become some 50, which load in
+ * half the time and take less memory. FOLDER gets all that the program needs to run, and no packages. Nothing is
+ * minified, so that a stack names functions.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type OutputChunk, type Plugin, rolldown } from "rolldown"
+import { readPageFiles } from "../src/http/pageFiles.ts"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const [folder = ""] = process.argv.slice(2)
+if (folder === "") throw new Error("usage: node .ci/bundle.ts FOLDER")
+
+const replaced = (text: string, from: string, to: string): string => {
+  if (!text.includes(from)) throw new Error(`no ${from} to replace`)
+  return text.replaceAll(from, to)
+}
+
+/** Chunks are in src, where a module finds the files beside it by its own path. */
+const ownFiles: Plugin = {
+  name: "own-files",
+  transform: (code, id) => {
+    const path = relative(join(root, "src"), id)
+    if (path === "http/pageFiles.ts") {
+      return `export const readPageFiles = () => new Map(${JSON.stringify([...readPageFiles()])})`
+    }
+    if (path.startsWith("..") || !code.includes("import.meta.url")) return
+    const placed = replaced(code, "import.meta.url", `new URL("./${path}", import.meta.url).href`)
+    return path === "pow/ProofOfWork.ts" ? replaced(placed, "./worker.ts", "../worker.mjs") : placed
+  },
+}
+
+/** Its exports cannot be told from its text, and what imports it names none. */
+const undici: Plugin = {
+  name: "undici",
+  resolveId: (id, importer) => (id === "undici" && importer?.endsWith("Undici.js") ? "\0undici" : undefined),
+  load: (id) =>
+    id === "\0undici"
+      ? `import all from "${root}node_modules/undici/index.js"\nexport const { Agent, FormData } = all\nexport default all`
+      : undefined,
+}
+
+/** A text in ASCII takes one byte a character in memory, any other two. */
+const ascii: Plugin = {
+  name: "ascii",
+  renderChunk: (code) =>
+    code.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
+}
+
+/** The licences of the packages that were put in. */
+const licencesOf = (chunks: ReadonlyArray<OutputChunk>): string => {
+  const modules = chunks.flatMap(({ moduleIds }) => moduleIds)
+  const packages = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []))
+  return [...packages]
+    .toSorted()
+    .map((path) => {
+      const name = readdirSync(path).find((file) => /^licen[cs]e/i.test(file))
+      const text = name === undefined ? "see its package.json" : readFileSync(join(path, name), "utf8").trim()
+      return `${relative(join(root, "node_modules"), path)}\n\n${text}\n`
+    })
+    .join("\n\n")
+}
+
+const build = await rolldown({
+  input: { main: join(root, "src/main.ts"), worker: join(root, "src/pow/worker.ts") },
+  platform: "node",
+  external: /^node:/,
+  plugins: [ownFiles, undici, ascii],
+  logLevel: "warn",
+})
+const src = join(folder, "src")
+mkdirSync(src, { recursive: true })
+const names = { entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs", comments: false } as const
+const { output } = await build.write({ dir: src, ...names })
+writeFileSync(join(folder, "LICENSES"), licencesOf(output.filter((one) => one.type === "chunk")))
+const scripts = readdirSync(join(root, "src")).filter((name) => name.endsWith(".sh") && name !== "install.sh")
+for (const file of ["LICENSE", "package.json", "config/sandbox.yaml", ...scripts.map((name) => `src/${name}`)]) {
+  cpSync(join(root, file), join(folder, file))
+}
+// Rules in code run in a process of their own, which may read this folder alone.
+cpSync(join(root, "src/config/code"), join(src, "config/code"), { recursive: true })
