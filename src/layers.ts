@@ -59,6 +59,8 @@ export interface DaemonOptions {
   readonly dataDir: string
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
+  /** Requests a second to each gateway at most; default that of `gatewayOptions`. */
+  readonly requestsPerSecond?: number
 }
 
 /** Alerts go where the configuration in force says when they are raised. */
@@ -133,7 +135,7 @@ const secrets = (files: ReadonlyMap<string, string>) =>
 
 /** Everything that speaks to the gateways. */
 export const gatewayLayer = (
-  { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
+  { treasury, gatewayUrl, requestsPerSecond }: Pick<DaemonOptions, "treasury" | "gatewayUrl" | "requestsPerSecond">,
   http: typeof Transport.layerHttp = Transport.layerHttp,
 ) => {
   const { network } = treasury
@@ -144,6 +146,7 @@ export const gatewayLayer = (
         url: gatewayUrl ?? url,
         headers,
         requestDeadlineMillis: network.requestDeadlineMillis,
+        ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
       }),
     ),
   )

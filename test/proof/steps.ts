@@ -33,7 +33,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
     step("reads", "crash", "--reads"),
     ...seeded("kills", "crash", 2, "--kills 250"),
     ...seeded("power", "crash", 4, "--power 25"),
-    step("bench", "bench", "--check"),
+    step("bench", "bench", "--against test/bench/baseline.json"),
     ...worlds("honest", 10_000, 1_000),
     ...worlds("hostile", 10_000, 1_000),
     ...worlds("both", 2_000, 1_000),

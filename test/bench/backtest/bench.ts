@@ -51,5 +51,6 @@ const run: Benchmark["run"] = async (say) => {
 export const backtest: Benchmark = {
   name: "backtest",
   about: "seconds that a year of one-minute balances takes for 50 rules, and a hundred tests of rules",
+  limits: "Each change is a round: the rules of the changed account are judged with all checks and sentences.",
   run,
 }

@@ -4,11 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
-import { readLines, start } from "../../support/Cofferer.ts"
-import { type Benchmark, figure } from "../Benchmark.ts"
+import { readLines, root, start } from "../../support/Cofferer.ts"
+import { type Benchmark, figure, percentile, rounded } from "../Benchmark.ts"
 
-const root = fileURLToPath(new URL("../../../", import.meta.url))
 /** Treasuries side by side, each on a network of its own: they wait nearly all of the time. */
 const treasuries = 5
 /** No fall may hang the run. */
@@ -75,9 +73,6 @@ const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moment
   }
 }
 
-const percentile = (samples: ReadonlyArray<number>, share: number): number =>
-  samples.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * samples.length) - 1)] ?? Number.NaN
-
 /** Parts of the way, each from one moment to another. */
 const parts = [
   ["visible", "noticed"],
@@ -106,7 +101,7 @@ const run: Benchmark["run"] = async (say, { count = 50 }) => {
   const lower = { unit: "ms", better: "lower" } as const
   const at = (name: string, share: number, samples: ReadonlyArray<number>) => ({
     ...figure(name, samples, lower),
-    value: percentile(samples, share),
+    value: rounded(percentile(samples, share)),
   })
   return [
     at("latency fall visible to decision p50", 0.5, millis("visible", "decided")),
@@ -119,5 +114,9 @@ const run: Benchmark["run"] = async (say, { count = 50 }) => {
 export const latency: Benchmark = {
   name: "latency",
   about: "from a fall that can be read to its payment: blocks each second, rows 0.2 to 1.0 s later, default pace",
+  limits:
+    "A rule acts on two observations in two blocks, and rows of a block are visible 0.2 to 1.0 s after it: the " +
+    "second observation alone takes a block. A confirmation waits for the next block and its rows. Signing, proof of work and " +
+    "the way to the mempool are hundredths of a second.",
   run,
 }

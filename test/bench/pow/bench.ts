@@ -4,31 +4,25 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
 import { sha3_256 } from "@noble/hashes/sha3.js"
-// @ts-expect-error: the package brings no types.
-import * as wallet from "@vegaprotocol/crypto/pow.js"
 import { createSHA3 } from "hash-wasm"
 import type { WorkerAnswer, WorkerJob } from "../../../src/pow/Pool.ts"
 import { difficultyMax } from "../../../src/pow/PowError.ts"
 import { makeSearch } from "../../../src/pow/search.ts"
 import { powPreimage } from "../../../src/tx/ProofOfWork.ts"
-import { threadCpuMicros } from "../../support/threadCpu.ts"
-import { type Benchmark, type Figure, figure, median } from "../Benchmark.ts"
+import { type Benchmark, besidePeers, type Figure, figure, median, type Variant } from "../Benchmark.ts"
+import { wallet } from "../peers.ts"
 
-const work = { blockHash: "ab".repeat(32), tid: "cd".repeat(32) }
-const preimage = powPreimage(work, 0n)
+const [blockHash, tid] = ["ab".repeat(32), "cd".repeat(32)]
+const preimage = powPreimage({ blockHash, tid }, 0n)
 /** The message's first block: without the nonce, the same for all of them. */
 const blockBytes = 136
 const rounds = 15
-const sliceMicros = 200_000
 /** As the threads of the pool. */
 const sliceHashes = 4_096
 
-/** Makes about so many hashes, from a nonce on. */
-type Hashing = (from: number, count: number) => unknown
-
 /** One message after the other with its nonce in place. */
 const eachMessage =
-  (use: (message: Uint8Array) => unknown): Hashing =>
+  (use: (message: Uint8Array) => unknown): Variant["work"] =>
   (from, count) => {
     const message = Buffer.from(preimage)
     for (let nonce = from; nonce < from + count; nonce++) {
@@ -37,58 +31,27 @@ const eachMessage =
     }
   }
 
-const peers = async (): Promise<ReadonlyArray<readonly [name: string, batch: number, hashing: Hashing]>> => {
+const rates = async (): Promise<ReadonlyArray<Figure>> => {
   const wasm = await createSHA3(256)
   const midstate = wasm.init().update(preimage.subarray(0, blockBytes)).save()
   const begun = sha3_256.create().update(preimage.subarray(0, blockBytes))
-  return [
-    [
-      "@vegaprotocol/crypto",
-      4_096,
-      (from, count) => wallet.solve(50, work.blockHash, work.tid, BigInt(from), BigInt(from + count)),
-    ],
-    [
-      "hash-wasm",
-      4_096,
-      eachMessage((message) => wasm.load(midstate).update(message.subarray(blockBytes)).digest("binary")),
-    ],
-    ["node:crypto", 4_096, eachMessage((message) => hash("sha3-256", message, "buffer"))],
-    ["@noble/hashes", 1_024, eachMessage((message) => begun.clone().update(message.subarray(blockBytes)).digest())],
-  ]
-}
-
-/** Hashes a microsecond of this thread's processor time. */
-const rateOf = async (hashing: Hashing, batch: number): Promise<number> => {
-  const began = threadCpuMicros()
-  let hashes = 0
-  let micros = 0
-  for (; micros < sliceMicros; micros = threadCpuMicros() - began) {
-    await hashing(hashes, batch)
-    hashes += batch
-  }
-  return hashes / micros
-}
-
-const rates = async (say: (text: string) => void): Promise<ReadonlyArray<Figure>> => {
-  const search = makeSearch(preimage, difficultyMax)
-  const others = await peers()
-  const own: Array<number> = []
-  const ratios = others.map((): Array<number> => [])
-  for (let round = -1; round < rounds; round++) {
-    for (const [i, [, batch, hashing]] of others.entries()) {
-      const rate = await rateOf(search, sliceHashes)
-      const peer = await rateOf(hashing, batch)
-      // The first round is for the compilers.
-      if (round < 0) continue
-      own.push(rate)
-      ratios[i]?.push(rate / peer)
-    }
-    if (round % 5 === 4) say(`${round + 1} of ${rounds} rounds`)
-  }
-  return [
-    figure("pow one thread", own, { unit: "MH/s of processor time", better: "higher" }),
-    ...others.map(([name], i) => figure(`pow against ${name}`, ratios[i] ?? [], { unit: "times", better: "higher" })),
-  ]
+  const rest = (message: Uint8Array) => message.subarray(blockBytes)
+  const variants = [
+    { name: "pow one thread", batch: sliceHashes, work: makeSearch(preimage, difficultyMax) },
+    {
+      name: "@vegaprotocol/crypto",
+      batch: 4_096,
+      work: (from: number, count: number) => wallet.solve(50, blockHash, tid, BigInt(from), BigInt(from + count)),
+    },
+    { name: "hash-wasm", batch: 4_096, work: eachMessage((m) => wasm.load(midstate).update(rest(m)).digest("binary")) },
+    { name: "node:crypto", batch: 4_096, work: eachMessage((message) => hash("sha3-256", message, "buffer")) },
+    {
+      name: "@noble/hashes",
+      batch: 1_024,
+      work: eachMessage((message) => begun.clone().update(rest(message)).digest()),
+    },
+  ] as const
+  return besidePeers(variants, { unit: "MH/s", per: 1e6 })
 }
 
 /** Hashes of a thread that searches for `millis`. */
@@ -166,5 +129,8 @@ const threads = async (say: (text: string) => void): Promise<ReadonlyArray<Figur
 export const pow: Benchmark = {
   name: "pow",
   about: "hashes of the proof of work a second beside four peers, two threads beside one, and the event loop meanwhile",
-  run: async (say) => [...(await rates(say)), ...(await threads(say))],
+  limits:
+    "The instructions of SHA-3: 128-bit WebAssembly reaches 93 % of native code of the same width, and portable " +
+    "WebAssembly has no wider registers and no rotation of vectors. Two threads share what two cores share.",
+  run: async (say) => [...(await rates()), ...(await threads(say))],
 }

@@ -73,5 +73,8 @@ const run: Benchmark["run"] = async (say) => {
 export const sandbox: Benchmark = {
   name: "sandbox",
   about: "accepted transactions and reads of the play-money network, on one core, the generator beside it",
+  limits:
+    "One core: each transaction is decoded, its signature and work verified, and on disk before its answer; requests of " +
+    "one turn of the event loop share a commit. A read writes JSON.",
   run,
 }

@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { codeOf } from "../../../src/config/code/askCode.ts"
+import { type LoadedFunction, loadRules } from "../../../src/config/code/loadRules.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { Memory } from "../../../src/rules/Look.ts"
 import type { Policy } from "../../../src/rules/policy/Policy.ts"
@@ -7,7 +12,8 @@ import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
 import { step } from "../../../src/rules/step.ts"
 import { type AccountOf, makeWatch } from "../../../src/rules/Watch.ts"
 import { calmSnapshot, plainParty, plainRule } from "../../support/Rules.ts"
-import { type Benchmark, figure } from "../Benchmark.ts"
+import { threadCpuMicros } from "../../support/threadCpu.ts"
+import { type Benchmark, type Figure, figure } from "../Benchmark.ts"
 
 const rulesMax = 10_000
 const levelsEach = 10
@@ -43,7 +49,7 @@ const randomOf = (seed: number) => {
 }
 
 /** One round a second, a thousand changed balances each; one in two hundred leaves its band, and comes back later. */
-const run = () => {
+const decided = () => {
   const { funder, rules } = treasury()
   const subjects = rules.flatMap(subjectsOf)
   const watch = makeWatch(subjects)
@@ -84,21 +90,60 @@ const run = () => {
       changed.push({ party, asset: asset.id })
     }
     now += 1_000
-    const before = process.cpuUsage()
+    const before = threadCpuMicros()
     decideOn(changed)
-    const { user, system } = process.cpuUsage(before)
-    samples.push((changesEach * 1_000_000) / (user + system))
+    samples.push((changesEach * 1_000_000) / (threadCpuMicros() - before))
   }
   return { samples: samples.slice(rounds / 6), looks }
 }
 
+const rulesText = `export const rules = [{
+  name: "own",
+  code: { need: ({ balances, one }) => (balances["hot/TOK"] < 10n * one ? { pay: one } : undefined) },
+}]
+`
+const askings = 500
+
+/** What a rule in code costs beside one of another kind: each time it is asked, in a process of its own. */
+const codeAsked = async (): Promise<Figure> => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-bench-"))
+  try {
+    const file = join(dir, "rules.ts")
+    writeFileSync(file, rulesText)
+    const loaded = await loadRules(file)
+    if ("problem" in loaded) throw new Error(loaded.problem.message)
+    const [rule] = loaded.rules as ReadonlyArray<{ readonly code: { readonly need: LoadedFunction } }>
+    const code = codeOf(rule!.code.need, { to: [plainParty("hot")], asset }, "")
+    const samples: Array<number> = []
+    for (let slice = 0; slice < 10; slice++) {
+      const began = performance.now()
+      for (let i = 0; i < askings; i++) {
+        const told = { balances: { "hot/TOK": BigInt(i) }, one: unit, assets: {}, time: slice }
+        const { answer } = await code.ask(told, slice)
+        if (answer._tag !== "Pays") throw new Error(answer.detail)
+      }
+      samples.push((performance.now() - began) / askings)
+    }
+    return figure("engine code asked", samples, { unit: "ms", better: "lower" })
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
 /** How fast the engine's step follows balances of a large treasury. */
-export const rules: Benchmark = {
-  name: "rules",
-  about: "decisions of 10,000 rules over 100,000 accounts, of which a thousand change at a time",
+export const engine: Benchmark = {
+  name: "engine",
+  about: "decisions of 10,000 rules over 100,000 accounts, of which a thousand change at a time, and of a rule in code",
+  limits:
+    "A round looks at the rules of changed accounts alone; each look makes the checks and sentences of its decision. " +
+    "Code runs in a process of its own, and its answer is a message to that process and one back.",
   run: async (say) => {
-    const { samples, looks } = run()
+    const { samples, looks } = decided()
     say(`${looks} looks for ${rounds * changesEach} changes of ${rulesMax * levelsEach} accounts`)
-    return [figure("rules changes decided", samples, { unit: "changes per CPU second", better: "higher" })]
+    const changes = figure("engine changes decided", samples, {
+      unit: "per second of processor time",
+      better: "higher",
+    })
+    return [changes, await codeAsked()]
   },
 }
