@@ -349,16 +349,16 @@ const historyLost = ({ gaps, at }: HealthFacts): Found | undefined => {
 }
 
 /** Check of each condition. */
-export const conditionTable: Readonly<Record<ConditionName, (facts: HealthFacts) => Found | undefined>> = {
-  halted: halted,
+export const conditionTable = {
+  halted,
   terms_waiting: termsWaiting,
   wrong_chain: wrongChain,
-  clock: clock,
+  clock,
   gateway_down: gatewayDown,
   payment_overdue: paymentOverdue,
   newest_block: newestBlock,
-  work: work,
-  stale: stale,
+  work,
+  stale,
   rule_fires: ruleFires,
   alerts_undelivered: undelivered,
   low_disk: lowDisk,
@@ -366,10 +366,10 @@ export const conditionTable: Readonly<Record<ConditionName, (facts: HealthFacts)
   signing_waits: signingWaits,
   out_of_band: outOfBand,
   rule_locked: ruleLocked,
-  paused: paused,
+  paused,
   not_compared: notCompared,
   rule_held: ruleHeld,
   approval_waiting: approvalWaiting,
   payment_unknown: paymentUnknown,
   history_lost: historyLost,
-}
+} satisfies Readonly<Record<ConditionName, (facts: HealthFacts) => Found | undefined>>

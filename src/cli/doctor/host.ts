@@ -78,9 +78,7 @@ export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir 
   const halts = full.has(code) ? [{ reason: "disk_full", detail: "", at }] : []
   const disk = { dir: real, free: room.free, low: enoughSpace(room) }
   const free = room.free === undefined ? "free space unknown" : `${mebibytesText(room.free)} free`
-  findings.push(
-    found("disk", conditionTable.low_disk.find({ disk, halts })) ?? healthy("disk", `${free} under ${real}`),
-  )
+  findings.push(found("disk", conditionTable.low_disk({ disk, halts })) ?? healthy("disk", `${free} under ${real}`))
   return findings
 })
 

@@ -63,7 +63,7 @@ const clockFinding = (readings: ReadonlyArray<Reading>, maxAgeMillis: number): D
   }
   const ahead = timed.map(({ name, at, blockAt }) => ({ name, aheadMillis: blockAt - at }))
   const gap = clockGap(newest.at, newest.blockAt, maxAgeMillis)
-  const condition = conditionTable.clock.find({ wrongClock: wrongClock(ahead, maxAgeMillis), gap })
+  const condition = conditionTable.clock({ wrongClock: wrongClock(ahead, maxAgeMillis), gap })
   const seconds = (Math.abs(newest.at - newest.blockAt) / 1_000).toFixed(1)
   return found("clock", condition) ?? healthy("clock", `${seconds} s from the newest block of gateway ${newest.name}`)
 }
@@ -107,9 +107,9 @@ export const networkFindings = Effect.fn("Doctor.network")(
     const facts = { network: { ...network, gateways: views }, halts: [] }
     const names = views.filter(({ state }) => state === "up").map(({ name, height }) => `${name} at block ${height}`)
     const findings: Array<DoctorFinding> = [
-      found("chain", conditionTable.wrong_chain.find(facts)) ??
+      found("chain", conditionTable.wrong_chain(facts)) ??
         (up.length === 0 ? undefined : healthy("chain", `${network.chainId}, as the file says`)),
-      found("gateway", conditionTable.gateway_down.find(facts)) ??
+      found("gateway", conditionTable.gateway_down(facts)) ??
         (names.length === 0 ? undefined : healthy("gateway", `${names.join(", ")}; ${network.quorum} must agree`)),
     ].filter((one) => one !== undefined)
     const [first] = up
