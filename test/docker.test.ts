@@ -43,7 +43,7 @@ const rules: ReadonlyArray<readonly [string, (steps: Steps) => boolean, readonly
   [
     "names the base image once, so that one digest pins both stages",
     (s) => s.filter(({ text }) => /\bnode:/.test(text)).length === 1,
-    ["$NODE_IMAGE AS deps", "node:24-slim AS deps"],
+    ["$NODE_IMAGE AS build", "node:24-slim AS build"],
   ],
   ["installs by the lock file", (s) => runs(s).some((run) => /^RUN npm ci /.test(run)), ["npm ci", "npm install"]],
   [

@@ -113,7 +113,8 @@ describe("an export", () => {
         hashBare: "ab".repeat(32),
         hashPrefixed: "cd".repeat(32),
       })
-      yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: "ab".repeat(32) })
+      const solved = (yield* outbox.live)[0]!
+      yield* outbox.beginSend({ attempt: solved, gateway: "g", framing: "bare", first: true, txHash: "ab".repeat(32) })
       const sending = (yield* outbox.live)[0]!
       const end = { detail: "=done", fee: 10n ** 18n, settledAt: 1_795_000_001_000_000_042n }
       yield* outbox.settle((yield* outbox.open)[0]!, sending, "confirmed", "confirmed", end)

@@ -60,7 +60,7 @@ describe("a daemon beside its embedded network", () => {
 
   it("serves the page, its probes and its metrics", async () => {
     assert.include((await get(`${page}/`)).body, '<div id="app">')
-    assert.include((await get(`${page}/page/page.js`)).body, "/page/html.js")
+    assert.include((await get(`${page}/page/page.js`)).body, "./html.js")
     assert.deepStrictEqual(await get(`${page}/livez`), { status: 200, body: "ok\n" })
     assert.deepStrictEqual(await get(`${page}/readyz`), { status: 200, body: "{}" })
     const { body } = await get(`${page}/metrics`)

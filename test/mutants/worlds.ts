@@ -49,8 +49,8 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/endAndTell.ts",
-        source: "  yield* database.atomically(Effect.andThen(change, alert))\n  if (state !==",
-        instead: "  yield* database.atomically(change)\n  if (state !==",
+        source: "  yield* (yield* Database).atomically(Effect.andThen(change, alert))\n  if (state !==",
+        instead: "  yield* (yield* Database).atomically(change)\n  if (state !==",
       },
     ],
   },
