@@ -8,7 +8,6 @@ export const haltEnds = {
   foreign_payment: "adopt",
   chain_changed: "resume",
   restored_store: "recover",
-  unclean_starts: "resume",
   store_error: "resume",
   disk_full: "itself",
   terms: "terms",

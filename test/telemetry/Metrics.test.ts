@@ -46,14 +46,13 @@ const pageText = (): string => {
   })
   return `# Metrics
 
-Every metric that \`/metrics\` shows, by the question that it answers.
+Every metric of \`/metrics\`, generated from the code, by the question that it answers.
 
-Names, types and labels are stable. A label whose values are listed or named has each combination from the start, at
-zero; a gauge of which zero would be untrue is absent until its value is known. No label holds an id or a hash. Amounts
-are doubles: the exact ones are in \`status --output json\`. Counters begin anew with the process; gauges are read from
-the database at each scrape. A gauge or a counter has at most 2000 series. Beside these there are \`process_*\` and
-\`nodejs_*\` of the runtime. Who asks with \`Accept: application/openmetrics-text\` gets OpenMetrics 1.0. [Monitoring](monitoring.md)
-has rules and a dashboard for them.
+Names, types and labels are stable. A label with listed or named values has each combination from the start, at zero. A
+gauge is absent while its value is unknown. No label contains an id or a hash. Amounts are doubles; \`status --output json\`
+has the exact ones. Counters begin again with the process; gauges are read from the database at each scrape. A gauge or a
+counter has at most 2000 series. \`process_*\` and \`nodejs_*\` come from the runtime. A request with
+\`Accept: application/openmetrics-text\` gets OpenMetrics 1.0. [Monitoring](monitoring.md) has rules and a dashboard.
 
 ${groups.join("\n")}`
 }
