@@ -18,16 +18,16 @@ import { approvalLines } from "./common/storyText.ts"
 import { worstText } from "./common/worstCase.ts"
 
 const keyFlag = Flag.String("key").pipe(
-  Flag.withDescription("File of an operator's key: signs with it here; it goes nowhere else"),
+  Flag.withDescription("File of an operator's key; the key stays in this process"),
   Flag.optional,
 )
 const signatureFlag = Flag.String("signature").pipe(
   Flag.withSchema(SignatureText),
-  Flag.withDescription("A signature that was made elsewhere, with approve sign"),
+  Flag.withDescription("A signature made elsewhere with approve sign"),
   Flag.optional,
 )
 const printFlag = Flag.Boolean("print").pipe(
-  Flag.withDescription("Show what would be signed, and sign nothing"),
+  Flag.withDescription("Show the text to sign, and sign nothing"),
   Flag.withDefault(false),
 )
 
@@ -305,7 +305,7 @@ const sign = Command.make(
     yield* Console.error(`signs this text:\n${shownText(text)}`)
     return yield* Console.log(yield* signApproval(key, text))
   }),
-).pipe(Command.withDescription("Sign a text of approve --print from standard input, on any machine"))
+).pipe(Command.withDescription("Sign the text of approve --print from standard input, on any machine"))
 
 /** An operator's word for one payment, as a signature over exactly that payment. */
 export const approveCommand = Command.make(
@@ -327,6 +327,6 @@ export const approveCommand = Command.make(
     return yield* give(chosen, terms.intentId, yield* signApproval(key.value, view.text))
   }),
 ).pipe(
-  Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),
+  Command.withDescription("Approve a waiting payment with the signature of an operator's key"),
   Command.withSubcommands([sign, approveTerms]),
 )

@@ -122,7 +122,7 @@ export const assetsCommand = Command.make(
     file: fileArgument,
     assetId: Flag.String("asset-id").pipe(Flag.withDescription("This asset alone"), Flag.optional),
     pin: Flag.Boolean("pin").pipe(
-      Flag.withDescription("Show the pins for a treasury file, to be put into it by hand"),
+      Flag.withDescription("Print the assets section for a treasury file"),
       Flag.withDefault(false),
     ),
     symbol: Flag.String("symbol").pipe(

@@ -85,9 +85,7 @@ const flags = {
   from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
   to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
   against: Flag.String("against").pipe(
-    Flag.withDescription(
-      "Treasury file whose rules are played over the same past, and compared. Each further one is an overlay on it",
-    ),
+    Flag.withDescription("Second treasury file to compare. Each further one is an overlay on it"),
     Flag.atLeast(0),
   ),
   history: optionalText(
@@ -95,34 +93,29 @@ const flags = {
     `gateway, or a file, .csv or .jsonl, as export --what balances writes it: ${historyForm}; default the store`,
   ),
   payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
-  withTrial: Flag.Boolean("with-trial").pipe(
-    Flag.withDescription("Let rules on trial pay too"),
-    Flag.withDefault(false),
-  ),
+  withTrial: Flag.Boolean("with-trial").pipe(Flag.withDescription("Rules on trial pay too"), Flag.withDefault(false)),
   approvedAfter: Flag.String("approved-after").pipe(
     Flag.withSchema(ApprovedAfterText),
-    Flag.withDescription(
-      "What needs people's approval gets it so long after its decision, or never: 30m, 0s, never; default 30m",
-    ),
+    Flag.withDescription("Payments that need approval get it after this time: 30m, 0s or never; default 30m"),
     Flag.withDefault("30m"),
   ),
   fee: Flag.String("fee").pipe(
     Flag.withSchema(PercentText),
-    Flag.withDescription("The network's fee; default what its parameters said last"),
+    Flag.withDescription("Network fee; default from the last known parameters"),
     Flag.optional,
   ),
   settles: Flag.String("settles").pipe(
     Flag.withSchema(DurationText),
-    Flag.withDescription("From a decision to its block; default as in the past, or 2s"),
+    Flag.withDescription("Time from a decision to its block; default as in the past, or 2s"),
     Flag.optional,
   ),
   transfersPerEpoch: Flag.Int("transfers-per-epoch").pipe(
-    Flag.withDescription("What the network lets a key send; default as much as it likes"),
+    Flag.withDescription("Transfers per epoch; default unlimited"),
     Flag.optional,
   ),
   epoch: Flag.String("epoch").pipe(
     Flag.withSchema(DurationText),
-    Flag.withDescription("Length of the network's epoch"),
+    Flag.withDescription("Length of an epoch"),
     Flag.withDefault("24h"),
   ),
   chart: optionalText("chart", "Draw balances, bands, payments and holds into this SVG file"),
@@ -244,7 +237,7 @@ export const backtest = Command.make(
       [backtestText(names[0], result, past), ...(sides === undefined ? [] : compared(sides))].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Play rules over the past: what they would have paid, and why they were silent"))
+).pipe(Command.withDescription("Replay rules over past balances: payments, holds, limits"))
 
 const pastOf = (history: History, start: number, until: number): Omit<PastSummary, "unknown" | "leftOut"> => ({
   rows: history.before.length + history.rows.length,
@@ -327,4 +320,4 @@ export const testCommand = Command.make(
     )
     if (failed > 0) return yield* failWith("failure", `${failed} of ${results.length} tests failed`)
   }),
-).pipe(Command.withDescription("Test rules in virtual time against what a file expects of them"))
+).pipe(Command.withDescription("Test rules in virtual time against a file of expectations"))

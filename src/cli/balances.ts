@@ -37,7 +37,7 @@ const rebase = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Read an account's history anew where it differs from the gateway's, with a reason"))
+).pipe(Command.withDescription("Read an account's history again where it differs from the gateway's"))
 
 const many = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.atLeast(0), Flag.withDescription(`${description}; may be repeated`))

@@ -42,7 +42,7 @@ const flags = {
     Flag.withDefault(false),
   ),
   print: Flag.Boolean("print").pipe(
-    Flag.withDescription("Print every value with the file and line that it comes from, overlays applied"),
+    Flag.withDescription("Print every value with its file and line, overlays applied"),
     Flag.withDefault(false),
   ),
 }
@@ -131,4 +131,4 @@ export const check = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Check a treasury file and say what it permits at worst"))
+).pipe(Command.withDescription("Check a treasury file and print the most that it permits"))

@@ -263,7 +263,7 @@ export const explainCommand = Command.make(
     ),
     at: Flag.String("at").pipe(
       Flag.withSchema(MomentText),
-      Flag.withDescription("What a rule did then: a time, or a duration back from now such as 5m"),
+      Flag.withDescription("Show a past decision: a time, or a duration before now such as 5m"),
       Flag.optional,
     ),
     ...commonFlags,
@@ -282,7 +282,7 @@ export const explainCommand = Command.make(
     })
     return yield* printResult(chosen.output, { running, ...explained }, () => explainText(explained, running))
   }),
-).pipe(Command.withDescription("Say why a rule acts or is silent, or how a payment came about"))
+).pipe(Command.withDescription("Show why a rule acts, alerts or holds, or how a payment was decided"))
 
 /** Unix milliseconds of what was written. */
 export const parseMoment = (text: string, now: number): number =>

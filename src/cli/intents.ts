@@ -76,7 +76,7 @@ const resolve = Command.make(
       Flag.optional,
     ),
     neverExecuted: Flag.Boolean("never-executed").pipe(
-      Flag.withDescription("It did not execute, and its window is over"),
+      Flag.withDescription("It did not execute, and its window has passed"),
       Flag.withDefault(false),
     ),
   },
@@ -87,7 +87,7 @@ const resolve = Command.make(
     }
     return yield* end(chosen, "resolve", executed === undefined ? { neverExecuted: true } : { executed })
   }),
-).pipe(Command.withDescription("Say what became of a payment that is manual or unknown"))
+).pipe(Command.withDescription("Record how a manual or unknown payment ended"))
 
 const plain = (verb: EndVerb, description: string) =>
   Command.make(
@@ -97,14 +97,14 @@ const plain = (verb: EndVerb, description: string) =>
   ).pipe(Command.withDescription(description))
 
 /** Approvers' no, and that of anybody who may use this machine. */
-export const reject = plain("reject", "Refuse a payment that is proposed or waits for approval, with a reason")
+export const reject = plain("reject", "Reject a payment that is proposed or waits for approval")
 
 /** The verbs that end a payment which does not end by itself, each with a reason. */
 const endCommands = [
   resolve,
   reject,
-  plain("cancel", "Call a payment off before anything is signed"),
-  plain("abandon", "Give a payment up whose attempts are all proven dead"),
+  plain("cancel", "Cancel a payment that is not signed yet"),
+  plain("abandon", "End a payment whose attempts provably never execute"),
 ] as const
 
 const shared = { ...commonFlags }
@@ -120,7 +120,7 @@ const show = Command.make(
     })
     return yield* printResult(chosen.output, story, () => storyText(story))
   }),
-).pipe(Command.withDescription("The whole story of one payment"))
+).pipe(Command.withDescription("Show everything about one payment"))
 
 export const intents = Command.make(
   "intents",
@@ -130,7 +130,7 @@ export const intents = Command.make(
         (count) => count > 0,
         (count) => `--limit ${count} is not a number from 1 on`,
       ),
-      Flag.withDescription("The newest payments, this many at most"),
+      Flag.withDescription("Show at most this many payments, the newest first"),
       Flag.withDefault(20),
     ),
     ...shared,

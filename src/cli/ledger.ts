@@ -126,7 +126,7 @@ export const adoptCommand = Command.make(
     const done = yield* perform(chosen, "adopt")
     yield* printResult(chosen.output, done, () => adoptedText(done as Adopted))
   }),
-).pipe(Command.withDescription("Take the payments that our keys made elsewhere for known, with a reason"))
+).pipe(Command.withDescription("Acknowledge transfers that our keys signed elsewhere"))
 
 export const recoverCommand = Command.make(
   "recover",
@@ -135,7 +135,7 @@ export const recoverCommand = Command.make(
     const done = yield* perform(chosen, "recover")
     yield* printResult(chosen.output, done, () => recoveredText(done as Recovered))
   }),
-).pipe(Command.withDescription("Import what a store that was put back misses, and let it sign again, with a reason"))
+).pipe(Command.withDescription("Import payments missing from a restored database and re-enable signing"))
 
 /** A comparison waits for blocks, and a long history has many pages. */
 const timeoutMillis = 120_000
@@ -159,7 +159,7 @@ export const reconcile = Command.make(
     if (count > 0) return yield* failWith("unhealthy", `${count} ${count === 1 ? "difference" : "differences"}`)
     if (found.accounts === null) return yield* failWith("timeOut", "the balances could not be compared in time")
   }),
-).pipe(Command.withDescription("Compare balances and payments with what the gateway says; 8 where they differ"))
+).pipe(Command.withDescription("Compare balances and payments with the gateway; exit 8 on a difference"))
 
 const stored = (found: Setup) => {
   const poll = pollBalances(pollerOptionsOf(found.treasury))
@@ -190,7 +190,7 @@ const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
 const backfillFlags = {
   since: Flag.String("since").pipe(
     Flag.withSchema(MomentText),
-    Flag.withDescription("From when on: a duration back from now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
+    Flag.withDescription("Start: a duration before now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
   ),
   ...commonFlags,
 }

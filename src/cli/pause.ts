@@ -52,13 +52,13 @@ const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string>
 
 const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
-    "all, rule:NAME, party:NAME, asset:SYMBOL; pin:SYMBOL that its listing stopped, lock:NAME that locked itself; default all: everything",
+    "all, rule:NAME, party:NAME, asset:SYMBOL, pin:SYMBOL (stopped by its listing) or lock:NAME (a rule that locked itself); default all: everything",
   ),
   Flag.withDefault("all"),
 )
 export const reasonFlag = Flag.String("reason").pipe(
   Flag.withSchema(Schema.String.check(Schema.isMinLength(1, { expected: "a reason" }))),
-  Flag.withDescription("Why: it is journalled, and shown wherever the effect is"),
+  Flag.withDescription("Why; the journal, status and the page show it"),
 )
 
 interface HaltAsked {
@@ -124,7 +124,7 @@ export const pause = Command.make(
     reason: reasonFlag,
     for: Flag.String("for").pipe(
       Flag.withSchema(DurationText),
-      Flag.withDescription("Ends by itself after this long, such as 2h"),
+      Flag.withDescription("The pause ends after this time, such as 2h"),
       Flag.optional,
     ),
     ...commonFlags,
@@ -153,7 +153,7 @@ export const pause = Command.make(
       pausedText({ scope, until }, longest),
     )
   }),
-).pipe(Command.withDescription("Stop payments, all of them or those of --scope, with a reason"))
+).pipe(Command.withDescription("Stop new payments: all, or those of --scope"))
 
 /** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
 export const halt = Command.make(
@@ -175,7 +175,7 @@ export const halt = Command.make(
     const text = 'halted: nothing is signed or sent until "resume"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),
-).pipe(Command.withDescription("Stop all signing and sending, with a reason"))
+).pipe(Command.withDescription("Stop all signing and sending, until resume"))
 
 /** Ends pauses of a scope; with scope all also the halts and the HALT file. */
 export const resume = Command.make(
@@ -210,4 +210,4 @@ export const resume = Command.make(
       [`resumed ${scope}${file ? ", and took the HALT file away" : ""}`, ...stillText(done)].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Continue payments, with a reason"))
+).pipe(Command.withDescription("End a halt or a pause"))

@@ -108,7 +108,7 @@ export const plan = Command.make(
     if (fires > 0) return yield* failWith("wouldFire", `${fires} ${fires === 1 ? "payment" : "payments"} would be made`)
     return undefined
   }),
-).pipe(Command.withDescription("Say what would be paid, and what a changed file would do otherwise; 9 if anything"))
+).pipe(Command.withDescription("Show what would be paid now, or under a changed file; exit 9 if anything"))
 
 /** Against the database itself: a changed file is compared with the one that lies at the usual place. */
 const stored = Effect.fnUntraced(function* (found: Setup, isNamed: boolean) {

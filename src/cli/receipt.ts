@@ -128,14 +128,14 @@ const verifyReceipt = Command.make(
     const whole = { whole: true, proven, claimed: statement }
     return yield* printResult(chosen.output, whole, () => receiptText(statement, proven, journal))
   }),
-).pipe(Command.withDescription("Check a receipt with nothing but itself, and tell what it proves from what it claims"))
+).pipe(Command.withDescription("Verify a receipt offline, and show what it proves and what it claims"))
 
 /** One payment with its proof, as one document. */
 export const receipt = Command.make(
   "receipt",
   {
     id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
-    file: Flag.String("file").pipe(Flag.withDescription("Write it there; default standard output"), Flag.optional),
+    file: Flag.String("file").pipe(Flag.withDescription("Output file; default standard output"), Flag.optional),
     config: configFlag,
     data: dataFlag,
   },
@@ -151,7 +151,7 @@ export const receipt = Command.make(
       catch: (error) => failWith("failure", `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`),
     })
   }),
-).pipe(Command.withDescription("Write one payment with its proof"), Command.withSubcommands([verifyReceipt]))
+).pipe(Command.withDescription("Print one payment with its proof"), Command.withSubcommands([verifyReceipt]))
 
 /** A journal of years takes minutes. */
 const timeoutMillis = 3_600_000
@@ -175,7 +175,7 @@ export const verify = Command.make(
     if (chosen.output === "json") yield* printResult(chosen.output, found, () => "")
     return yield* failWith("failure", `journal broken: ${problem}`)
   }),
-).pipe(Command.withDescription("Recompute the journal from its first entry and hold every payment against it"))
+).pipe(Command.withDescription("Recompute the journal from its first entry and compare every payment with it"))
 
 /** Characters with which a spreadsheet takes a cell for a formula. */
 const formula = /^[=+\-@\t\r]/
@@ -271,12 +271,12 @@ export const exportCommand = Command.make(
     ),
     from: Flag.String("from").pipe(
       Flag.withSchema(DateText),
-      Flag.withDescription("From this day or time on (UTC)"),
+      Flag.withDescription("From this day or time (UTC)"),
       Flag.optional,
     ),
     to: Flag.String("to").pipe(
       Flag.withSchema(DateText),
-      Flag.withDescription("Up to and with this day, or before this time (UTC)"),
+      Flag.withDescription("Through this day, or before this time (UTC)"),
       Flag.optional,
     ),
     config: configFlag,
@@ -295,4 +295,4 @@ export const exportCommand = Command.make(
       ),
     )
   }),
-).pipe(Command.withDescription("Write payments, the journal or balances to standard output"))
+).pipe(Command.withDescription("Print payments, the journal or balances"))

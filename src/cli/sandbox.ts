@@ -61,7 +61,7 @@ const list = Command.make(
       ].join("\n")
     return yield* printResult(chosen.output, { armed, kinds: known }, text)
   }),
-).pipe(Command.withDescription("Faults that are armed, and all that can be"))
+).pipe(Command.withDescription("List the armed faults and all kinds of faults"))
 
 const duration = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(DurationText), Flag.withDescription(description), Flag.optional)
@@ -70,28 +70,28 @@ const whole = (name: string, description: string) =>
 
 const armFlags = {
   operation: Flag.Literals("operation", [...operations, "any"]).pipe(
-    Flag.withDescription("Path that it hits; default any: all that the kind can hit"),
+    Flag.withDescription("Request that fails; default any"),
     Flag.withDefault("any" as const),
   ),
   rate: Flag.Finite("rate").pipe(
     Flag.withDescription("Probability that a request is hit, above 0 to 1; default 1"),
     Flag.optional,
   ),
-  count: whole("count", "Ends after so many hits"),
-  for: duration("for", "Ends after this long, such as 30s"),
-  status: whole("status", "Of http_status: 403, 429, 500, 502, 503 or 504"),
+  count: whole("count", "Ends after this many hits"),
+  for: duration("for", "Ends after this time, such as 30s"),
+  status: whole("status", "For http_status: 403, 429, 500, 502, 503 or 504"),
   effect: Flag.Boolean("effect").pipe(
-    Flag.withDescription("Of http_status: the request has its effect all the same"),
+    Flag.withDescription("For http_status: the request still has its effect"),
     Flag.withDefault(false),
   ),
-  delay: duration("delay", "Of delay, such as 2s"),
-  blocks: whole("blocks", "Of old reads and late_broadcast: how many; default 3"),
+  delay: duration("delay", "For delay, such as 2s"),
+  blocks: whole("blocks", "For old reads and late_broadcast: number of blocks; default 3"),
   skew: Flag.String("skew").pipe(
-    Flag.withDescription("Of clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
+    Flag.withDescription("For clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
     Flag.optional,
   ),
-  code: whole("code", "Of lying_failure and late_broadcast: the code that is told; default 70"),
-  chainId: Flag.String("chain-id").pipe(Flag.withDescription("Of chain_id_change"), Flag.optional),
+  code: whole("code", "For lying_failure and late_broadcast: the reported code; default 70"),
+  chainId: Flag.String("chain-id").pipe(Flag.withDescription("For chain_id_change: the new chain id"), Flag.optional),
 }
 
 const given = (key: string, value: Option.Option<unknown>): Readonly<Record<string, unknown>> =>
@@ -130,7 +130,7 @@ const arm = Command.make(
     const { fault } = yield* Schema.decodeUnknownEffect(Schema.Struct({ fault: Armed }))(answer)
     return yield* printResult(chosen.output, answer, () => `armed ${fault.id}: ${fault.detail}`)
   }),
-).pipe(Command.withDescription("Let something go wrong from now on"))
+).pipe(Command.withDescription("Start a fault"))
 
 /** "write delay: 2s, or delayMillis in JSON" in the words of the command line. */
 const flagsOf = (remedy: string): string =>
@@ -151,11 +151,11 @@ const clear = Command.make(
     const { gone } = yield* Schema.decodeUnknownEffect(Schema.Struct({ gone: Schema.Int }))(answer)
     return yield* printResult(chosen.output, { gone }, () => `${gone === 0 ? "no fault was armed" : `cleared ${gone}`}`)
   }),
-).pipe(Command.withDescription("Take one fault away, or all"))
+).pipe(Command.withDescription("End one fault, or all"))
 
 /** Hurts a running play-money network. */
 const sandboxFault = Command.make("fault").pipe(
-  Command.withDescription("Let the play-money network misbehave"),
+  Command.withDescription("Faults of the play-money network"),
   Command.withSubcommands([list, arm, clear]),
 )
 

@@ -58,7 +58,7 @@ export const submitCommand = Command.make(
       Argument.withDescription("YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
     ),
     author: Flag.String("author").pipe(
-      Flag.withDescription("Who proposes it: an operator of this name does not approve it; default the user's name"),
+      Flag.withDescription("Proposer; an operator of this name cannot approve it; default the user's name"),
       Flag.optional,
     ),
     ...commonFlags,
@@ -122,4 +122,4 @@ export const submitCommand = Command.make(
       () => `confirmed: ${final.detail}`,
     )
   }),
-).pipe(Command.withDescription("Hand in a payment of a person, under the same policy"))
+).pipe(Command.withDescription("Submit a payment of a person, under the same policy"))

@@ -12,7 +12,7 @@ export const reload = Command.make(
   {
     reason: reasonFlag,
     allowWeaker: Flag.Boolean("allow-weaker").pipe(
-      Flag.withDescription("Put it in force even where it permits what was not permitted before"),
+      Flag.withDescription("Accept a file that permits more than before"),
       Flag.withDefault(false),
     ),
     ...commonFlags,
@@ -33,7 +33,7 @@ export const reload = Command.make(
       return [`in force: ${done.parts.join(", ")} changed, ${done.hash.slice(0, 12)}`, ...weaker].join("\n")
     })
   }),
-).pipe(Command.withDescription("Put the changed treasury file in force, as a whole or not at all"))
+).pipe(Command.withDescription("Put the changed treasury file in force, whole or not at all"))
 
 const accept = Command.make(
   "accept",
@@ -55,10 +55,10 @@ const accept = Command.make(
         : `terms ${hash} come into force after an hour in which nothing is signed; "cofferer halt" stops it`,
     )
   }),
-).pipe(Command.withDescription("Put the file's terms in force that halt a start, where no operator can sign them"))
+).pipe(Command.withDescription("Accept the file's terms that halted a start, where no operator can sign them"))
 
 /** Terms that bound the money: who signs them, `approve terms` says. */
 export const terms = Command.make("terms").pipe(
-  Command.withDescription("Terms of a file that permit more than those in force"),
+  Command.withDescription("Terms of a file that permits more than the terms in force"),
   Command.withSubcommands([accept]),
 )

@@ -47,11 +47,11 @@ const flags = {
   config: configFlag,
   data: dataFlag,
   sandbox: Flag.Boolean("sandbox").pipe(
-    Flag.withDescription("Run the network of the file's sandbox section beside it: play money"),
+    Flag.withDescription("Also run the play-money network of the file's sandbox section"),
     Flag.withDefault(false),
   ),
   once: Flag.Boolean("once").pipe(
-    Flag.withDescription("Look, decide, pay what is decided and end"),
+    Flag.withDescription("Run one cycle, settle its payments and exit"),
     Flag.withDefault(false),
   ),
   output: linesFlag,
