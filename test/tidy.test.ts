@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
@@ -33,11 +33,12 @@ import {
   hintsLead,
   isPage,
   linksLead,
+  pageBytesMax,
   pagesAreListed,
+  pagesAreShort,
   pagesSayWhatFor,
   pathsExist,
   readmeBytesMax,
-  readmeIsShort,
 } from "./tidy/pages.ts"
 import { dependenciesAreExplained, lockNamesNoHost, topIsSmall, versionsAreExact } from "./tidy/project.ts"
 import { type Code, listFiles, parseCode, readSource, root, type Source } from "./tidy/Source.ts"
@@ -327,7 +328,7 @@ const textRules: ReadonlyArray<Rule<Source>> = [
       ["docs/a.md", "[x](security.md#nowhere)"],
       ["README.md", "# One\n\nSee [x](#two)."],
       ["README.md", "# One\n\n    # two\n\nSee [x](#two)."],
-      ["src/README.md", "- [x](../config/RULES.md#why-a-rule-is-loud)"],
+      ["src/README.md", "- [x](../docs/rules.md#why-a-rule-is-loud)"],
     ],
     whole: [
       ["docs/a.md", "[x](security.md#walls) [y](../LICENSE) [z](https://gateway.example/nowhere.md)"],
@@ -419,18 +420,26 @@ describe("the project is tidy", () => {
     assert.deepStrictEqual(dependenciesAreExplained(packageJson, "| `a`, `b` | why |\n| `c` | why |\n"), [])
   })
 
-  it("keeps the README to a screen and a half", () => {
-    assert.deepStrictEqual(readmeIsShort(readme ?? ""), [])
-    assert.deepStrictEqual(readmeIsShort("x".repeat(readmeBytesMax)), [])
-    assert.lengthOf(readmeIsShort("x".repeat(readmeBytesMax + 1)), 1)
-    assert.lengthOf(readmeIsShort("ü".repeat(readmeBytesMax / 2 + 1)), 1)
+  it("keeps the README and the pages short", () => {
+    assert.deepStrictEqual(pages.flatMap(pagesAreShort), [])
+    const page = (path: string, bytes: number) => pagesAreShort({ path, text: "x".repeat(bytes) })
+    assert.lengthOf([...page("README.md", readmeBytesMax), ...page("docs/a.md", pageBytesMax)], 0)
+    assert.lengthOf([...page("README.md", readmeBytesMax + 1), ...page("docs/a.md", pageBytesMax + 1)], 2)
+    assert.lengthOf(pagesAreShort({ path: "README.md", text: "ü".repeat(readmeBytesMax / 2 + 1) }), 1)
   })
 
-  it("links from the README to each page, the rules and the code", () => {
-    const paths = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/"))
+  it("keeps images small", () => {
+    const images = listFiles().filter((path) => /^docs\/images\/.*\.png$/.test(path))
+    assert.isAbove(images.length, 0)
+    for (const path of images) assert.isBelow(statSync(join(root, path)).size, 150_000, path)
+  })
+
+  it.each(["README.md", "docs/llms.txt"])("lists in %s each page and the code", (index) => {
+    const paths = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/") && path.endsWith(".md"))
     assert.isAbove(paths.length, 8)
-    assert.deepStrictEqual(pagesAreListed(readme ?? "", [...paths, "config/RULES.md", "src/README.md"]), [])
-    assert.lengthOf(pagesAreListed("[a](docs/a.md)", ["docs/a.md", "docs/b.md"]), 1)
+    assert.deepStrictEqual(pagesAreListed(readSource(index), [...paths, "src/README.md"]), [])
+    const short = { path: "docs/llms.txt", text: "[a](a.md)" }
+    assert.lengthOf(pagesAreListed(short, ["docs/a.md", "docs/b.md"]), 1)
   })
 
   const handWritten = src.filter(({ path }) => !path.endsWith("_pb.ts"))

@@ -76,7 +76,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     onExcessProperty: "error",
   }).pipe(
     Effect.mapError((error) =>
-      rejected(error.message.split("\n").join(" "), 'see "A payment of a person" in docs/commands.md'),
+      rejected(error.message.split("\n").join(" "), 'see "A payment by hand" in docs/commands.md'),
     ),
   )
   const from = yield* partyOf(treasury, transfer.from)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
@@ -7,15 +7,7 @@ import { readTests } from "../../src/backtest/readTests.ts"
 import { runPlan } from "../../src/backtest/runPlan.ts"
 import { it } from "../support/it.ts"
 import { treasuryWith } from "../support/RulesInCode.ts"
-
-const reference = new URL("../../config/RULES.md", import.meta.url)
-const text = readFileSync(reference, "utf8")
-const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
-/** The one file of rules in TypeScript, for the example that names it. */
-const code = /^```ts\n\/\/ rules\.ts\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? ""
-const [, ...rest] = blocks
-/** Without the file that is laid over the first one. */
-const others = rest.filter((block) => !block.startsWith("# play.yaml\n"))
+import { ruleExamples, rulesCode } from "../support/ruleExamples.ts"
 
 const played = (block: string) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-reference-"))
@@ -24,7 +16,7 @@ const played = (block: string) => {
     writeFileSync(join(dir, "secrets", name), Buffer.alloc(32, name), { mode: 0o600 })
   }
   writeFileSync(join(dir, "treasury.yaml"), treasuryWith(block))
-  writeFileSync(join(dir, "rules.ts"), code)
+  writeFileSync(join(dir, "rules.ts"), rulesCode)
   writeFileSync(join(dir, "tests.yaml"), block.slice(block.search(/^tests:/m)))
   return readTests(join(dir, "tests.yaml"), [join(dir, "treasury.yaml")]).pipe(
     Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
@@ -33,23 +25,30 @@ const played = (block: string) => {
 
 describe("the reference of rules", () => {
   it("has an example of each kind", () => {
-    assert.isAtLeast(others.length, 9)
-    for (const block of others) assert.match(block, /^tests:/m)
+    for (const kind of ["topUp", "sweep", "rebalance", "split", "payout", "request", "withdraw", "notify"]) {
+      assert.isTrue(
+        ruleExamples.some((block) => block.includes(`    ${kind}:`)),
+        kind,
+      )
+    }
     assert.lengthOf(
-      others.filter((block) => block.includes("rules: ./rules.ts")),
+      ruleExamples.filter((block) => block.includes("rules: ./rules.ts")),
       1,
     )
   })
 
-  it.effect.each(others.map((block, i) => [i + 1, block] as const))("does what example %i says", function* ([, block]) {
-    const plans = yield* played(block)
-    const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
-    assert.isAbove(results.length, 0)
-    const faults = results.flatMap((result) =>
-      result.faults.map(
-        ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
-      ),
-    )
-    assert.deepStrictEqual(faults, [])
-  })
+  it.effect.each(ruleExamples.map((block, i) => [i + 1, block] as const))(
+    "does what example %i says",
+    function* ([, block]) {
+      const plans = yield* played(block)
+      const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
+      assert.isAbove(results.length, 0)
+      const faults = results.flatMap((result) =>
+        result.faults.map(
+          ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
+        ),
+      )
+      assert.deepStrictEqual(faults, [])
+    },
+  )
 })

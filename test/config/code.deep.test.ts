@@ -8,9 +8,9 @@ import { runPlan } from "../../src/backtest/runPlan.ts"
 import { partHashes } from "../../src/config/needsRestart.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { originsOf } from "../../src/config/yaml/Placed.ts"
-import { root } from "../support/Cofferer.ts"
 import { it } from "../support/it.ts"
 import { asTypeScript, codeTreasury } from "../support/RulesInCode.ts"
+import { ruleExamples } from "../support/ruleExamples.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-code-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -69,9 +69,7 @@ const load = (at: string, ...overlays: ReadonlyArray<string>) =>
 const problemsOf = (at: string) =>
   Effect.map(Effect.flip(load(at)), ({ message }) => message.replaceAll(`${at}/`, "").split("\n"))
 
-const yamlBlocks = [...readFileSync(join(root, "config/RULES.md"), "utf8").matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]
-  .map(([, text = ""]) => text)
-  .filter((text) => /^rules:\n/m.test(text) && /^tests:/m.test(text))
+const yamlBlocks = ruleExamples.filter((text) => /^rules:\n/m.test(text))
 
 describe("a file of rules in TypeScript", () => {
   it.effect("replaces a list or an entry", function* () {

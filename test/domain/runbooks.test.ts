@@ -29,23 +29,38 @@ const tables: Readonly<Record<string, string>> = {
   health: `\n| condition | alert | what to do |\n|---|---|---|\n${conditionTable}\n`,
 }
 
-const pageText = (): string => {
-  const sections = Object.entries<CatalogueEntry>(catalogue).map(
-    ([name, entry]) => section([name, entry]) + (tables[name] ?? ""),
-  )
-  return `# Runbooks
+/** Kinds of alerts about payments, which have a page of their own. */
+const paymentKinds = ["intent", "approval", "work", "payout", "request", "policy"]
 
-Every alert that Cofferer raises, when it is raised, what to do about it, and what resolves it.
+const sectionsOf = (isPayment: boolean): string =>
+  Object.entries<CatalogueEntry>(catalogue)
+    .filter(([, { kind }]) => paymentKinds.includes(kind) === isPayment)
+    .map(([name, entry]) => section([name, entry]) + (tables[name] ?? ""))
+    .join("\n")
 
-Words in braces are filled in. "No all-clear" means that nothing can tell whether a person has acted. [Monitoring](monitoring.md#runbook)
-has the alerts of Prometheus, [operations](operations.md#alerts) how alerts reach people.
+const notes = `Words in braces are filled in. "No all-clear" means that nothing can tell whether a person has acted.`
 
-${sections.join("\n")}`
+const pages = {
+  "runbooks.md": `# Runbooks
+
+Every alert that is not about a payment: when it is raised, what to do about it, and what resolves it.
+
+${notes} [Alerts about payments](runbooks-payments.md) have a page of their own.
+[Monitoring](monitoring.md#runbook) has the alerts of Prometheus, [alerts](alerts.md) how alerts reach people.
+
+${sectionsOf(false)}`,
+  "runbooks-payments.md": `# Runbooks: payments
+
+Every alert about a payment: when it is raised, what to do about it, and what resolves it.
+
+${notes} [Other alerts](runbooks.md) have a page of their own.
+
+${sectionsOf(true)}`,
 }
 
 describe("the runbooks", () => {
-  it("are the catalogue of alerts", async () => {
+  it.each(Object.entries(pages))("in %s are the catalogue of alerts", async (name, text) => {
     // Written anew by: npx vitest run --project quick test/domain/runbooks.test.ts -u
-    await expect(pageText()).toMatchFileSnapshot("../../docs/runbooks.md")
+    await expect(text).toMatchFileSnapshot(`../../docs/${name}`)
   })
 })

@@ -1,9 +1,5 @@
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { parsePlaced, valueOf } from "../../src/config/yaml/Placed.ts"
-import { root } from "./Cofferer.ts"
-
-const [, treasury = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "config/RULES.md"), "utf8")) ?? []
+import { rulesTreasury } from "./ruleExamples.ts"
 
 const sectionOf = (name: string, text: string): string | undefined =>
   new RegExp(`^${name}:.*\\n(?: .*\\n)*`, "m").exec(text)?.[0]
@@ -13,7 +9,7 @@ export const treasuryWith = (block: string): string => {
   const own = ["rules", "policy"].reduce((text, name) => {
     const section = sectionOf(name, block)
     return section === undefined ? text : text.replace(sectionOf(name, text) ?? "", section)
-  }, treasury)
+  }, rulesTreasury)
   return [own, ...["maintenance", "approvals"].map((name) => sectionOf(name, block) ?? "")].join("")
 }
 

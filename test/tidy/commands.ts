@@ -18,6 +18,7 @@ const values: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(TX)?HASH$/, "ab".repeat(32)],
   [/^[0-9a-f]{4}\.\.\.$/, "ab".repeat(64)],
   [/^HEIGHT$/, "1000"],
+  [/^NUMBER$/, "1"],
   [/^KIND$/, "delay"],
 ]
 
@@ -47,7 +48,7 @@ export const linesOf = ({ blocks }: Pick<Page, "blocks">) =>
     )
 
 /** Whether a line is typed, and not printed. */
-export const isTyped = (line: string): boolean => /^(npm|docker) /.test(line) || program.test(line)
+export const isTyped = (line: string): boolean => /^(npm|docker|mkdir|alias) /.test(line) || program.test(line)
 
 /** The calls of Cofferer in the code of a page, and between its backticks. */
 export const callsOf = (page: Page): ReadonlyArray<Call> => [

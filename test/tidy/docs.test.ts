@@ -4,13 +4,15 @@ import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
-import { commandNames } from "../../src/cli/root.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { decodeYaml, readYaml } from "../../src/config/yaml/Yaml.ts"
 import { parseAmount } from "../../src/domain/Amount.ts"
 import { holdReasons } from "../../src/domain/Decision.ts"
+import { haltReasons } from "../../src/domain/Halt.ts"
+import { intentStates } from "../../src/domain/Intent.ts"
 import { SubmitBody } from "../../src/engine/submitPayment.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { rulePages, rulesTreasury } from "../support/ruleExamples.ts"
 import { callsOf, flagsOfCommands, isTyped, linesOf, problemsOf } from "./commands.ts"
 import { type Page, parsePage } from "./Markdown.ts"
 import { complaint, listFiles, readSource, root } from "./Source.ts"
@@ -46,7 +48,6 @@ const exampleOf = (path: string, begin: RegExp): string =>
   assert.fail(`${path} shows ${begin}`)
 
 const smallest = exampleOf("README.md", /^version:/)
-const reference = exampleOf("config/RULES.md", /^version:/m)
 const payment = exampleOf("docs/commands.md", /^idempotencyKey:/)
 const tests = exampleOf("docs/testing-rules.md", /^treasury:/)
 
@@ -71,7 +72,7 @@ const checked = async (...overlays: ReadonlyArray<string>): Promise<ReadonlyArra
 const checkedPart = async (text: string): Promise<ReadonlyArray<string>> => {
   const part = written(text)
   const found = await checked(await withKeys(smallest), part)
-  return found.length === 0 ? [] : await checked(await withKeys(reference), part)
+  return found.length === 0 ? [] : await checked(await withKeys(rulesTreasury), part)
 }
 
 /** A payment of a person, which the smallest treasury could pay. */
@@ -129,9 +130,10 @@ const problemsOfBlock = async (language: string, text: string): Promise<Readonly
 }
 
 describe("examples of the pages", () => {
-  /** Rules with their tests, and code: test/backtest/reference.test.ts plays each. */
+  /** Rules with their tests, and code: test/backtest/reference.test.ts plays each. Other tests: first-steps.test.ts. */
   const isPlayed = (path: string, language: string, text: string) =>
-    path === "config/RULES.md" && (language === "ts" || (language === "yaml" && /^tests:/m.test(text)))
+    (rulePages.some((page) => page === path) && (language === "ts" || /^tests:/m.test(text))) ||
+    path === "docs/getting-started.md"
   const ran = manual.flatMap(({ path, blocks }) =>
     blocks
       .filter(({ language, text }) => !["", "text"].includes(language) && !isPlayed(path, language, text))
@@ -246,57 +248,32 @@ describe("calls in the pages", () => {
   })
 })
 
-describe("the page of the commands", () => {
-  const page = manual.find(({ path }) => path === "docs/commands.md") ?? assert.fail("no such page")
-  const rows = page.text.split("\n").flatMap((line) => {
-    const cells = line.replaceAll("\\|", "/").split("|")
-    return /^\| `/.test(line) ? [{ first: cells[1] ?? "", text: cells[2] ?? "" }] : []
+describe("tables of the pages", () => {
+  const sectionOf = (path: string, heading: string): string =>
+    readSource(path).text.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? assert.fail(`${path}: ${heading}`)
+  const firstCells = (text: string): ReadonlyArray<string> =>
+    [...text.matchAll(/^\|([^|]+)\|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
+    )
+
+  it("have a row for each reason of a rule that holds, in order, and count them", () => {
+    const reasons = firstCells(sectionOf("docs/rules.md", "Why a rule holds"))
+    assert.deepStrictEqual(reasons.toSorted(), holdReasons.toSorted())
+    assert.include(readSource("docs/troubleshooting.md").text, `lists all ${holdReasons.length} checks`)
   })
 
-  it("has a row for each command", () => {
-    const shown = new Set(rows.flatMap(({ first }) => [...first.matchAll(/`([a-z]+)/g)].map(([, name]) => name)))
-    assert.sameMembers([...shown], [...commandNames])
+  it("have a row for each state of a payment and for each halt", () => {
+    assert.deepStrictEqual(firstCells(sectionOf("docs/safety.md", "States of a payment")), [...intentStates])
+    assert.sameMembers([...firstCells(sectionOf("docs/troubleshooting.md", "Halts"))], [...haltReasons])
   })
 
-  it("names flags that the command of their row has, and the commands that print no JSON", async () => {
+  it("name the commands that print no JSON", async () => {
     const commands = await flagsOfCommands()
-    const wrong = rows.flatMap(({ first, text }) => {
-      const paths = [...first.matchAll(/`([^`]+)`/g)].map(([, span = ""]) => span.split(" ")[0] ?? "")
-      const flags = [...commands].flatMap(([path, own]) => (paths.includes(path.split(" ")[0] ?? "") ? [...own] : []))
-      return [...text.matchAll(/`(--[a-z-]+)/g)]
-        .map(([, flag = ""]) => flag)
-        .filter((flag) => !flags.includes(flag))
-        .map((flag) => `${first}: ${flag}`)
-    })
-    assert.deepStrictEqual(wrong, [])
     const withoutJson = [...commands].filter(([, flags]) => !flags.has("--output")).map(([path]) => path)
-    const [, said = ""] = /`--output json` a command prints JSON\. ([\s\S]*?)\n\n/.exec(page.text) ?? []
+    const page = readSource("docs/commands.md").text
+    const [, said = ""] = /`--output json` a command prints JSON\. ([\s\S]*?)\n\n/.exec(page) ?? []
     const excepted = [...said.matchAll(/`([a-z][a-z ]*)/g)].map(([, call = ""]) => call.trim())
     assert.sameMembers(excepted, withoutJson)
-  })
-
-  it("names every exit code", () => {
-    const table = /\n## Exit codes\n\n([\s\S]*?)\n\n/.exec(page.text)?.[1] ?? ""
-    const codes = [...readSource("src/cli/common/output.ts").text.matchAll(/^ {2}\w+: (\d+),$/gm)].map(
-      ([, code]) => code,
-    )
-    assert.isAbove(codes.length, 8)
-    assert.deepStrictEqual(
-      [...table.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => code),
-      codes,
-    )
-  })
-})
-
-describe("the reasons of a rule that holds", () => {
-  it("are each in the table of the rules, and counted where they are explained", () => {
-    const table = /\n## Why a rule is silent\n([\s\S]*)$/.exec(readSource("config/RULES.md").text)?.[1] ?? ""
-    const cells = [...table.matchAll(/^\|([^|]+)\|/gm)].flatMap(([, cell = ""]) => [...cell.matchAll(/`(\w+)`/g)])
-    assert.sameMembers(
-      cells.map(([, reason]) => reason),
-      [...holdReasons],
-    )
-    assert.include(readSource("docs/operations.md").text, `\nAll ${holdReasons.length} checks are listed`)
   })
 })
 
@@ -323,7 +300,7 @@ describe("output that the pages show", () => {
         .filter(({ text, language }) => language !== "sh" && !isTyped(text))
         .map((line) => ({ path: page.path, ...line })),
     )
-    assert.isAbove(printed.length, 40)
+    assert.isAbove(printed.length, 30)
     const strange = printed.flatMap(({ path, text, line }) =>
       strangePhrases(text).map((phrase) => complaint(path, line, `the program does not say "${phrase}"`)),
     )

@@ -3,7 +3,7 @@ import { join, posix } from "node:path"
 import { parsePage } from "./Markdown.ts"
 import { complaint, readSource, root, type Source } from "./Source.ts"
 
-export const isPage = ({ path }: Source): boolean => path.endsWith(".md")
+export const isPage = ({ path }: Source): boolean => path.endsWith(".md") || path === "docs/llms.txt"
 
 const isThere = (path: string): boolean => existsSync(join(root, path))
 
@@ -47,25 +47,25 @@ export const hintsLead = (source: Source): ReadonlyArray<string> =>
   )
 
 export const readmeBytesMax = 8_192
+export const pageBytesMax = 12_288
 
-/** One screen and a half: what else there is to say has a page of its own. */
-export const readmeIsShort = (readme: string): ReadonlyArray<string> => {
-  const bytes = Buffer.byteLength(readme)
-  return bytes <= readmeBytesMax
-    ? []
-    : [complaint("README.md", 1, `${bytes} bytes, ${readmeBytesMax} are a screen and a half`)]
+/** A page of docs answers one question, and the README the first ones. */
+export const pagesAreShort = ({ path, text }: Source): ReadonlyArray<string> => {
+  const max = path === "README.md" ? readmeBytesMax : path.startsWith("docs/") ? pageBytesMax : Number.MAX_SAFE_INTEGER
+  const bytes = Buffer.byteLength(text)
+  return bytes <= max ? [] : [complaint(path, 1, `${bytes} bytes; a page of this kind has at most ${max}`)]
 }
 
 /** A page begins with its name and one line that says what it is for. */
 export const pagesSayWhatFor = ({ path, text }: Source): ReadonlyArray<string> => {
-  if (!path.startsWith("docs/")) return []
+  if (!path.startsWith("docs/") || !path.endsWith(".md")) return []
   const [name = "", gap, purpose = "", end] = text.split("\n")
   const isWhole = /^# \S/.test(name) && gap === "" && /^\w.*\.$/.test(purpose) && end === ""
   return isWhole ? [] : [complaint(path, 1, "does not begin with its name and one line that says what it is for")]
 }
 
-/** The README leads to every page. */
-export const pagesAreListed = (readme: string, pages: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const targets = new Set(parsePage(readme).links.map(({ text }) => text))
-  return pages.filter((path) => !targets.has(path)).map((path) => complaint("README.md", 1, `no link to ${path}`))
+/** An index leads to every page. */
+export const pagesAreListed = (index: Source, pages: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const targets = parsePage(index.text).links.map(({ text }) => posix.join(posix.dirname(index.path), text))
+  return pages.filter((path) => !targets.includes(path)).map((path) => complaint(index.path, 1, `no link to ${path}`))
 }

@@ -63,7 +63,7 @@ export const treasuryFileText = (it: NewTreasury): string => {
     noted("parties:", "only a party that pays has a signer; paths are relative to this file"),
     `  ${payer.name}: { publicKey: "${payer.publicKey}", signer: { file: ${quoted(payer.keyFile)} } }`,
     `  ${payee.name}: { publicKey: "${payee.publicKey}" }`,
-    noted("rules:", "config/RULES.md explains every kind of rule"),
+    noted("rules:", "docs/rules.md explains every kind of rule"),
     noted(`  - name: keep-${payee.name}-funded`, "below the trigger, bring the balance to the target"),
     `    topUp: { from: ${payer.name}, levels: [{ party: ${payee.name}, asset: ${asset.symbol}, below: ${quoted(it.below)}, target: ${quoted(it.target)} }] }`,
     noted("    for: 30s", "below the trigger this long, and in two observations"),
