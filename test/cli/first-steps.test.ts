@@ -104,7 +104,9 @@ describe("the first steps", () => {
 
   it("end with a payment of play money", async () => {
     written("treasury-soon.yaml", treasury.replace("for: 10s", "for: 0s"))
+    // Nobody takes money in between, so that the amount is the one of the page.
     const faster = play
+      .replace(/^ {2}spenders:.*\n(?: {4}.*\n)+/m, "")
       .replace(
         /^sandbox:\n/m,
         'sandbox:\n  blockInterval: 200ms\n  pow: { difficulty: "6" }\n  listen: "127.0.0.1:0"\n',

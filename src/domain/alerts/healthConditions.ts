@@ -16,12 +16,12 @@ const minute = 60_000
  */
 export const healthConditions = {
   halted: {
-    holds: "anything halts signing",
+    holds: "signing is halted",
     alert: "page at once",
     act: "see the halt's reason under `halt`",
   },
   terms_waiting: {
-    holds: "the file's terms permit more than those in force, and wait",
+    holds: "the file's terms are weaker than those in force, and wait",
     alert: "the halt's page",
     act: '"cofferer approve terms HASH", or put the old file back and restart',
   },
@@ -32,7 +32,7 @@ export const healthConditions = {
   },
   clock: {
     holds:
-      "this host's clock and the blocks are more than `maxAge` apart; it says which clock is wrong where several gateways agree with each other",
+      "this host's clock and the blocks differ by more than `maxAge`; several gateways that agree show which clock is wrong",
     alert: "page after 60 s",
     act: 'check NTP on this host: "timedatectl" or "chronyc tracking"; where that is right, check the node',
     alertAfterMillis: minute,
@@ -62,7 +62,7 @@ export const healthConditions = {
   },
   stale: {
     holds: "the balances are older than `maxAge`, or were never read",
-    alert: "page after 60 s, where no condition above is the cause",
+    alert: "page after 60 s, unless a condition above is the cause",
     act: "check the gateways, their nodes, and the network to them",
     alertAfterMillis: minute,
   },
@@ -72,25 +72,25 @@ export const healthConditions = {
     act: '"cofferer explain RULE" shows every check',
   },
   alerts_undelivered: {
-    holds: "a receiver has not taken an alert for 60 s",
-    alert: "ticket to the others; page where it is a page that waits",
+    holds: "a receiver has not accepted an alert for 60 s",
+    alert: "ticket to the others; page if a page waits",
     act: "check that receiver and its address in alerts.receivers; what waits is sent again by itself",
     alertAfterMillis: 0,
   },
   low_disk: {
-    holds: "less is free than `disk_full` needs to end; it ends with a quarter more",
+    holds: "little disk space is free, before `disk_full` halts",
     alert: "ticket, before the halt's page",
     act: "free space on the disk of the data directory",
     alertAfterMillis: 0,
   },
   config_refused: {
-    holds: "the changed files were refused, and the former ones are in force",
+    holds: "the changed files were refused; the old configuration stays",
     alert: "ticket at once",
     act: '"cofferer check", correct the file, then "cofferer reload --reason TEXT"',
   },
   signing_waits: {
     holds:
-      "nothing is signed for one window and ten blocks, after `adopt`, `recover`, or with a new database where the gateways list no transfers",
+      "nothing is signed for one window and ten blocks: after `adopt`, `recover`, or with a new database and no listing of transfers",
     alert: "none",
     act: "nothing: it ends by itself",
   },
@@ -117,7 +117,7 @@ export const healthConditions = {
     alertAfterMillis: 0,
   },
   rule_held: {
-    holds: "a rule needs something and may not: limit, policy, quota, fee, funds, disagreement",
+    holds: "a rule wants to pay and must not: limit, policy, quota, fee, funds, disagreement",
     alert: "by the reason",
     act: '"cofferer explain RULE" shows every check',
   },
@@ -127,12 +127,12 @@ export const healthConditions = {
     act: '"cofferer approve ID --key FILE", or "cofferer intents reject ID"',
   },
   payment_unknown: {
-    holds: "a payment may or may not be in the network",
+    holds: "it is unknown whether a payment is in the network",
     alert: "by its bound",
     act: "nothing: the same bytes are sent again",
   },
   history_lost: {
-    holds: "balance changes were found lost in the last 24 h",
+    holds: "balance changes were lost in the last 24 h",
     alert: "ticket",
     act: "nothing: balances are right, exports and backtests miss that time",
   },
