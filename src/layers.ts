@@ -127,7 +127,8 @@ const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
     revision: "",
   })
 
-const secrets = (files: ReadonlyMap<string, string>) =>
+/** Values of headers from their files. */
+export const readHeaders = (files: ReadonlyMap<string, string>) =>
   Effect.map(
     Effect.forEach(files, ([header, file]) => Effect.map(readSecret(file), (secret) => [header, secret] as const)),
     (entries): Readonly<Record<string, Redacted.Redacted>> => Object.fromEntries(entries),
@@ -140,7 +141,7 @@ export const gatewayLayer = (
 ) => {
   const { network } = treasury
   const options = Effect.forEach(network.gateways, ({ name, url, headerFiles }) =>
-    Effect.map(secrets(headerFiles), (headers) =>
+    Effect.map(readHeaders(headerFiles), (headers) =>
       gatewayOptions({
         name,
         url: gatewayUrl ?? url,

@@ -92,6 +92,8 @@ export interface Treasury {
   readonly listen: Address
   /** Where metrics and probes are served as well, without a token. */
   readonly metrics: Address | undefined
+  /** The collector of spans, and its headers with the files of their values. */
+  readonly tracing: { readonly url: string; readonly headerFiles: ReadonlyMap<string, string> } | undefined
   readonly logLevel: "debug" | "info" | "warning" | "error"
   readonly document: YamlDocument
 }
@@ -153,10 +155,14 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
     listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
     metrics: raw.daemon?.metrics === undefined ? undefined : parseListen(raw.daemon.metrics),
+    tracing: resolveTracing(raw.daemon?.tracing, report),
     logLevel: raw.daemon?.logLevel ?? "info",
     document,
   }
 }
+
+const resolveTracing = (raw: NonNullable<TreasuryFile["daemon"]>["tracing"], report: Reporter): Treasury["tracing"] =>
+  raw && { url: raw.url, headerFiles: secretFiles(raw.headers ?? {}, ["daemon", "tracing", "headers"], report) }
 
 const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   const { network } = raw

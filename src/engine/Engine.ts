@@ -1,15 +1,17 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig, type InForce } from "../config/ConfigInForce.ts"
 import type { Answers } from "../rules/Code.ts"
 import { decideRound } from "../rules/decideRound.ts"
 import { isOn } from "../rules/RuleMemory.ts"
 import { subjectsIn } from "../rules/Subject.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { traceDecision } from "../telemetry/Tracing.ts"
 import { Attention } from "./Attention.ts"
 import { gatherAnswers, loadRound } from "./loadRound.ts"
 import { notifyAssets } from "./notifyAssets.ts"
@@ -23,6 +25,7 @@ const restMillis = 1_000
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
 export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const config = yield* CycleConfig
+  const used = yield* Clock.currentTimeMillis
   const database = yield* Database
   const states = yield* RuleStates
   const attention = yield* Attention
@@ -44,7 +47,10 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   }
   yield* tellDecisions(changes, countIn(config))
   const signals = yield* Signals
-  if (changes.some(({ intents }) => intents.length > 0)) yield* signals.wake("submitter")
+  if (changes.some(({ intents }) => intents.length > 0)) {
+    yield* signals.wake("submitter")
+    yield* tracePayments(changes, used)
+  }
   // Balances for a rule's next observation are read at the next block, not after the idle pause.
   if (changes.some(isPendingNow)) yield* signals.wake("balances")
 })
@@ -60,6 +66,13 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   yield* tellUnknown(memories, snapshot)
   yield* tellCode(memories, answers)
   return { ...decided, changes }
+})
+
+const tracePayments = Effect.fnUntraced(function* (changes: ReadonlyArray<RoundChange>, used: number) {
+  const watermark = yield* (yield* Observations).watermark
+  const block = watermark === undefined ? used : Number(watermark.timestamp / 1_000_000n)
+  const at = { block, used, stored: yield* Clock.currentTimeMillis }
+  for (const intent of changes.flatMap(({ intents }) => intents)) yield* traceDecision(intent, at)
 })
 
 const isPendingNow = ({ memory, before }: RoundChange): boolean =>

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
+import { inPayment } from "../telemetry/Tracing.ts"
 
 const lookMillis = 20
 
@@ -65,6 +66,6 @@ export const inTurn = <A, E, R>(intent: Intent, work: (now: Intent) => Effect.Ef
       Effect.gen(function* () {
         const now = Option.getOrUndefined(yield* outbox.byId(intent.id))
         if (now !== undefined && !isFinalIntent(now.state)) yield* work(now)
-      }),
+      }).pipe(inPayment(intent.id)),
     )
   })

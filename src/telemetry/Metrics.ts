@@ -1,8 +1,9 @@
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { toDouble } from "../domain/Amount.ts"
 import type { FinalIntentState, Intent } from "../domain/Intent.ts"
 import { type Definition, metricGroups, type Values } from "./metricTable.ts"
+import { tracePaymentEnd } from "./Tracing.ts"
 
 /** Names from the configuration that appear as labels; nothing else may become one. */
 export interface MetricsOptions {
@@ -116,12 +117,10 @@ export class Metrics extends Context.Service<Metrics, ReturnType<typeof make>>()
     )
 }
 
-/** Counts a payment that came to its end. `fee`: in base units, where it is known. */
-export const countEnd = Effect.fnUntraced(function* (
-  { treasury: name, payment, decimals }: Intent,
-  outcome: FinalIntentState,
-  fee?: bigint,
-) {
+/** Counts a payment that came to its end, and ends its trace. `fee`: in base units, where it is known. */
+export const countEnd = Effect.fnUntraced(function* (intent: Intent, outcome: FinalIntentState, fee?: bigint) {
+  const { treasury: name, payment, decimals } = intent
+  yield* tracePaymentEnd(intent, outcome, yield* Clock.currentTimeMillis)
   const { intentsFinished, paidAmount, feesPaid } = yield* Metrics
   intentsFinished.inc({ treasury: name, outcome })
   if (outcome !== "confirmed") return

@@ -49,6 +49,8 @@ export interface Daemon {
   readonly lines: ReadonlyArray<Line>
   /** The first line, past or to come, that is accepted. Fails when the process ends before it, or after 45 s. */
   readonly line: (accept: (line: Line) => boolean) => Promise<Line>
+  /** What it wrote on standard error. */
+  readonly errors: () => string
   readonly ended: Promise<Ended>
   /** Sends the signal and waits for the end. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<Ended>
@@ -68,7 +70,12 @@ export const start = (
   const child = spawn("sh", [...bounded, launcher, ...args], {
     cwd: options.cwd,
     env: environment(options.env ?? {}),
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let errors = ""
+  child.stderr.on("data", (chunk: Buffer) => {
+    errors += chunk.toString()
+    process.stderr.write(chunk)
   })
   const reader = readLines()
   child.stdout.on("data", (chunk: Buffer) => reader.read(chunk.toString()))
@@ -81,6 +88,7 @@ export const start = (
   return {
     child,
     lines: reader.lines,
+    errors: () => errors,
     ended,
     line: reader.line,
     stop: (signal = "SIGTERM") => {

@@ -105,6 +105,7 @@ export const startHere = (args: ReadonlyArray<string>, surroundings: Surrounding
   })
   return {
     lines: reader.lines,
+    errors: () => errors,
     line: reader.line,
     ended,
     stop: () => {

@@ -38,6 +38,7 @@ import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./once.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
 import { type Listening, outlastOutages } from "./storeOutage.ts"
+import { tracingLayer } from "./tracing.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
@@ -82,7 +83,10 @@ export const run = Command.make(
       : daemon(optionsOf(found), found, chosen.once, undefined)
     const lines = [...warnings.map(formatProblem), ...mended]
     const warned = Effect.forEach(lines, (line) => Effect.logWarning(line))
-    return yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
+    const logging = loggingLayer(found, chosen.output, startedAt)
+    return yield* Effect.andThen(warned, work).pipe(
+      Effect.provide(Layer.provideMerge(tracingLayer(found.treasury), logging)),
+    )
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 

@@ -126,6 +126,7 @@ export const TreasuryFile = Schema.Struct({
     Schema.Struct({
       listen: optional(ListenText),
       metrics: optional(ListenText),
+      tracing: optional(Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) })),
       logLevel: optional(oneOf("debug", "info", "warning", "error")),
     }),
   ),

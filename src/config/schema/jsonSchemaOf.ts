@@ -185,6 +185,9 @@ const words: Readonly<Record<string, string>> = {
   daemon: "How the process runs; in a folder only in its daemon.yaml",
   "daemon.listen": "Address of page, probes and metrics; default 127.0.0.1:9464. COFFERER_LISTEN wins",
   "daemon.metrics": "Another address for metrics and probes, without a token; default none. COFFERER_METRICS wins",
+  "daemon.tracing": "Collector of spans by OTLP over HTTP in JSON; default none",
+  "daemon.tracing.url": "Such as http://127.0.0.1:4318/v1/traces; https, or http on loopback",
+  "daemon.tracing.headers": "Headers of each request, whose values come from files",
   "daemon.logLevel": "Default info. COFFERER_LOG_LEVEL wins",
   sandbox: "The embedded network of play money",
 }

@@ -1,0 +1,17 @@
+import { Effect, Layer } from "effect"
+import { version } from "../../config/files.ts"
+import type { Treasury } from "../../config/Treasury.ts"
+import { Transport } from "../../gateway/Transport.ts"
+import { readHeaders } from "../../layers.ts"
+
+/** Sends spans to the collector of the file, if it names one. Its modules are loaded then alone. */
+export const tracingLayer = ({ name, tracing }: Treasury) =>
+  tracing === undefined
+    ? Layer.empty
+    : Layer.unwrap(
+        Effect.gen(function* () {
+          const headers = yield* readHeaders(tracing.headerFiles)
+          const otlp = yield* Effect.promise(() => import("./otlp.ts"))
+          return otlp.collectorLayer({ url: tracing.url, headers, treasury: name, version })
+        }),
+      ).pipe(Layer.provide(Transport.layerHttp))
