@@ -188,6 +188,8 @@ describe("the table of agreement", () => {
       approve: ["intents/*/approve", "terms/approve"],
       reject: ["intents/*/reject"],
       keys: [],
+      init: [],
+      doctor: [],
       pause: ["pause"],
       halt: ["halt"],
       terms: ["terms/accept"],
