@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
@@ -18,6 +18,13 @@ const written = (name: string, text: string): string => {
   return file
 }
 const file = written("treasury.yaml", treasury)
+
+/** Commands of a step of the page, with values in the place of those that only a reader has. */
+const commandsOf = (step: number, values: Readonly<Record<string, string>>): ReadonlyArray<ReadonlyArray<string>> =>
+  [...(chapter.split(`\n## ${step}. `)[1]?.split("\n## ")[0] ?? "").matchAll(/^ {4}cofferer (.*?)(?: +#.*)?$/gm)].map(
+    ([, line = ""]) =>
+      [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = ""]) => quoted ?? values[word] ?? word),
+  )
 
 describe("the first steps", () => {
   it("begin with a file without keys, which warns and still runs", async () => {
@@ -121,6 +128,29 @@ describe("the first steps", () => {
       const paid = await daemon.line((line) => line["msg"] === "confirmed")
       assert.match(String(paid["detail"]), /^16,000\.00 USDT, fee 1\.00, tx /)
       assert.deepStrictEqual([paid["from"], paid["to"]], ["reserve", "hot"])
+      const said: Array<string> = []
+      for (const command of commandsOf(5, { play: join(dir, "play") })) {
+        const { code, stdout, stderr } = await callCofferer([...command, "-c", file])
+        assert.strictEqual(code, 0, stderr)
+        said.push(stdout)
+      }
+      assert.lengthOf(said, 6)
+      assert.match(said[1] ?? "", /^fund-hot hot\/USDT /)
+      assert.match(said[3] ?? "", /paused \(all\): first try/)
+      assert.match(said[5] ?? "", /confirmed +16,000\.00 USDT +reserve -> hot/)
+
+      const { url } = await daemon.line((line) => line["msg"] === "gateway")
+      mkdirSync(join(dir, "live"))
+      const own = { "treasury.yaml": join(dir, "live/treasury.yaml"), "https://gateway.example": String(url) }
+      const commands = commandsOf(6, own)
+      assert.deepStrictEqual(
+        commands.map(([name]) => name),
+        ["init", "check", "doctor"],
+      )
+      for (const command of commands) {
+        const { code, stdout, stderr } = await callCofferer(command, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+        assert.strictEqual(code, 0, stdout + stderr)
+      }
     } finally {
       await daemon.stop()
     }
