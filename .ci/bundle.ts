@@ -45,8 +45,15 @@ const undici: Plugin = {
 /** A text in ASCII takes one byte a character in memory, any other two. */
 const ascii: Plugin = {
   name: "ascii",
-  renderChunk: (code) =>
-    code.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files)) {
+      if (file.type !== "chunk") continue
+      file.code = file.code.replace(
+        /[\u0080-\uffff]/g,
+        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      )
+    }
+  },
 }
 
 /** The licences of the packages that were put in. */

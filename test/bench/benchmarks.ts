@@ -4,10 +4,12 @@ import { decode } from "./decode/bench.ts"
 import { encode } from "./encode/bench.ts"
 import { engine } from "./engine/bench.ts"
 import { latency } from "./latency/bench.ts"
+import { memory } from "./memory/bench.ts"
 import { poller } from "./poller/bench.ts"
 import { pow } from "./pow/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
 import { sign } from "./sign/bench.ts"
+import { startup } from "./startup/bench.ts"
 import { store } from "./store/bench.ts"
 import { submit } from "./submit/bench.ts"
 
@@ -23,5 +25,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   submit,
   sandbox,
   latency,
+  startup,
+  memory,
   backtest,
 ]

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import { readLines, root, start } from "../../support/Cofferer.ts"
+import { root, start } from "../../support/Cofferer.ts"
 import { type Benchmark, figure, percentile, rounded } from "../Benchmark.ts"
+import { startScript } from "../programs.ts"
 
 /** Treasuries side by side, each on a network of its own: they wait nearly all of the time. */
 const treasuries = 5
@@ -44,15 +44,12 @@ const paymentsOf = (dataDir: string): ReadonlyArray<Payment> => {
 /** One treasury before a network of its own, until all of its falls are paid for; the first one warms it up. */
 const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moments>> => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-latency-"))
-  const args = ["--disable-warning=ExperimentalWarning", "test/bench/latency/network.ts", dir, `${falls}`, `${seed}`]
-  const network = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
-  const { read, lines, line } = readLines()
-  network.stdout.on("data", (chunk: Buffer) => read(chunk.toString()))
+  const network = startScript("latency/network.ts", dir, `${falls}`, `${seed}`)
   try {
-    await line((one) => "url" in one)
+    await network.line((one) => "url" in one)
     const daemon = start(["run", join(dir, "treasury.yaml"), "--data", join(dir, "data")], { cwd: root })
     try {
-      const fallsSeen = () => lines.flatMap(({ visible }) => (typeof visible === "number" ? [visible] : []))
+      const fallsSeen = () => network.lines.flatMap(({ visible }) => (typeof visible === "number" ? [visible] : []))
       const paid = () => daemon.lines.filter(({ msg }) => msg === "confirmed").length
       const end = Date.now() + 60_000 + falls * fallMillisMax
       while (paid() < falls) {
@@ -68,7 +65,7 @@ const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moment
       daemon.child.kill("SIGKILL")
     }
   } finally {
-    network.kill("SIGKILL")
+    await network.stop()
     rmSync(dir, { recursive: true, force: true })
   }
 }

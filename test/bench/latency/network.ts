@@ -8,12 +8,13 @@ import { decodeScenario } from "../../../src/sandbox/Scenario.ts"
 import { treasuryText } from "./treasury.ts"
 
 /**
- * A network with the timing of a real one, in a process of its own: `network.ts DIR FALLS SEED`. It makes a block each
- * second; its core answers from the newest one at once, its data node from 0.2 to 1.0 s after it. Writes the treasury
- * that pays on it into DIR, and prints a line of JSON for each fall once it is visible.
+ * A network with the timing of a real one, in a process of its own: `network.ts DIR FALLS SEED [SPEED]`. It makes a
+ * block each second; its core answers from the newest one at once, its data node from 0.2 to 1.0 s after it. Writes the
+ * treasury that pays on it into DIR, and prints a line of JSON for each fall once it is visible. With SPEED all of it,
+ * the pace of the treasury too, is that many times as fast.
  */
-const [dir = "", falls = "", seed = ""] = process.argv.slice(2)
-const blockMillis = 1_000
+const [dir = "", falls = "", seed = "", speed = "1"] = process.argv.slice(2)
+const blockMillis = 1_000 / Number(speed)
 /** Beside the core, all that a real network answers from the tables of its data node. */
 const dataNode = ["balanceChanges", "accounts", "transfers", "transfer", "ledgerEntries", "assets", "parameters"]
 
@@ -39,11 +40,11 @@ const program = Effect.gen(function* () {
       address: "",
       body: Effect.succeed(JSON.stringify({ operation, kind: "lagging_replica", blocks: 1, durationMillis })),
     })
-  writeFileSync(join(dir, "treasury.yaml"), treasuryText(sandbox.url, seed, []))
+  writeFileSync(join(dir, "treasury.yaml"), treasuryText(sandbox.url, seed, [], Number(speed)))
   writeKeys(join(dir, "data", "sandbox"), seed, ["reserve"])
   console.log(JSON.stringify({ url: sandbox.url }))
   const block = Effect.gen(function* () {
-    const lagMillis = Math.round(200 + random() * 790)
+    const lagMillis = Math.round((blockMillis / 1_000) * (200 + random() * 790))
     yield* sandbox.stepBlock
     const visible = Date.now() + lagMillis
     for (const operation of dataNode) yield* arm(operation, lagMillis)

@@ -2,11 +2,18 @@ import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
 
 const asset = "ab".repeat(32)
 
+const paceText = (speed: number) => `, poll: { busy: ${1_000 / speed}ms, idle: ${2_000 / speed}ms }`
+
 /** A treasury with the default pace, and the network that it pays on: money leaves `hot` in the given blocks. */
-export const treasuryText = (url: string, seed: string, fallBlocks: ReadonlyArray<number>): string => `version: 1
+export const treasuryText = (
+  url: string,
+  seed: string,
+  fallBlocks: ReadonlyArray<number>,
+  speed = 1,
+): string => `version: 1
 name: latency
 mode: live
-network: { chainId: latency-1, gateways: { node: "${url}" } }
+network: { chainId: latency-1, gateways: { node: "${url}" }${speed === 1 ? "" : paceText(speed)} }
 assets: { USDT: { id: ${asset}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${publicKeyOf(seed, "reserve")}", signer: { sandbox: reserve } }

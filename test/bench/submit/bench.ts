@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,9 +12,9 @@ import { daemonLayer } from "../../../src/layers.ts"
 import { writeKeys } from "../../../src/sandbox/Keys.ts"
 import { Outbox } from "../../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../../src/submitter/Submitter.ts"
-import { readLines, root } from "../../support/Cofferer.ts"
 import { threadCpuMicros } from "../../support/threadCpu.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
+import { startScript } from "../programs.ts"
 import { makePeer } from "./peer.ts"
 import { payers, seed, treasuryText } from "./treasury.ts"
 
@@ -86,12 +85,9 @@ const run: Benchmark["run"] = async (say, { count = 60 }) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-submit-"))
   const file = join(dir, "treasury.yaml")
   writeFileSync(file, treasuryText("http://127.0.0.1:1"))
-  const args = ["--disable-warning=ExperimentalWarning", "test/bench/submit/network.ts", file]
-  const network = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
+  const network = startScript("submit/network.ts", file)
   try {
-    const { read, line } = readLines()
-    network.stdout.on("data", (chunk: Buffer) => read(chunk.toString()))
-    const url = String((await line((one) => "url" in one))["url"])
+    const url = String((await network.line((one) => "url" in one))["url"])
     writeFileSync(file, treasuryText(url))
     writeKeys(join(dir, "data", "sandbox"), seed, payers)
     const daemon = await startDaemon(file, join(dir, "data"))
@@ -138,7 +134,7 @@ const run: Benchmark["run"] = async (say, { count = 60 }) => {
       figure("submit commits", commitsEach, { unit: "a payment", better: "lower" }),
     ]
   } finally {
-    network.kill("SIGKILL")
+    await network.stop()
     rmSync(dir, { recursive: true, force: true })
   }
 }

@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process"
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import { type Benchmark, figure } from "../Benchmark.ts"
+import { procText, startProgram, withLaunchers } from "../programs.ts"
+
+const rounds = 11
+const millisPerTick = 10
+
+interface Start {
+  readonly listening: number
+  readonly ready: number
+  /** Processor time of all threads until then. */
+  readonly cpu: number
+}
+
+const startOnce = async (launcher: string, dataDir: string): Promise<Start> => {
+  rmSync(dataDir, { recursive: true, force: true })
+  const began = performance.now()
+  const daemon = startProgram("sh", [launcher, "run", "--sandbox", "config/sandbox.yaml", "--data", dataDir])
+  const at = async (msg: string) => {
+    await daemon.line((line) => line["msg"] === msg)
+    return performance.now() - began
+  }
+  try {
+    const [listening, ready] = await Promise.all([at("page"), at("ready")])
+    const [, user, system] = /^.*\) (?:\S+ ){11}(\d+) (\d+)/.exec(procText(daemon.pid, "stat")) ?? []
+    return { listening, ready, cpu: (Number(user) + Number(system)) * millisPerTick }
+  } finally {
+    await daemon.stop()
+  }
+}
+
+/** Node that runs an empty program. */
+const bareMillis = (): number => {
+  const began = performance.now()
+  spawnSync(process.execPath, ["-e", "0"])
+  return performance.now() - began
+}
+
+/** Starts with the embedded network, whose compiled code is kept from the first one. */
+export const startup: Benchmark = {
+  name: "startup",
+  about: "from the start of the process, with the embedded network, to its page and to its first round",
+  limits:
+    "By a profile of the image: a third of the time evaluates modules, most of it effect's and our own schemas; a tenth " +
+    "compiles Node's modules and ours; 7 % collects garbage. The rest decodes the treasury, opens the store, proves the " +
+    "keys and makes the first round. Sources have 1,200 modules to find and types to strip.",
+  run: () =>
+    withLaunchers(async ({ image, sources }, dir) => {
+      const bundled: Array<Start> = []
+      const plain: Array<Start> = []
+      const bare: Array<number> = []
+      for (let round = -1; round < rounds; round++) {
+        const one = await startOnce(image, join(dir, "data"))
+        const other = await startOnce(sources, join(dir, "data"))
+        const alone = bareMillis()
+        // The first round fills the caches.
+        if (round < 0) continue
+        bundled.push(one)
+        plain.push(other)
+        bare.push(alone)
+      }
+      const lower = { better: "lower" } as const
+      const of = (starts: ReadonlyArray<Start>, key: keyof Start) => starts.map((start) => start[key])
+      return [
+        figure("startup to listening, image", of(bundled, "listening"), { unit: "ms", ...lower }),
+        figure("startup to ready, image", of(bundled, "ready"), { unit: "ms", ...lower }),
+        figure("startup processor time, image", of(bundled, "cpu"), { unit: "ms", ...lower }),
+        figure("startup to listening, sources", of(plain, "listening"), { unit: "ms", ...lower }),
+        figure("startup to ready, sources", of(plain, "ready"), { unit: "ms", ...lower }),
+        figure("startup processor time, sources", of(plain, "cpu"), { unit: "ms", ...lower }),
+        figure(
+          "startup to ready, image, beside an empty program",
+          bundled.map(({ ready }, round) => ready / bare[round]!),
+          { unit: "times node alone", ...lower },
+        ),
+      ]
+    }),
+}
