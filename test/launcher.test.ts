@@ -87,7 +87,8 @@ describe("the launcher", () => {
     assert.deepStrictEqual(lines.slice(1), [
       "--inspect-port=192.0.2.1:9229",
       "--report-exclude-env",
-      "--max-semi-space-size=8",
+      "--no-maglev",
+      "--max-semi-space-size=4",
       "--max-old-space-size=1024",
       "--disable-warning=ExperimentalWarning",
       join(tree, "src/main.ts"),
