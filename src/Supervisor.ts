@@ -1,6 +1,7 @@
 import { Cause, Clock, Duration, Effect, Exit, FiberSet, Option, Random } from "effect"
 import { isUnwritten } from "./store/database/guarded.ts"
 import type { StoreError } from "./store/database/StoreError.ts"
+import { logEvent } from "./telemetry/Logging.ts"
 
 /** A named endless effect. */
 interface SupervisedLoop<E, R> {
@@ -61,7 +62,7 @@ const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<n
       if (now - startedAt >= healthyMillis) wait = restartMillisMin
       failures = [...failures.filter((at) => now - at < failuresWithinMillis), now]
       const cause = Exit.isFailure(exit) ? exit.cause : Cause.die(new Error("the loop ended by itself"))
-      yield* Effect.logError("a loop failed", cause, { loop: name, failures: failures.length })
+      yield* logEvent("loop failed", { loop: name, failures: failures.length }, { cause })
       if (failures.length > failuresMax) {
         return yield* Effect.fail(new LoopGaveUp(`loop ${name} failed ${failures.length} times within ten minutes`))
       }

@@ -81,7 +81,7 @@ describe("the image", () => {
       cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
       const script = `
         /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/tmp/lines 2>&1 & daemon=$!
-        tail -f -n +1 --pid=$daemon /tmp/lines | grep -m 1 -o '"msg":"confirmed"'
+        tail -f -n +1 --pid=$daemon /tmp/lines | grep -m 1 -o '"msg":"payment confirmed"'
         for file in "" page/style.css page/page.js page/preact.js; do
           node -e 'fetch(process.argv[1]).then(({ status }) => console.log(status))' http://127.0.0.1:9464/$file
         done
@@ -90,7 +90,14 @@ describe("the image", () => {
       const { status, stdout, stderr } = run("/bin/sh", "-c", script)
       assert.strictEqual(status, 0, stderr)
       const lines = stdout.split("\n")
-      assert.deepStrictEqual(lines.slice(0, 6), ['"msg":"confirmed"', "200", "200", "200", "200", "ended with 0"])
+      assert.deepStrictEqual(lines.slice(0, 6), [
+        '"msg":"payment confirmed"',
+        "200",
+        "200",
+        "200",
+        "200",
+        "ended with 0",
+      ])
       const payments = JSON.parse(lines.slice(6).join("\n")) as ReadonlyArray<{ readonly state: string }>
       assert.deepStrictEqual(
         payments.map(({ state }) => state),
@@ -152,7 +159,7 @@ describe("the image", () => {
       const script = `
         export COFFERER_LISTEN=0.0.0.0:9464 COFFERER_METRICS=0.0.0.0:9465
         /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/tmp/log 2>&1 & daemon=$!
-        until grep -q '"msg":"metrics"' /tmp/log; do kill -0 $daemon || exit 1; done
+        until grep -q '"msg":"metrics listening"' /tmp/log; do kill -0 $daemon || exit 1; done
         node -e "$0"
         kill -KILL $daemon`
       const { stdout, stderr } = run("/bin/sh", "-c", script, visit)

@@ -7,6 +7,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
 const waitMillis = 1_000
@@ -85,7 +86,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   }
   const known = notifier.receivers.includes(receiver)
   if (known) metrics.notifications.inc({ receiver, outcome: "failed" })
-  yield* Effect.logWarning("an alert was not delivered", { receiver, reason: sent.failure.detail })
+  yield* logEvent("alert not delivered", { receiver, reason: sent.failure.detail })
   const nextAt = known ? (yield* Clock.currentTimeMillis) + wait : undefined
   yield* queue.failed(delivery, sent.failure.detail, nextAt)
   return nextAt

@@ -7,7 +7,7 @@ import { faultKinds, operations } from "../sandbox/Faults.ts"
 import { kinds, problemOfFault } from "../sandbox/faults/kinds.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./common/sandboxClient.ts"
 import { commonFlags, configFlag, dataFlag, fileArgument, setup } from "./common/setup.ts"
@@ -173,7 +173,7 @@ export const sandboxCommand = Command.make(
     yield* secureDataDir(found.dataDir)
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
-      yield* say("sandbox", { detail: `network ${chainId} at ${sandbox.url}`, url: sandbox.url })
+      yield* logEvent("sandbox listening", { chainId, urls: [sandbox.url] })
       return yield* sandbox.join
     }).pipe(
       Effect.provide(

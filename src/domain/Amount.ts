@@ -119,6 +119,10 @@ export const formatAmount = (units: bigint, decimals: number): string => {
   return `${sign}${whole}.${text.slice(text.length - decimals, end)}`
 }
 
+/** As formatAmount without separators: "16210.00", for machines. */
+export const plainAmount = (units: bigint, decimals: number): string =>
+  formatAmount(units, decimals).replaceAll(",", "")
+
 /** As formatAmount without places that are zero: "25,000" for a level or a limit. */
 export const formatLevel = (units: bigint, decimals: number): string => {
   const text = formatAmount(units, decimals)
@@ -128,3 +132,6 @@ export const formatLevel = (units: bigint, decimals: number): string => {
 
 /** Base units as a double in units of the asset: for gauges only, never for a decision. */
 export const toDouble = (units: bigint, decimals: number): number => Number(units) / 10 ** decimals
+
+/** As formatLevel without separators: "25000", for machines. */
+export const plainLevel = (units: bigint, decimals: number): string => formatLevel(units, decimals).replaceAll(",", "")

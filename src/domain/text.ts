@@ -34,3 +34,18 @@ export const shellWord = (word: string): string =>
 
 /** "1 rule", "2 rules": a count with its word. */
 export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
+
+/** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
+export const wrapped = (text: string, columns: number | undefined): ReadonlyArray<string> => {
+  if (columns === undefined || text.length <= columns) return [text]
+  const lines: Array<string> = []
+  let rest = text
+  while (rest.length > columns) {
+    const space = rest.lastIndexOf(" ", columns)
+    const end = rest.slice(0, space).trim() === "" ? rest.indexOf(" ", columns) : space
+    if (end < 0) break
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).trimStart()
+  }
+  return [...lines, rest]
+}

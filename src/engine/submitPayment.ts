@@ -3,9 +3,7 @@ import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
-import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
 import type { Party } from "../rules/Account.ts"
 import { windowUse } from "../rules/policy/limits.ts"
 import {
@@ -23,7 +21,7 @@ import { checkDiskSpace } from "../store/database/DiskSpace.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { intentIdOf, journalDecision } from "./record.ts"
 import { dayOf, signedUses } from "./snapshot.ts"
 
@@ -120,7 +118,6 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     createdAt: now,
     updatedAt: now,
   }
-  const sum = `${sumText(payment, asset.decimals)} ${from.name} -> ${to.name}`
   const taken = yield* database.atomically(
     Effect.gen(function* () {
       const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
@@ -153,9 +150,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     }),
   )
   if (taken.created) {
-    const by = author === undefined ? "" : ` by ${author}`
-    const subject = shortId(intent.id).slice(0, 4)
-    yield* say("proposed", { subject, detail: `submitted${by}: ${sum}; ${idempotencyKey}`, intent: intent.id })
+    yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
   }
   const { rule } = intent
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)

@@ -1,11 +1,9 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { formatAmount } from "../domain/Amount.ts"
+import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { overOf } from "../domain/alerts/Alert.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
@@ -25,7 +23,7 @@ import { Database } from "../store/database/Database.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Rehearsals } from "../store/rules/Rehearsals.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent, logPayment } from "../telemetry/Logging.ts"
 
 /** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
 const codePatienceMillis = 60_000
@@ -70,14 +68,13 @@ export interface RoundChange {
 /** A hold that subjects of one rule begin with the same sentence. */
 interface Held {
   readonly rule: string
-  readonly word: "pending" | "hold"
-  readonly sentence: string
+  readonly hold: HoldReason
+  readonly detail: string
   readonly subjects: Array<string>
 }
 
 /** Reasons that are logged only when they end something else: they come and go with each payment. */
 const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
-const namesMax = 3
 
 /**
  * One line for each payment, each request, and each sentence by which a rule is silent from now on, however many of
@@ -92,31 +89,32 @@ export const tellDecisions = Effect.fnUntraced(function* (
     yield* tellPayments(change)
     const found = yield* heldOf(change)
     if (found === undefined) continue
-    const key = JSON.stringify([found.rule, found.word, found.sentence])
+    const key = JSON.stringify([found.rule, found.hold, found.detail])
     const known = held.get(key)
     if (known === undefined) held.set(key, found)
     else known.subjects.push(...found.subjects)
   }
   for (const one of held.values()) {
-    yield* say(one.word, { subject: one.rule, detail: `${whose(one, subjects(one.rule))}${one.sentence}` })
+    const { rule, hold, detail } = one
+    const fields = { rule, detail, subjects: one.subjects.length >= subjects(rule) ? undefined : one.subjects }
+    yield* hold === "pending" ? logEvent("rule pending", fields) : logEvent("rule holding", { ...fields, hold })
   }
 })
 
 const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: RoundChange) {
   for (const intent of intents) {
-    const { payment } = intent
-    const amount = sumText(payment, intent.decimals)
-    const word = intent.state === "rehearsed" ? "rehearsed" : "proposed"
-    const detail = `${memory.rule}: ${amount} ${payment.from} -> ${payment.to}; ${memory.detail}`
-    yield* say(word, { subject: shortId(intent.id).slice(0, 4), detail, intent: intent.id })
+    const event = intent.state === "rehearsed" ? "payment rehearsed" : "payment proposed"
+    yield* logEvent(event, { ...logPayment(intent), rule: memory.rule, reason: memory.detail })
   }
   for (const { topic, asked } of notices) {
     if (asked === undefined) continue
-    const amount = `${formatAmount(asked.amount, asked.decimals)} ${asked.asset}`
-    const verb = topic === "request" ? "people are asked for" : "the account is back in its band, asked for were"
-    yield* say(topic === "request" ? "asked" : "received", {
-      subject: memory.rule,
-      detail: `${verb} ${amount} ${asked.from} -> ${asked.to}; ${memory.detail}`,
+    yield* logEvent(topic === "request" ? "funding requested" : "funding received", {
+      rule: memory.rule,
+      amount: plainAmount(asked.amount, asked.decimals),
+      asset: asked.asset,
+      from: asked.from,
+      to: asked.to,
+      reason: memory.detail,
     })
   }
 })
@@ -124,22 +122,14 @@ const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: 
 const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: RoundChange) {
   const { rule, subject, reason, detail } = memory
   if (intents.length > 0 || reason === undefined || reason === before?.reason) return undefined
-  const held = (word: Held["word"], sentence: string): Held => ({ rule, word, sentence, subjects: [subject] })
-  if (reason === "pending") return held("pending", detail)
+  const held: Held = { rule, hold: reason, detail, subjects: [subject] }
+  if (reason === "pending") return held
   const first = before === undefined || quiet.has(reason)
   const calm = reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))
-  if (!first && !calm) return held("hold", `${reason.replaceAll("_", " ")}: ${detail}`)
-  yield* Effect.logDebug("hold", { rule, subject, reason, detail })
+  if (!first && !calm) return held
+  yield* logEvent("rule evaluated", held)
   return undefined
 })
-
-/** Which of the rule's subjects it is, where it is not all of them. */
-const whose = ({ subjects }: Held, all: number): string => {
-  if (subjects.length >= all) return ""
-  const rest = subjects.length - namesMax
-  const names = rest > 0 ? `${subjects.slice(0, namesMax).join(", ")} and ${rest} more` : subjects.join(", ")
-  return `${names}: `
-}
 
 /** A first deposit, or a first reading, may take so long. */
 const patienceMillis = 300_000

@@ -1,5 +1,7 @@
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { visible } from "../domain/text.ts"
+import { logEvent } from "../telemetry/Logging.ts"
+import type { FailureEvent } from "../telemetry/logEvents.ts"
 
 /** Longest text of a gateway that is kept, in UTF-16 code units. */
 export const textLengthMax = 256
@@ -119,7 +121,9 @@ export const otherChain = (gateway: string, named: string, ours: string): Gatewa
 }
 
 /** Logs that a request got no usable answer. An unfitting head is reported in one place, and pages if it lasts. */
-export const warnOf = (what: string, error: GatewayError, fields: Readonly<Record<string, string>> = {}) =>
-  error.reason._tag === "Doubted"
-    ? Effect.logDebug(what, { reason: error.message })
-    : Effect.logWarning(what, { reason: error.message, ...fields })
+export const warnOf = (what: FailureEvent, error: GatewayError, fields: { readonly remedy?: string } = {}) =>
+  logEvent(
+    what,
+    { reason: error.message, gateway: error.gateway, ...fields },
+    error.reason._tag === "Doubted" ? { severity: "debug" } : {},
+  )

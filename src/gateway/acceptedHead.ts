@@ -3,6 +3,7 @@ import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
 import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { type GatewayAnswer, Gateways } from "./Gateways.ts"
@@ -54,7 +55,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     yield* health.judgeBy(after)
     const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)
     yield* Effect.catchTag(written, "StoreError", (error) =>
-      Effect.logWarning("the newest block could not be stored", { reason: error.message }),
+      logEvent("newest block not stored", { reason: error.message }),
     )
   })
 

@@ -5,13 +5,12 @@ import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import { shortId } from "../domain/Hex.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { agreementFor } from "./agreeing.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
@@ -240,7 +239,7 @@ const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: E
   if ("intent" in found && isFinalIntent(found.intent.state)) {
     yield* countEnd(found.intent, found.intent.state, found.intent.fee)
   }
-  yield* say(state, { subject: shortId(result.ended.id).slice(0, 4), detail })
+  yield* logEvent("payment ended", { intent: result.ended.id, state, reason: detail })
   return yield* done(result.ended)
 })
 

@@ -7,7 +7,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Address } from "../config/schema/Fields.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { Settings } from "../store/database/Settings.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
 import { makeAccess, toPage } from "./access/access.ts"
 import { pageFile, statusPage } from "./access/pageFiles.ts"
@@ -82,7 +82,7 @@ const listen = Effect.fnUntraced(function* <R, M>(options: StatusServerOptions, 
   yield* noteAddress(options.dataDir, url)
   if (options.metrics !== undefined) {
     const at = yield* serve(options.metrics, options, metrics)
-    yield* say("metrics", { detail: `${at}/metrics and probes, without a token`, url: at })
+    yield* logEvent("metrics listening", { urls: [at] })
   }
   return StatusServer.of({ url })
 })
@@ -121,11 +121,7 @@ const noteAddress = (dataDir: string, url: string) =>
     const address = `${hostname.replace(/^\[|\]$/g, "")} ${port}\n`
     if (existsSync(file) && readFileSync(file, "utf8") === address) return
     writeFileSync(file, address, { mode: 0o600 })
-  }).pipe(
-    Effect.catch((error) =>
-      Effect.logWarning("the address of the page could not be written for health.sh", { reason: String(error.cause) }),
-    ),
-  )
+  }).pipe(Effect.catch((error) => logEvent("page address not written", { reason: String(error.cause) })))
 
 const open = (host: string, port: number) =>
   NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(

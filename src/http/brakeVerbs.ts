@@ -9,7 +9,7 @@ import { Brake, type Pause } from "../store/controls/Brake.ts"
 import { trip } from "../store/controls/trip.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, isMachineStop, needAgreement, neededOf, operatorsInForce } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { findIntent, problem } from "./stories.ts"
@@ -130,8 +130,8 @@ export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked
   yield* brake.pause({ scope, reason, author, until })
   const covering = (yield* brake.pauses).filter((pause) => pause.scope === scope || pause.scope === "all")
   const [longest] = covering.toSorted((a, b) => (lasts(a) === lasts(b) ? b.seq - a.seq : lasts(b) < lasts(a) ? -1 : 1))
-  const end = until === undefined ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
-  yield* say("paused", { subject: scope, detail: `by ${author} ${end}: ${reason}` })
+  const end = until === undefined ? undefined : new Date(until).toISOString()
+  yield* logEvent("payments paused", { scope, author, reason, until: end })
   return { paused: scope, longest: longest === undefined ? null : viewOf(longest) }
 })
 
@@ -191,9 +191,13 @@ const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof Res
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
   const stillHalted = (yield* brake.halts).map((halt) => halt.reason)
   const stillPaused = (yield* brake.pauses).map(viewOf)
-  const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
-  const left = stillHalted.length === 0 ? "" : `; still halted: ${stillHalted.join(", ")}`
-  const what = `${ended === 0 ? "nothing was stopped" : `${ended} ended`}${left}`
-  yield* say("resumed", { subject: scope, detail: `by ${by}: ${reason}; ${what}`, author: asked.author })
+  yield* logEvent("payments resumed", {
+    scope,
+    author: asked.author,
+    reason,
+    count: ended,
+    approvers: agreed.length === 0 ? undefined : agreed,
+    stillHalted: stillHalted.length === 0 ? undefined : stillHalted,
+  })
   return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
 })

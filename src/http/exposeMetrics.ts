@@ -17,6 +17,7 @@ import { Listings } from "../store/network/Listings.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { pauseScopes, statusLabels } from "../telemetry/metricTable.ts"
 import { readOutOfBand } from "./readFacts.ts"
@@ -47,7 +48,7 @@ export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Tr
     Effect.tap((view) => shown(treasury, view)),
     Effect.catchTag("StoreError", (error) => {
       markUnknown(metrics, treasury)
-      return Effect.logError("metrics of the store are old", { reason: error.message })
+      return logEvent("metrics of the database are old", { reason: error.message })
     }),
   )
   return yield* Effect.promise(metrics.text)

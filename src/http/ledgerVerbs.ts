@@ -3,7 +3,6 @@ import { join } from "node:path"
 import { Clock, Effect } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import { plural } from "../domain/text.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
@@ -14,7 +13,7 @@ import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.ts"
 import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { problem } from "./stories.ts"
 
@@ -57,10 +56,6 @@ const reachOf = Effect.fnUntraced(function* (place: Place) {
   })
 })
 
-/** Logs who used the verb, why, and what it did. */
-const logVerb = (word: string, { author, reason }: AuditRequest, result: string) =>
-  say(word, { subject: "all", detail: `by ${author}: ${reason}; ${result}`, author })
-
 export const ledgerVerbNames = ["adopt", "recover"] as const
 export type LedgerVerb = (typeof ledgerVerbNames)[number]
 
@@ -89,7 +84,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   if (verb === "adopt") {
     const adopted = Effect.gen(function* () {
       const all = yield* adopt(paying(place), asked, agree)
-      yield* logVerb("adopted", asked, `${plural(all.length, "payment")} that the journal did not know`)
+      yield* logEvent("transfers acknowledged", { payments: all.length, author: asked.author, reason: asked.reason })
       return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
     })
     return yield* agreeing(place.treasury, signature, adopted)
@@ -97,7 +92,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
     const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)
-    yield* logVerb("recovered", asked, `${plural(missing.length, "payment")} imported`)
+    yield* logEvent("payments imported", { payments: missing.length, author: asked.author, reason: asked.reason })
     const imported = missing.map(transferOf(place.treasury))
     return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
   })

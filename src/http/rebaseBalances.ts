@@ -17,7 +17,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { Words } from "./brakeVerbs.ts"
@@ -137,7 +137,13 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   const signals = yield* Signals
   for (const topic of ["engine", "balances", "backfill"] as const) yield* signals.wake(topic)
   const subject = `${asked.party}/${asked.asset}`
-  yield* say("rebased", { subject, detail: `by ${by}: ${asked.reason}; ${rows} rows are read anew` })
+  yield* logEvent("balances rebased", {
+    account: subject,
+    author: asked.author,
+    reason: asked.reason,
+    rows,
+    approvers: agreed.length === 0 ? undefined : agreed,
+  })
   return { rebased: subject, rows, accounts }
 })
 

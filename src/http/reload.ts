@@ -9,7 +9,7 @@ import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Brake, resumeCommand, ruleOfScope } from "../store/controls/Brake.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
 import {
@@ -60,7 +60,7 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
   yield* raise("reload_refused", { treasury: name, at, detail: why, remedy, author })
   yield* (yield* refusedReload).note(why)
-  yield* Effect.logWarning("a new configuration was refused", {
+  yield* logEvent("configuration refused", {
     author,
     reason: `${title} ${lines.join("; ")}`.trim(),
   })
@@ -229,7 +229,7 @@ const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: Reloa
   }
   yield* tellHashes(next)
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
-  yield* say("reloaded", { subject: parts.join(", "), detail: `by ${author}; policy ${policy.hash}` })
+  yield* logEvent("configuration reloaded", { parts, author, policy: policy.hash })
 })
 
 const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal => ({

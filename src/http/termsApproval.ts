@@ -13,7 +13,7 @@ import { trip } from "../store/controls/trip.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import type { Agreement } from "../tx/Approval.ts"
 import { agreementOf, operatorsInForce, takeAgreement, treasuryPlace } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
@@ -153,7 +153,7 @@ const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
     yield* page(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
   })
   yield* config.replace(inForce, asOne(write))
-  yield* say("terms", { subject: treasury.name, detail })
+  yield* logEvent("terms in force", { terms, reason: why })
   const signals = yield* Signals
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
 })
@@ -249,7 +249,7 @@ const beginHour = Effect.fnUntraced(function* (
     yield* page(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
   })
   yield* (yield* Database).atomically(write)
-  yield* say("terms", { subject, detail: `${detail}: ${reason}` })
+  yield* logEvent("terms accepted", { terms: hash, author, reason })
 })
 
 /** Longer, and a message on a telephone is not read. */

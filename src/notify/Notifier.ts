@@ -2,7 +2,7 @@ import { isIP } from "node:net"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { type Channel, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
 import { commandChannel } from "./commandChannel.ts"
 import { httpChannel } from "./httpChannel.ts"
@@ -14,17 +14,18 @@ import { postsOf } from "./services.ts"
 export const logChannel = (name: string): Channel => ({
   name,
   send: (notification) =>
-    say(
-      "ALERT",
+    logEvent(
+      "alert raised",
       {
-        ...notification.fields,
         subject: notification.subject,
-        detail: `${notification.detail}   ${notification.severity}, delivered to ${name}`,
+        detail: notification.detail,
         severity: notification.severity,
         kind: notification.kind,
         id: notification.id,
+        receiver: name,
+        delivered: notification.fields,
       },
-      notification.severity,
+      { severity: notification.severity },
     ),
 })
 

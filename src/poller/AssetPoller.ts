@@ -15,7 +15,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { payersOf, pollRules, readParameters } from "./pollRules.ts"
 
 /**
@@ -61,7 +61,7 @@ const contradicted = Effect.fnUntraced(function* (
   const facts = { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason, remedy }
   yield* raise("asset_pin", facts)
   const detail = `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`
-  yield* say("halted", { subject: pin.symbol, detail }, "page")
+  yield* logEvent("asset pin mismatch", { asset: pin.symbol, detail })
 })
 
 const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
@@ -69,7 +69,7 @@ const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
   const ended = yield* (yield* Brake).resume({ scope: pinScope(pin.symbol), reason, author })
   if (ended === 0) return
   yield* raiseOver("asset_pin", { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason })
-  yield* say("asset", { subject: pin.symbol, detail: reason }, "info")
+  yield* logEvent("asset pin agrees", { asset: pin.symbol, detail: reason })
 })
 
 /** How far a listing's block may be ahead of our clock; one from the future would make all later ones seem old. */
@@ -86,11 +86,11 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const database = yield* Database
   const walk = yield* walkAssets(yield* GatewayReader).pipe(Effect.tapError(noteUnlisted))
   const rows = walk.rows.length
-  if (!walk.complete) return yield* Effect.logWarning("the asset listing does not end", { rows })
+  if (!walk.complete) return yield* logEvent("asset listing without end", { rows })
   const assets = onceEach(walk.rows)
-  if (assets === undefined) return yield* Effect.logWarning("the asset listing contradicts itself", { rows })
+  if (assets === undefined) return yield* logEvent("asset listing contradicts itself", { rows })
   if (rows === 0 && (yield* listings.assets).length > 0) {
-    return yield* Effect.logWarning("the asset listing came back empty")
+    return yield* logEvent("asset listing empty", {})
   }
   if (!(yield* isNewer(walk.mark))) return
   const events = yield* database.atomically(
@@ -122,11 +122,11 @@ const isNewer = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
   const now = yield* Clock.currentTimeMillis
   const height = String(mark.height)
   if (Number(mark.timestamp / 1_000_000n) > now + aheadMillisMax) {
-    yield* Effect.logWarning("the asset listing is ahead of our clock", { height })
+    yield* logEvent("asset listing ahead of our clock", { block: height })
     return false
   }
   if (mark.timestamp >= BigInt((yield* settings.get(asOfKey)) ?? 0)) return true
-  yield* Effect.logWarning("the asset listing is older than the last one", { height })
+  yield* logEvent("asset listing older than the last", { block: height })
   return false
 })
 
@@ -145,14 +145,16 @@ const isEqual = (a: Asset, b: Asset): boolean =>
   a.status === b.status && JSON.stringify(fieldsOf(a)) === JSON.stringify(fieldsOf(b))
 
 const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
-  const before = from === undefined ? "" : `${statusText(from)} -> `
   const words = {
-    status: `${before}${statusText(to)}`,
-    changed: changes.map((c) => `${c.field} ${c.before} -> ${c.after}`).join(", "),
+    changed: escapeText(changes.map((c) => `${c.field} ${c.before} -> ${c.after}`).join(", ")),
     vanished: "is not listed any more",
     returned: "is listed again",
   }
-  return say("asset", { subject: escapeText(symbol), detail: escapeText(words[kind]), status: to })
+  const what =
+    kind === "status"
+      ? { before: from === undefined ? undefined : statusText(from), status: statusText(to) }
+      : { changes: words[kind] }
+  return logEvent("asset changed", { asset: escapeText(symbol), ...what })
 }
 
 /** No round takes so long that the machine did not sleep in it, or its answers did. */
@@ -166,11 +168,7 @@ export const assetLoop = Effect.gen(function* () {
   yield* pollRules(payersOf(parties.values()), readParameters)
   yield* cycle
     .counted("assets", pollAssets([...assets.values()]))
-    .pipe(
-      Effect.catchTag("GatewayError", (error) =>
-        Effect.logWarning("assets could not be read", { reason: error.message }),
-      ),
-    )
+    .pipe(Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })))
   // A machine that slept meanwhile has old terms, for which payments wait.
   if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
   yield* Effect.sleep(network.pollIdleMillis)

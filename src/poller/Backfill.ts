@@ -9,7 +9,7 @@ import { type Backfill, Backfills } from "../store/balances/Backfills.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import {
   aligned,
   makePace,
@@ -108,7 +108,7 @@ const skipForgotten = Effect.fnUntraced(function* (
       yield* backfills.advance(job, [], oldest)
     }),
   )
-  if (isFirst) yield* say("gap", { detail: `${from} to ${to}: ${cause}` })
+  if (isFirst) yield* logEvent("balance history lost", { since: from!, until: to!, reason: cause })
   return true
 })
 
@@ -123,8 +123,7 @@ const tellProgress = Effect.fnUntraced(function* (
   yield* Ref.update(pace, (known) => ({ ...known, toldAt: now }))
   const [from, to] = [since, next].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
   const percent = Number(((next - since) * 100n) / (until - since))
-  const detail = isDone ? `every balance change since ${from} is stored` : `${percent} % since ${from}, now at ${to}`
-  yield* say("backfill", { detail, percent })
+  yield* logEvent("balance history read", { percent, since: from!, until: to! })
 })
 
 /** The loop: while something of the past is asked for, window by window with a pause; else it sleeps. */
@@ -138,7 +137,7 @@ export const backfillLoop = Effect.suspend(() => {
       .counted("backfill", backfillOnce(options, pace))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
-          Effect.as(Effect.logWarning("the past could not be read", { reason: error.message }), false),
+          Effect.as(logEvent("balance history not read", { reason: error.message }), false),
         ),
       )
     if (more) return yield* Effect.sleep(pauseMillis)

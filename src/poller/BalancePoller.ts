@@ -1,7 +1,7 @@
 import { Clock, Effect, Ref } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { general } from "../domain/AccountType.ts"
-import { formatAmount } from "../domain/Amount.ts"
+import { plainAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -21,7 +21,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { agreedRows } from "./agreedRows.ts"
 import {
   aligned,
@@ -117,11 +117,11 @@ interface BlocksRead {
  * The block of a row. A row has only a time: if several blocks were read at once, it is one of these; "" if no heights
  * are known.
  */
-const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string => {
-  if (upTo === 0n) return ""
-  if (after.height === 0n || timestamp < after.timestamp) return `block ${upTo} or before`
+const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string | undefined => {
+  if (upTo === 0n) return undefined
+  if (after.height === 0n || timestamp < after.timestamp) return `${upTo} or before`
   const first = after.height + 1n
-  return first >= upTo ? `block ${upTo}` : `block ${first} to ${upTo}`
+  return first >= upTo ? String(upTo) : `${first} to ${upTo}`
 }
 
 /** Tells people of balances that changed: the free ones of watched parties, in assets that the file names. */
@@ -138,14 +138,17 @@ export const tellChanges = Effect.fnUntraced(function* (
     const subject = parties.get(row.party)
     if (subject === undefined || asset === undefined || before === undefined || row.type !== general) continue
     if (++told > toldMax) continue
-    const say0 = (units: bigint) => formatAmount(units, asset.decimals)
+    const units = (n: bigint) => plainAmount(n, asset.decimals)
     const step = row.balance - before
-    const change = `${step > 0n ? "+" : ""}${say0(step)}`
-    const block = blockOf(row.timestamp, read)
-    const detail = `${block.padEnd(10)} ${say0(row.balance)} ${asset.symbol}   ${change}`.trimStart()
-    yield* say("balance", { subject, detail, asset: asset.symbol, balance: say0(row.balance) })
+    yield* logEvent("balance changed", {
+      party: subject,
+      asset: asset.symbol,
+      balance: units(row.balance),
+      change: `${step > 0n ? "+" : ""}${units(step)}`,
+      block: blockOf(row.timestamp, read),
+    })
   }
-  if (told > toldMax) yield* say("balance", { detail: `${told - toldMax} more balances changed` })
+  if (told > toldMax) yield* logEvent("more balances changed", { count: told - toldMax })
 })
 
 /**
@@ -213,7 +216,7 @@ export const balanceLoop = Effect.suspend(() => {
       .counted("balances", pollBalances(options, paces))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
-          Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
+          Effect.as(logEvent("balances not read", { reason: error.message }), false),
         ),
       )
     const known = (yield* (yield* Observations).watermark)?.timestamp

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
+import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { shellWord } from "../domain/text.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
@@ -14,7 +14,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
 
 /** Balances as the gateway itself lists them. */
@@ -143,6 +143,13 @@ export const subjectOf = (names: Names, { party, asset, type }: BalanceDifferenc
   const symbol = symbolOf(names, asset) ?? asset.slice(0, 8)
   const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
   return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
+}
+
+/** Both balances in units of the asset. */
+const sidesOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifference) => {
+  const pin = [...assets.values()].find(({ id }) => id === asset)
+  const units = (n: bigint) => plainAmount(n, pin?.decimals ?? 0)
+  return { asset: pin?.symbol ?? asset, storedBalance: units(stored), gatewayBalance: units(reported) }
 }
 
 const wordsOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifference): string => {
@@ -298,8 +305,8 @@ export const endComparison = Effect.fnUntraced(function* (
     }),
   )
   for (const drift of begun)
-    yield* say("drift", { subject: subjectOf(options, drift), detail: wordsOf(options, drift) })
-  for (const drift of ended) yield* say("drift", { subject: subjectOf(options, drift), detail: "is over" })
+    yield* logEvent("balance mismatch", { account: subjectOf(options, drift), ...sidesOf(options, drift) })
+  for (const drift of ended) yield* logEvent("balance mismatch ended", { account: subjectOf(options, drift) })
   yield* (yield* uncompared).end
   yield* drifts.check
   yield* signals.wake("engine")

@@ -7,6 +7,7 @@ import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import {
   type AccountListing,
   type Comparison,
@@ -109,7 +110,7 @@ const list = Effect.fnUntraced(function* (
     memory.dueAt = now + retryMillis
     const reason = "too few gateways told them"
     yield* (yield* uncompared).note(reason)
-    return yield* Effect.logWarning("balances could not be compared", { reason })
+    return yield* logEvent("balances not compared", { reason })
   }
   const listed = yield* listAccounts(gateway.reader, keysOf(options))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
@@ -121,7 +122,7 @@ const list = Effect.fnUntraced(function* (
   } else {
     const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
     yield* skip(memory, now, reason)
-    yield* Effect.logWarning("balances could not be compared", { gateway: gateway.name, reason })
+    yield* logEvent("balances not compared", { gateway: gateway.name, reason })
   }
 })
 
@@ -168,7 +169,7 @@ export const reconciliationLoop = Effect.gen(function* () {
     .counted("accounts", reconcileBalances({ ...network, parties, assets }))
     .pipe(
       Effect.catchTag("GatewayError", (error: GatewayError) =>
-        Effect.logWarning("balances could not be compared", { reason: error.message }),
+        logEvent("balances not compared", { reason: error.message }),
       ),
     )
   const isUnderWay = yield* reconciliation.run((memory) => Effect.sync(() => memory.listing !== undefined))

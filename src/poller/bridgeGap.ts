@@ -7,7 +7,7 @@ import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { blockNanos, type Reader } from "./askWindow.ts"
 import { type BalancePollerOptions, partiesOf } from "./BalancePollerOptions.ts"
 import { oldestSince, reachesBehind, readBaseTogether } from "./readBase.ts"
@@ -65,7 +65,7 @@ export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigin
   const [from, to] = [timeOf(since), timeOf(until)]
   yield* (yield* Backfills).lost({ since, until, cause })
   yield* raise("balances_lost", { since: String(since), until: String(until), from, to, cause })
-  yield* say("gap", { detail: `${from} to ${to}: ${cause}`, since: String(since), until: String(until) })
+  yield* logEvent("balance history lost", { since: from!, until: to!, reason: cause })
 })
 
 /** Setting: "pending" from the acceptance of a restarted chain until balances were read again on it. */

@@ -12,6 +12,7 @@ import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 import { Epochs, type KnownEpoch } from "../store/network/Epochs.ts"
 import { Listings } from "../store/network/Listings.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 
 /** Governance changes parameters with days of notice. */
 const parametersMillis = 60_000
@@ -44,9 +45,7 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
 
 /** The same, where nobody waits for it: what cannot be read stays as it was, and says how old it is. */
 export const readParameters = pollParameters().pipe(
-  Effect.catchTag("GatewayError", (error) =>
-    Effect.logWarning("the network's parameters could not be read", { reason: error.message }),
-  ),
+  Effect.catchTag("GatewayError", (error) => logEvent("network parameters not read", { reason: error.message })),
 )
 
 /** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
@@ -67,12 +66,12 @@ export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
   payers: ReadonlyArray<string>,
   before: Effect.Effect<void, StoreError, R> = Effect.void,
 ) {
-  const work = Effect.andThen(before, told("what work the network asks for could not be read", pollHead))
-  const epoch = told("the network's epoch could not be read", pollEpoch(payers))
+  const work = Effect.andThen(before, told("proof-of-work parameters not read", pollHead))
+  const epoch = told("network epoch not read", pollEpoch(payers))
   yield* Effect.all([work, epoch], { concurrency: 2, discard: true })
 })
 
-const told = <R>(what: string, look: Effect.Effect<void, GatewayError | StoreError, R>) =>
+const told = <R>(what: Parameters<typeof warnOf>[0], look: Effect.Effect<void, GatewayError | StoreError, R>) =>
   Effect.catchTag(look, "GatewayError", (error) => warnOf(what, error))
 
 const isDue = Effect.fnUntraced(function* (key: string) {
@@ -122,7 +121,7 @@ const countOf = Effect.fnUntraced(function* (payer: string, before: Count | unde
   const network = yield* NetworkEpoch
   const count = yield* Effect.result(orNone(network.transfersOf(payer)))
   if (Result.isFailure(count)) {
-    yield* Effect.logWarning("the network's count of transfers could not be read", { reason: count.failure.message })
+    yield* logEvent("transfer count not read", { reason: count.failure.message })
     return before
   }
   return count.success && { ...count.success, readAt: yield* Clock.currentTimeMillis }

@@ -5,6 +5,7 @@ import { Gateways } from "../gateway/Gateways.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { accountKeyText } from "../store/balances/Drifts.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
 
 /** Balances now, and the time from which history adds to them. */
@@ -53,7 +54,7 @@ const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyA
   if (walk === undefined) return "unsupported" as const
   const { mark } = walk
   if (!walk.complete) {
-    yield* Effect.logWarning("the listing of accounts does not end", { rows: walk.rows.length })
+    yield* logEvent("account listing without end", { rows: walk.rows.length })
     return "unusable" as const
   }
   if (mark !== undefined && isAhead(mark, now)) {
@@ -66,8 +67,8 @@ const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyA
 })
 
 const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint }, now: bigint) => {
-  const seconds = String((mark.timestamp - now) / 1_000_000_000n)
-  return Effect.logWarning("the gateway is ahead of our clock", { height: String(mark.height), seconds })
+  const seconds = Number((mark.timestamp - now) / 1_000_000_000n)
+  return logEvent("gateway ahead of our clock", { block: String(mark.height), seconds })
 }
 
 /** How far one question may reach: networks refuse ranges beyond 365 days. */
@@ -147,19 +148,19 @@ export const explainAnswer = (
     case "Ahead":
       return logAhead(answer.mark, now)
     case "Unwindowed":
-      return Effect.logError("the gateway does not read by time", { remedy: "set reads: cursor for this gateway" })
+      return logEvent("gateway reads by no time", { remedy: "set reads: cursor for this gateway" })
     case "Overflow":
       return tellOverflow(answer)
     case "Nothing":
       return answer.mark === undefined || answer.mark.timestamp >= known
         ? Effect.void
-        : Effect.logWarning("the gateway went backwards", { height: String(answer.mark.height) })
+        : logEvent("gateway went backwards", { block: String(answer.mark.height) })
   }
 }
 
 /** Rows stand still until a person acts, so there is one alert. */
 const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
-  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail })
+  yield* logEvent("balance rows do not fit", { since: at, detail: answer.detail })
   yield* raise("balances_overflow", { at: String(answer.at), time: at, detail: answer.detail })
 })

@@ -16,7 +16,7 @@ import { Journal } from "../store/journal/Journal.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { anewKey } from "./bridgeGap.ts"
 
 /**
@@ -108,7 +108,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
     }),
   )
   yield* (yield* Drifts).uncheck
-  yield* say("trusted", { subject: chainId, detail: words })
+  yield* logEvent("chain accepted again", { chainId, detail: words })
   // From this one on answers are judged by the new chain; where it cannot be had, from the next.
   yield* Effect.result((yield* ChainContext).head)
   const signals = yield* Signals

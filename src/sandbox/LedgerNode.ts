@@ -81,7 +81,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
         yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
         rememberMoment(chain, hashesMax)
-        for (const fault of delta.armed) yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
+        for (const fault of delta.armed) yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
     return {
@@ -95,7 +95,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
             const fault = arm(chain.faults, spec, { millis, height: chain.height })
             settle(chain)
             yield* file.saveState(chain)
-            yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
+            yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
             return fault
           }),
         ),

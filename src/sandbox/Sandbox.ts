@@ -118,7 +118,7 @@ const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, San
   Effect.sleep(scenario.blockIntervalMillis).pipe(
     Effect.andThen(Effect.repeat(node.stepBlock, Schedule.fixed(scenario.blockIntervalMillis))),
     Effect.andThen(Effect.never),
-    Effect.tapCause((cause) => Effect.logError("the sandbox makes no more blocks", cause)),
+    Effect.tapCause((cause) => Effect.logError("sandbox stopped", cause)),
   )
 
 const viewLedger = (node: LedgerNode): LedgerView => ({

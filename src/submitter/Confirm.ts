@@ -13,6 +13,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { BlockPace } from "./BlockPace.ts"
@@ -208,10 +209,7 @@ const look = Effect.fnUntraced(function* (
   const error = yield* confirmIntent({ intent, attempt, height }).pipe(
     Effect.as(Result.isFailure(head) ? head.failure : undefined),
     Effect.catchTag("GatewayError", (failure) =>
-      Effect.as(
-        Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: failure.message }),
-        failure,
-      ),
+      Effect.as(logEvent("payment not looked up", { intent: intent.id, reason: failure.message }), failure),
     ),
   )
   if (error === undefined) return
@@ -244,9 +242,7 @@ export const confirmLoop = Effect.gen(function* () {
     .counted("confirm", confirmOnce())
     .pipe(
       Effect.catchTag("GatewayError", (error) =>
-        warnOf("payments are looked up without the newest block", error).pipe(
-          Effect.andThen(Effect.sleep(waitMillisUnanswered)),
-        ),
+        warnOf("newest block unknown to confirmation", error).pipe(Effect.andThen(Effect.sleep(waitMillisUnanswered))),
       ),
     )
   yield* signals.wait("confirm", yield* waitMillis)

@@ -6,6 +6,7 @@ import { isUnsigned } from "../rules/policy/limits.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { awaitApproval } from "./awaitApproval.ts"
 import { BlockPace } from "./BlockPace.ts"
@@ -92,15 +93,9 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
         Effect.as(true),
         Effect.catchTags({
           GatewayError: (error) =>
-            Effect.as(
-              Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
-              false,
-            ),
+            Effect.as(logEvent("payment waits for a gateway", { intent: intent.id, reason: error.message }), false),
           PowError: (error) =>
-            Effect.as(
-              Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
-              true,
-            ),
+            Effect.as(logEvent("proof of work failed", { intent: intent.id, reason: error.message }), true),
         }),
       ),
     { concurrency: concurrentMax },

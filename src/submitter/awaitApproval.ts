@@ -8,7 +8,7 @@ import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { approversOf, type GivenApproval } from "../tx/Approval.ts"
 import { approvalOf, type NeededApproval } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
@@ -148,6 +148,7 @@ const told = (
       word === "approved" ? raise("approval_given", facts) : raise("approval_asked", { ...facts, word }),
     )
     const now = yield* (yield* Database).atomically(Effect.tap(moved, () => raised))
-    yield* say(words.includes("approved") ? "approved" : "waits", { subject: facts.short, detail: story })
+    const event = words.includes("approved") ? "payment approved" : "approval needed"
+    yield* logEvent(event, { intent: intent.id, detail: story })
     return now
   })

@@ -7,7 +7,7 @@ import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { Wanted } from "./Wanted.ts"
 
@@ -50,7 +50,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
         })
   yield* (yield* Database).atomically(Effect.andThen(change, alert))
   if (state !== "manual") yield* countEnd(intent, state)
-  yield* say(state, { subject: facts.short, detail })
+  yield* logEvent("payment ended", { intent: intent.id, state, reason: detail }, { severity })
 })
 
 /** Settles a withdrawal that executed, and says with it what others have to do. */

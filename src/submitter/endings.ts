@@ -1,9 +1,8 @@
 import { Clock, Effect, Option } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { formatAmount } from "../domain/Amount.ts"
+import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
-import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -17,7 +16,7 @@ import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
@@ -79,7 +78,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   const { treasury } = yield* CycleConfig
   const metrics = yield* Metrics
   const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
-  const say0 = (units: bigint) => formatAmount(units, intent.decimals)
+  const units = (n: bigint) => plainAmount(n, intent.decimals)
+  const say0 = (n: bigint) => formatAmount(n, intent.decimals)
   const { payment } = intent
   const isWithdrawn = intent.command === "withdraw"
   const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
@@ -102,7 +102,6 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   yield* countEnd(intent, "confirmed", fee)
   const hash = (sent.framing === "prefixed" ? sent.hashPrefixed : sent.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
-  const took = total.toFixed(1)
   const durations = {
     sign: (attempt.createdAt - intent.createdAt) / 1_000,
     include: Number(settledAt / 1_000_000n) / 1_000 - attempt.createdAt / 1_000,
@@ -112,14 +111,18 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
     // Blocks and this host have clocks of their own.
     metrics.stageDuration.observe({ treasury: treasury.name, stage }, Math.max(0, seconds))
   }
-  const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
-  yield* say("confirmed", {
-    subject: shortId(intent.id).slice(0, 4),
-    detail: `${sum}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
-    from: payment.from,
-    to: payment.to,
-    txHash: hash,
+  yield* logEvent("payment confirmed", {
+    ...logPayment(intent),
+    attempt: attempt.k,
     transferId: attempt.transferId,
+    txHash: hash,
+    ...(isWithdrawn
+      ? { withdrawal: true }
+      : fee === undefined
+        ? { feeMax: units(intent.feeMax) }
+        : { fee: units(fee) }),
+    seconds: Number(total.toFixed(1)),
+    resent: retried || undefined,
   })
   const signals = yield* Signals
   yield* signals.wake("balances")
@@ -142,7 +145,7 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
     return yield* endAndTell(intent, ending, settled)
   }
   yield* settled
-  yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: said })
+  yield* logEvent("attempt expired", { intent: intent.id, attempt: attempt.k, reason: said })
   yield* (yield* Signals).wake("submitter")
 })
 

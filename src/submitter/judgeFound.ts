@@ -10,6 +10,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, noteListing } from "./audit/noteListing.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
@@ -143,7 +144,7 @@ export const judgeFound = Effect.fnUntraced(function* (
   if (!same || found.amount !== payment.amount) {
     const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
     if (agreed) return yield* contradicted(live, shown, gateway)
-    yield* Effect.logWarning("one gateway shows another payment under our transfer id", { intent: intent.id, gateway })
+    yield* logEvent("gateway shows another payment", { intent: intent.id, gateway, reason: "under our transfer id" })
     return yield* giveUp(live, `one of ${gateway} shows ${shown} under its transfer id`)
   }
   if (yield* isToCome(found.timestamp)) {

@@ -193,7 +193,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     // Whoever does not tell of movements now keeps no other payment from being looked up.
     const asked = sendsOf(attempt.party, [attempt]).pipe(
       Effect.catchTag("GatewayError", (error) =>
-        Effect.as(warnOf("movements of a payment could not be looked up", error), undefined),
+        Effect.as(warnOf("payment movements not looked up", error), undefined),
       ),
     )
     const sends = isShown ? undefined : yield* asked

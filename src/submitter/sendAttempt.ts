@@ -1,7 +1,6 @@
 import { Clock, Effect, Result } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
-import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { Health } from "../gateway/Health.ts"
@@ -11,7 +10,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Witness } from "../store/journal/Witness.ts"
 import { Outbox, type Send } from "../store/payments/Outbox.ts"
 import type { SendStart } from "../store/payments/outboxRows.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Framing, type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
@@ -129,7 +128,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* count(verdict, { first, gateway })
-  yield* tell(attempt, verdict, { hash, millis: now - startedAt })
+  yield* tell(attempt, verdict, { hash, gateway, millis: now - startedAt })
 })
 
 const count = Effect.fnUntraced(function* (
@@ -147,30 +146,34 @@ const count = Effect.fnUntraced(function* (
   })
 })
 
-const tell = (attempt: Attempt, verdict: SendVerdict, seen: { readonly hash: string; readonly millis: number }) => {
-  const subject = `${shortId(attempt.intentId).slice(0, 4)}/${attempt.k}`
-  const text = escapeText(verdict.detail)
-  const hash = seen.hash.toUpperCase()
-  const more = { txHash: hash, code: verdict.code, outcome: verdict.outcome }
-  const told = (word: string, detail: string) => say(word, { subject, detail, ...more })
-  const nonce = attempt.work?.nonce ?? 0n
+const tell = (
+  attempt: Attempt,
+  verdict: SendVerdict,
+  seen: { readonly hash: string; readonly gateway: string; readonly millis: number },
+) => {
+  const reason = escapeText(verdict.detail)
+  const fields = {
+    intent: attempt.intentId,
+    attempt: attempt.k,
+    txHash: seen.hash.toUpperCase(),
+    gateway: seen.gateway,
+    outcome: verdict.outcome,
+    code: verdict.code,
+  }
   switch (verdict.evidence) {
     case "accepted":
-      return told("accepted", `mempool code 0, tx ${hash.slice(0, 6)}..${hash.slice(-2)}; work nonce ${nonce}`)
+      return logEvent("attempt accepted", fields)
     case "known":
-      return told("known", "gateway: already has these bytes")
+      return logEvent("attempt already known", fields)
     case "silent":
       return verdict.outcome === "unreachable"
-        ? told("unsent", "gateway unreachable; the same bytes again, never a new signature")
-        : told(
-            "unknown",
-            `no answer in ${(seen.millis / 1_000).toFixed(1)} s: it may be paid. The same bytes again, never a new signature`,
-          )
+        ? logEvent("attempt not sent", fields)
+        : logEvent("attempt unanswered", { ...fields, seconds: Number((seen.millis / 1_000).toFixed(1)) })
     case "refused":
       return verdict.outcome === "framing"
-        ? told("retried", "code 60, signature not recognised: the same one again, in the network's other wire form")
-        : told("refused", `code ${verdict.code}: ${text}; live until block ${deadlineHeight(attempt)}`)
+        ? logEvent("attempt resent in the other wire form", fields)
+        : logEvent("attempt refused", { ...fields, reason, validToBlock: String(deadlineHeight(attempt)) })
     default:
-      return told(verdict.evidence, `${verdict.code === undefined ? "" : `code ${verdict.code}: `}${text}`)
+      return logEvent("attempt not accepted", { ...fields, evidence: verdict.evidence, reason })
   }
 }

@@ -4,7 +4,6 @@ import { accountTypeNumbers, general } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { Command } from "../domain/Command.ts"
-import { shortId } from "../domain/Hex.ts"
 import { askedFrom, type Intent, submittedRule } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
@@ -31,7 +30,7 @@ import { Approvals } from "../store/payments/Approvals.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
@@ -89,9 +88,11 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const attempt = signed.success
   if (attempt === undefined) return false
   yield* countSigning("permitted", "none")
-  yield* say("signed", {
-    subject: `${shortId(intent.id).slice(0, 4)}/${k}`,
-    detail: `on block ${attempt.anchorHeight}, void after block ${deadlineHeight(attempt)}; bytes on disk before the first send`,
+  yield* logEvent("payment signed", {
+    intent: intent.id,
+    attempt: k,
+    block: String(attempt.anchorHeight),
+    validToBlock: String(deadlineHeight(attempt)),
     transferId: attempt.transferId,
   })
   return true

@@ -12,6 +12,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { BlockPace } from "./BlockPace.ts"
 import { mayGoOut, type Solved, solutionOf, solvedBy } from "./beginSend.ts"
@@ -112,7 +113,7 @@ const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint)
   })
   do yield* Effect.sleep(lookMillis)
   while (yield* isNeeded)
-  yield* Effect.logInfo("a search for work ended with its attempt", { intent: attempt.intentId, attempt: attempt.k })
+  yield* logEvent("proof-of-work search ended", { intent: attempt.intentId, attempt: attempt.k })
   return undefined
 })
 
@@ -136,7 +137,7 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
   const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
   yield* isTold(needed) ? (yield* Database).atomically(Effect.andThen(shown, alert)) : shown
-  yield* Effect.logWarning("an attempt is not sent", { intent: intentId, attempt: k, reason: error.message })
+  yield* logEvent("attempt lacks its proof of work", { intent: intentId, attempt: k, reason: error.message })
   return undefined
 })
 
@@ -175,8 +176,9 @@ const keepLate =
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
     if (error instanceof StoreError) return tripFor(error)
     const fields = { intent: intentId, attempt: k }
-    if (error === undefined) return Effect.logError("a search for work failed", cause, fields)
-    return Effect.logWarning("no proof of work was found", { ...fields, reason: error.message })
+    if (error === undefined)
+      return logEvent("proof of work failed", { ...fields, reason: "defect" }, { severity: "page", cause })
+    return logEvent("proof of work failed", { ...fields, reason: error.message })
   }
 
 const keepWork = (solved: Solved) =>

@@ -13,7 +13,7 @@ import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
-import { say } from "../telemetry/Logging.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
@@ -174,7 +174,7 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   if (!isDropped) return false
   yield* (yield* Signals).wake("alerts")
   yield* countEnd(intent, "cancelled")
-  yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
+  yield* logEvent("payment ended", { intent: intent.id, state: "cancelled", reason: detail })
   return true
 })
 

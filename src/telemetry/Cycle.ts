@@ -6,8 +6,8 @@ import type { Loop } from "./metricTable.ts"
 export class Cycle extends Context.Service<
   Cycle,
   {
-    /** Runs one cycle: notes its success with the time, or its failure, and passes the outcome on. */
-    readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Runs one cycle, notes how it ended, and gives its lines in the log the number that it has in this process. */
+    readonly counted: <A, E, R>(loop: Loop, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Unix milliseconds of the last success of each loop in this process. */
     readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>
   }
@@ -18,9 +18,10 @@ export class Cycle extends Context.Service<
       Effect.gen(function* () {
         const metrics = yield* Metrics
         const last = new Map<Loop, number>()
+        let cycles = 0
         return Cycle.of({
-          counted: (loop, cycle) =>
-            cycle.pipe(
+          counted: (loop, work) =>
+            work.pipe(
               Effect.tap(() =>
                 Effect.map(Clock.currentTimeMillis, (now) => {
                   last.set(loop, now)
@@ -28,7 +29,7 @@ export class Cycle extends Context.Service<
                 }),
               ),
               Effect.tapError(() => Effect.sync(() => metrics.loopFailures.inc({ treasury, loop }))),
-              Effect.annotateLogs({ loop }),
+              (counted) => Effect.suspend(() => Effect.annotateLogs(counted, { loop, cycle: ++cycles })),
             ),
           lastSuccess: Effect.sync(() => new Map(last)),
         })

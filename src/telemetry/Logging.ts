@@ -1,29 +1,33 @@
 import { Cause, Effect, Layer, Logger, type LogLevel, References } from "effect"
 import { type DestinationStream, type Level, pino } from "pino"
+import { plainAmount } from "../domain/Amount.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { hasElapsed } from "../domain/Time.ts"
-import { visible, visibleJson, visibleLines } from "../domain/text.ts"
+import { visible, visibleJson, visibleLines, wrapped } from "../domain/text.ts"
+import type { LogSeverity } from "./LogEvent.ts"
+import { type LogEventName, type LogFieldsOf, logEvents } from "./logEvents.ts"
+import { logText } from "./logText.ts"
 
-/** A change for people to read: one log line each. */
-interface Said {
-  /** Subject of the change: a rule, an intent, an asset. */
-  readonly subject?: string
-  /** The sentence behind the word. */
-  readonly detail: string
-  /** More, for machines. */
-  readonly [field: string]: string | number | boolean | undefined
-}
+const logBy = { page: Effect.logError, ticket: Effect.logWarning, info: Effect.logInfo, debug: Effect.logDebug }
 
-/** How urgent an event is: a page needs somebody now, a ticket on the next working day. */
-type Severity = "page" | "ticket" | "info"
+/** Logs an event of the table. The level follows its severity, or `severity` where each case has its own. */
+export const logEvent = <N extends LogEventName>(
+  name: N,
+  fields: LogFieldsOf<N>,
+  {
+    severity = logEvents[name].severity,
+    cause,
+  }: { readonly severity?: LogSeverity; readonly cause?: Cause.Cause<unknown> } = {},
+): Effect.Effect<void> => (cause === undefined ? logBy[severity](name, fields) : logBy[severity](name, fields, cause))
 
-const logBy = { page: Effect.logError, ticket: Effect.logWarning, info: Effect.logInfo }
-
-/**
- * Logs a change in the operator's words: `word` is static ("confirmed"), the rest are fields. On a terminal it is a
- * line of the story, elsewhere a JSON line with the same words. A page is an error, a ticket a warning.
- */
-export const say = (word: string, said: Said, severity: Severity = "info"): Effect.Effect<void> =>
-  logBy[severity](word, said)
+/** A payment as fields of its events. */
+export const logPayment = ({ id, payment, decimals }: Pick<Intent, "id" | "payment" | "decimals">) => ({
+  intent: id,
+  amount: plainAmount(payment.amount, decimals),
+  asset: payment.asset,
+  from: payment.from,
+  to: payment.to,
+})
 
 const quietMillis = 60_000
 /** Others choose some of the words: what is remembered of them is bounded. */
@@ -73,6 +77,10 @@ interface LoggingOptions {
   readonly descriptor?: 1 | 2
   /** Unix milliseconds from which the text format counts its seconds. */
   readonly startedAt: number
+  /** Width of the terminal, at which text lines are broken between words; default: they are not broken. */
+  readonly columns?: number | undefined
+  /** Whether text lines have colours; default false. */
+  readonly hasColours?: boolean
 }
 
 interface Entry {
@@ -89,7 +97,13 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
   // Whatever stands in a line, and however deep: it is seen as it is.
   const seen = { write: (line: string) => destination.write(visibleJson(line)) }
   const log = pino(
-    { base: null, level: "trace", timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: redact, censor: "***" } },
+    {
+      base: null,
+      level: "trace",
+      timestamp: false,
+      formatters: { level: (level) => ({ level }) },
+      redact: { paths: redact, censor: "***" },
+    },
     seen,
   )
   const repeats = makeRepeats()
@@ -97,7 +111,6 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     const level = levels[o.logLevel]
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
-    Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
     for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
     if (o.cause.reasons.length > 0) fields["cause"] = visibleLines(Cause.pretty(o.cause))
     if (level === "warn") {
@@ -106,8 +119,12 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
       if (unwritten > 0) fields["repeated"] = unwritten
     }
     try {
-      if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
-      else log[level](fields, message)
+      if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options))
+      else
+        log[level](
+          { time: o.date.toISOString(), ...o.fiber.getRef(References.CurrentLogAnnotations), ...fields },
+          message,
+        )
     } catch {
       // A log that takes no line, as on a full disk, stops neither money's guards nor alerts: the line is lost.
     }
@@ -128,10 +145,16 @@ const entryOf = (message: unknown): Entry => {
 }
 
 const escape = String.fromCharCode(27)
-const colours: Record<string, number> = { warn: 33, error: 31, fatal: 31, ALERT: 35, confirmed: 32, unknown: 33 }
+const colours: Partial<Record<Level, number>> = { warn: 33, error: 31, fatal: 31 }
+
+/** Columns before the sentence: the seconds and the word. */
+const indent = 21
+/** Narrower, and the lines after the first would be columns of single words. */
+const sentenceColumnsMin = 20
 
 /** Ids stand in a column; a longer name is set off from what follows. */
-const columnOf = (subject: string): string => (subject.length > 7 ? `${subject}  ` : subject.padEnd(8))
+const columnOf = (subject: string): string =>
+  subject === "" ? "" : subject.length > 7 ? `${subject}  ` : subject.padEnd(8)
 
 /** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot". Colour only adds. */
 const textLine = (
@@ -139,19 +162,14 @@ const textLine = (
   message: string,
   fields: Record<string, unknown>,
   date: Date,
-  startedAt: number,
+  { startedAt, columns, hasColours = false }: Pick<LoggingOptions, "startedAt" | "columns" | "hasColours">,
 ): string => {
   const seconds = `${((date.getTime() - startedAt) / 1_000).toFixed(1)} s`.padStart(8)
-  const colour =
-    process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? (colours[message] ?? colours[level]) : undefined
+  const { word, subject, sentence } = logText(message, level, fields)
+  const colour = hasColours ? colours[level] : undefined
   const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
-  if (level === "info" && typeof fields["detail"] === "string") {
-    const subject = typeof fields["subject"] === "string" ? columnOf(fields["subject"]) : ""
-    return `${seconds}  ${paint(message.padEnd(10))} ${subject}${fields["detail"]}\n`
-  }
-  const shown = Object.entries(fields).map(
-    ([key, value]) =>
-      `${visible(key)}=${typeof value === "string" ? value : visibleJson(JSON.stringify(value) ?? "undefined")}`,
-  )
-  return `${seconds}  ${paint(level.padEnd(10))} ${message}${shown.length > 0 ? `  ${shown.join(" ")}` : ""}\n`
+  const width = columns === undefined ? undefined : Math.max(sentenceColumnsMin, columns - indent)
+  const [first = "", ...more] = wrapped(`${columnOf(subject)}${sentence}`, width)
+  const lines = [`${seconds}  ${paint(word.padEnd(10))} ${first}`, ...more.map((line) => " ".repeat(indent) + line)]
+  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`
 }

@@ -22,7 +22,7 @@ const memoryLog = () => {
   const lines: Array<{ readonly level: string; readonly subject: string; readonly id: string }> = []
   const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
     const [word, fields] = message as readonly [string, { readonly subject: string; readonly id: string }]
-    if (word === "ALERT") lines.push({ level: logLevel, subject: fields.subject, id: fields.id })
+    if (word === "alert raised") lines.push({ level: logLevel, subject: fields.subject, id: fields.id })
   })
   return { lines, layer: Logger.layer([logger]) }
 }

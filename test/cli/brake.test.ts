@@ -54,8 +54,7 @@ describe("pause and resume at the command line", () => {
   it.effect("tell the log who paused, halted and resumed what, and why", () => {
     const lines: Array<string> = []
     const heard = Logger.make(({ message }) => {
-      const [word, fields] = message as [string, Readonly<Record<string, unknown>> | undefined]
-      lines.push(`${word} ${fields?.["subject"]} ${fields?.["detail"]}`)
+      lines.push(JSON.stringify(message))
     })
     return flow((options) =>
       Effect.gen(function* () {
@@ -65,10 +64,15 @@ describe("pause and resume at the command line", () => {
         yield* haltAll({ author, reason })
         yield* resumeScope(options, { scope: "all", author, reason: "it was nothing" })
         assert.lengthOf(lines, 4, lines.join("\n"))
-        assert.strictEqual(lines[0], "paused party:bob by ana until someone resumes it: audit")
-        assert.strictEqual(lines[1], "resumed party:bob by ana: looked; 1 ended")
-        assert.match(lines[2] ?? "", /^halted operator ana: audit; /)
-        assert.strictEqual(lines[3], "resumed all by ana: it was nothing; 1 ended")
+        assert.deepStrictEqual(lines.slice(0, 2), [
+          '["payments paused",{"scope":"party:bob","author":"ana","reason":"audit"}]',
+          '["payments resumed",{"scope":"party:bob","author":"ana","reason":"looked","count":1}]',
+        ])
+        assert.match(lines[2] ?? "", /^\["signing halted",\{"scope":"operator","reason":"ana: audit","remedy":"/)
+        assert.strictEqual(
+          lines[3],
+          '["payments resumed",{"scope":"all","author":"ana","reason":"it was nothing","count":1}]',
+        )
       }).pipe(Effect.provide(Logger.layer([heard]))),
     )
   })

@@ -7,6 +7,7 @@ import type { View } from "../../src/http/View.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { get, type Line, root, start } from "../support/Cofferer.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "./SmallDisk.ts"
@@ -79,7 +80,7 @@ const onDisk = async (open: Open, before: (disk: SmallDisk) => void, use: (runni
   const file = join(own, "treasury.yaml")
   writeFileSync(file, text("http://127.0.0.1:1"))
   const network = start(["sandbox", file, "--data", join(own, "network"), "--output", "json"], { cwd: own })
-  const url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
+  const url = urlOf(await network.line((line) => line["msg"] === "sandbox listening"))
   writeFileSync(file, text(url))
   const disk = await open(join(own, "disk"))
   const data = join(disk.dir, "data")
@@ -91,7 +92,7 @@ const onDisk = async (open: Open, before: (disk: SmallDisk) => void, use: (runni
   const cli = (verb: string) => disk.run(`sh ${launcher} ${verb} -c ${file} --data ${data}`)
   try {
     const { lines, line } = linesOf(daemon)
-    const page = String((await line(({ msg }) => msg === "page"))["url"])
+    const page = urlOf(await line(({ msg }) => msg === "page listening"))
     await use({ disk, daemon, file, network: url, page, data, lines, line, cli })
   } finally {
     daemon.kill("SIGKILL")
@@ -123,7 +124,7 @@ const sixtyBlocks = async ({ network, page }: Running) => {
 /** What a daemon does whose store takes no writes, as it says itself since line `from`. */
 const waitsForStore = async (running: Running, from: number, refill = () => {}) => {
   const { page, line, lines } = running
-  await line(({ msg }) => msg === "the store takes no writes", from)
+  await line(({ msg }) => msg === "database not writable", from)
   // What its log took is free now that the store is closed.
   refill()
   await Effect.runPromise(
@@ -139,13 +140,15 @@ const waitsForStore = async (running: Running, from: number, refill = () => {}) 
   assert.strictEqual(await statusOf(`${page}/readyz`), 503)
   assert.strictEqual(await statusOf(`${page}/livez`), 200)
   assert.match((await get(`${page}/metrics`)).body, /cofferer_store_writable 0/)
-  const said = lines.slice(from).filter(({ msg }) => msg === "the store takes no writes")
+  const said = lines.slice(from).filter(({ msg }) => msg === "database not writable")
   assert.lengthOf(said, 1, "one line")
   // A disk that is being filled is low first.
-  const words = ["the store takes no writes", "ALERT", "halted"]
-  const others = lines.slice(from).filter(({ level, cause }) => cause !== undefined || Number(level) >= 50)
+  const words = ["database not writable", "alert raised", "signing halted"]
+  const others = lines.slice(from).filter(({ level, cause }) => cause !== undefined || level === "error")
   assert.deepStrictEqual(
-    others.filter(({ msg, subject }) => !words.includes(String(msg)) || (msg === "halted" && subject !== "disk_full")),
+    others.filter(
+      ({ msg, scope }) => !words.includes(String(msg)) || (msg === "signing halted" && scope !== "disk_full"),
+    ),
     [],
     "no traces",
   )
@@ -153,8 +156,8 @@ const waitsForStore = async (running: Running, from: number, refill = () => {}) 
 
 /** All goes on by itself: nothing is halted, and payments are made. */
 const goesOn = async ({ page, line, lines }: Running, from: number) => {
-  await line(({ msg }) => msg === "store", from)
-  await line(({ msg }) => msg === "confirmed", lines.length)
+  await line(({ msg }) => msg === "database writable", from)
+  await line(({ msg }) => msg === "payment confirmed", lines.length)
   assert.strictEqual(await statusOf(`${page}/readyz`), 200)
   const metrics = (await get(`${page}/metrics`)).body
   assert.match(metrics, /cofferer_store_writable 1/)
@@ -165,7 +168,7 @@ const configHash = async (page: string): Promise<string> =>
   /cofferer_config_hash\{[^}]*part="all"\} ([0-9.e+]+)/.exec((await get(`${page}/metrics`)).body)?.[1] ?? "none"
 
 const pagesOf = (lines: ReadonlyArray<Line>, subject: string) =>
-  lines.filter((line) => line["msg"] === "ALERT" && line["subject"] === subject)
+  lines.filter((line) => line["msg"] === "alert raised" && line["subject"] === subject)
 
 describe.concurrent("a disk without room", () => {
   const lacksMount = canMount(join(dir, "probe")) ? undefined : "needs unshare that may mount"
@@ -182,7 +185,7 @@ describe.concurrent("a disk without room", () => {
       const nothing = () => {}
       await onDisk(open, nothing, async (running) => {
         const { disk, daemon, file, page, data, lines, line, cli } = running
-        await line(({ msg }) => msg === "confirmed")
+        await line(({ msg }) => msg === "payment confirmed")
         const written = readFileSync(file, "utf8")
         writeFileSync(file, written.replaceAll("transfersPer24h: 1000", "transfersPer24h: 999"))
         cli("reload --reason tighter")
@@ -219,10 +222,10 @@ describe.concurrent("a disk without room", () => {
     const nothing = () => {}
     await onDisk(mountedDisk, nothing, async (running) => {
       const { disk, page, data, lines, line, cli } = running
-      await line(({ msg }) => msg === "confirmed")
+      await line(({ msg }) => msg === "payment confirmed")
       const low = lines.length
       disk.fill(2_200)
-      await line(({ msg, subject }) => msg === "ALERT" && subject === "disk_full", low)
+      await line(({ msg, subject }) => msg === "alert raised" && subject === "disk_full", low)
       const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as View
       assert.match(view.sentence.text, /^Halted since .*, disk full: .*it ends by itself/)
       assert.include(view.sentence.text, `free space under ${data}`)
@@ -232,8 +235,8 @@ describe.concurrent("a disk without room", () => {
       assert.match(metrics, /cofferer_store_free_bytes [0-9]/)
       assert.lengthOf(pagesOf(lines.slice(low), "disk_full"), 1, "one page")
       disk.empty()
-      await line(({ msg, subject }) => msg === "resumed" && subject === "disk_full", low)
-      await line(({ msg }) => msg === "confirmed", lines.length)
+      await line(({ msg, scope }) => msg === "payments resumed" && scope === "disk_full", low)
+      await line(({ msg }) => msg === "payment confirmed", lines.length)
     })
   }, 180_000)
 

@@ -272,7 +272,7 @@ describe("doctor", () => {
     const surroundings = { env: { COFFERER_LISTEN: "127.0.0.1:0" } }
     const daemon = startHere(["run", "--sandbox", file, "--data", data, "--output", "json"], surroundings)
     const { code, wrong } = yield* Effect.promise(async () => {
-      await daemon.line((line) => line["msg"] === "ready")
+      await daemon.line((line) => line["msg"] === "daemon ready")
       await callCofferer(["pause", "--reason", "audit", "--data", data])
       return await examine({ file, data }, surroundings).finally(daemon.stop)
     })

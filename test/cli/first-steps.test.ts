@@ -125,7 +125,7 @@ describe("the first steps", () => {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
     try {
-      const paid = await daemon.line((line) => line["msg"] === "confirmed")
+      const paid = await daemon.line((line) => line["msg"] === "payment confirmed")
       assert.match(String(paid["detail"]), /^16,000\.00 USDT, fee 1\.00, tx /)
       assert.deepStrictEqual([paid["from"], paid["to"]], ["reserve", "hot"])
       const said: Array<string> = []

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { get } from "../support/Cofferer.ts"
 import { callCofferer, startHere } from "../support/CommandLine.ts"
-import { lineWith, type SteppedDaemon, startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
+import { lineWith, type SteppedDaemon, startStepped, steppedSandbox, urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("run")
@@ -21,7 +21,7 @@ describe("a daemon beside its embedded network", () => {
   beforeAll(async () => {
     writeFileSync(file, stepped)
     daemon = startStepped(file, data)
-    page = String((await daemon.line(lineWith("page")))["url"])
+    page = urlOf(await daemon.line(lineWith("page listening")))
   })
 
   afterAll(async () => {
@@ -29,27 +29,46 @@ describe("a daemon beside its embedded network", () => {
   })
 
   it("says first what the treasury may pay at most", async () => {
-    const said = await daemon.line(lineWith("may pay"))
-    assert.strictEqual(said["detail"], "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h")
+    const { time: _, ...said } = await daemon.line(lineWith("payments permitted"))
+    assert.deepStrictEqual(said, {
+      level: "info",
+      msg: "payments permitted",
+      treasury: "sandbox",
+      from: "reserve",
+      to: "hot",
+      asset: "USDT",
+      perTransfer: "25000",
+      per24h: "100000",
+      transfersPer24h: 10,
+    })
   })
 
   it("tops the hot account up, and tells amount and transaction hash", async () => {
     const said = await daemon.payFirst()
-    assert.match(String(said["detail"]), /^16,210\.00 USDT, fee 1\.00, tx [0-9A-F]{6}\.\.[0-9A-F]{2}/)
+    const { amount, asset, fee, from, to, attempt, loop, treasury, level } = said
+    assert.deepStrictEqual(
+      { amount, asset, fee, from, to, attempt, loop, treasury, level },
+      {
+        ...{ amount: "16210.00", asset: "USDT", fee: "1.00", from: "reserve", to: "hot", attempt: 1 },
+        ...{ loop: "confirm", treasury: "sandbox", level: "info" },
+      },
+    )
+    assert.match(String(said["intent"]), /^[0-9a-f]{64}$/)
+    assert.isAbove(Number(said["cycle"]), 0)
     assert.match(String(said["txHash"]), /^[0-9A-F]{64}$/)
   })
 
   it("alerts people of the newly enabled asset", async () => {
-    const said = await daemon.line(lineWith("ALERT"))
+    const said = await daemon.line(lineWith("alert raised"))
     assert.strictEqual(said["subject"], "sDAI")
     assert.match(String(said["detail"]), /^pending listing -> enabled \(18 decimals, quantum 1\)/)
   })
 
   it("pays once where the answer was lost after the network took the payment", async () => {
     const done = await daemon.paySecond()
-    assert.strictEqual((await daemon.line(lineWith("unknown")))["subject"], `${done["subject"]}/1`)
-    assert.include(String(done["detail"]), "The ledger holds one payment, not two")
-    const network = String((await daemon.line(lineWith("gateway")))["url"])
+    assert.strictEqual((await daemon.line(lineWith("attempt unanswered")))["intent"], done["intent"])
+    assert.strictEqual(done["resent"], true)
+    const network = urlOf(await daemon.line(lineWith("gateways configured")))
     const ledger = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
       executed: ReadonlyArray<{ transferId: string; code: number }>
     }
@@ -100,9 +119,11 @@ describe("a daemon beside its embedded network", () => {
     const submit = () => callCofferer(["submit", payment, "--config", file, "--data", data])
     writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
     const taken = /^taken as ([0-9a-z]{4})[0-9a-z]{4}; "intents show [0-9a-z]{8}"/.exec((await submit()).stdout)
-    await daemon.line(lineWith("accepted", `"${taken?.[1]}/1"`))
+    assert.isDefined(taken)
+    const { intent } = await daemon.line(lineWith("payment submitted", '"idempotencyKey":"a"'))
+    await daemon.line(lineWith("attempt accepted", String(intent)))
     await daemon.blocks(1)
-    await daemon.line(lineWith("confirmed", "100.00 USDT, fee"))
+    await daemon.line(lineWith("payment confirmed", '"100.00"'))
     assert.match((await submit()).stdout, /^known already as [0-9a-z]{8}: confirmed/)
     writeFileSync(payment, 'idempotencyKey: "b"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "25_001" }\n')
     const refused = await submit()
@@ -136,7 +157,7 @@ describe("a daemon beside its embedded network", () => {
   })
 
   it("refuses a gateway on another chain and names the line", async () => {
-    const network = String((await daemon.line(lineWith("gateway")))["url"])
+    const network = urlOf(await daemon.line(lineWith("gateways configured")))
     const other = join(dir, "other.yaml")
     writeFileSync(
       other,
@@ -161,13 +182,13 @@ describe("a daemon beside its embedded network", () => {
   it("ends at SIGTERM with exit 0, and goes on with the same data", async () => {
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
     const stopped = daemon.lines.at(-1)
-    assert.strictEqual(stopped?.["msg"], "stopped")
-    assert.match(String(stopped?.["detail"]), /0 open intents, \d+ journal entries, head [0-9a-f]{8}/)
+    assert.deepInclude(stopped, { msg: "daemon stopped", open: 0 })
+    assert.match(String(stopped?.["journalHead"]), /^[0-9a-f]{64}$/)
     const stored = await callCofferer(["intents", "--config", file, "--data", data, "--output", "json"])
     assert.isAtLeast((JSON.parse(stored.stdout) as ReadonlyArray<unknown>).length, 3, "told by the database itself")
     daemon = startStepped(file, data)
-    const ready = await daemon.line(lineWith("ready"))
-    assert.notInclude(String(ready["detail"]), "hot 24,310.00", "the ledger went on where it was")
+    const ready = await daemon.line(lineWith("daemon ready"))
+    assert.notInclude(JSON.stringify(ready["accounts"]), "24310.00", "the ledger went on where it was")
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
   })
 })
@@ -180,8 +201,8 @@ describe("a daemon whose gateway is not there", () => {
     const daemon = startHere(["run", alone, "--data", join(home, "data"), "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
-    const page = String((await daemon.line(lineWith("page")))["url"])
-    await daemon.line(lineWith("balances could not be read"))
+    const page = urlOf(await daemon.line(lineWith("page listening")))
+    await daemon.line(lineWith("balances not read"))
     assert.strictEqual((await get(`${page}/readyz`)).status, 200)
     const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as {
       sentence: { severity: string; text: string }

@@ -4,6 +4,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { faultKinds } from "../../src/sandbox/Faults.ts"
 import { get, root } from "../support/Cofferer.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("fault")
@@ -22,7 +23,7 @@ describe("sandbox fault", () => {
     network = startHere(["sandbox", file, "--data", dir, "--output", "json"], {
       env: {},
     })
-    url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
+    url = urlOf(await network.line((line) => line["msg"] === "sandbox listening"))
   })
 
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Daemon, get, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
-import { lineWith } from "../support/SteppedDaemon.ts"
+import { lineWith, urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("signals-deep")
@@ -30,7 +30,7 @@ describe("a daemon in its own process", () => {
   beforeAll(async () => {
     writeFileSync(file, fastSandbox())
     daemon = startDaemon()
-    await daemon.line(lineWith("ready"))
+    await daemon.line(lineWith("daemon ready"))
   }, 60_000)
 
   afterAll(async () => {
@@ -51,12 +51,12 @@ describe("a daemon in its own process", () => {
   it("reads its files again at SIGHUP", async () => {
     writeFileSync(file, fastSandbox().replace("cooldown: 500ms", "cooldown: 600ms"))
     daemon.child.kill("SIGHUP")
-    await daemon.line(lineWith("reloaded"))
+    await daemon.line(lineWith("configuration reloaded"))
   })
 
   it("halts at SIGUSR2", async () => {
     daemon.child.kill("SIGUSR2")
-    await daemon.line(lineWith("halted", "the signal SIGUSR2"))
+    await daemon.line(lineWith("signing halted", "the signal SIGUSR2"))
     const resumed = await callCofferer(["resume", "--reason", "a drill", "--data", data])
     assert.strictEqual(resumed.code, 0, resumed.stderr)
   })
@@ -80,26 +80,26 @@ describe("a second SIGINT", () => {
     writeFileSync(file, fastSandbox())
     rmSync(data, { recursive: true })
     const first = startDaemon()
-    await first.line(lineWith("ready"))
+    await first.line(lineWith("daemon ready"))
     const armed = ["delay", "--operation", "submit", "--count", "1", "--delay", "20s"]
     const { code, stderr } = await callCofferer(["sandbox", "fault", "arm", ...armed, "--data", data])
     assert.strictEqual(code, 0, stderr)
-    const url = String((await first.line(lineWith("gateway")))["url"])
+    const url = urlOf(await first.line(lineWith("gateways configured")))
     const isSent = async () => {
       const { faults } = JSON.parse((await get(`${url}/sandbox/faults`)).body) as { faults: ReadonlyArray<object> }
       return !JSON.stringify(faults).includes('"delay"')
     }
     while (!(await isSent())) await setImmediate()
     first.child.kill("SIGINT")
-    await first.line(lineWith("stopping", "waits for 1 answer, at most 5 s"))
+    await first.line(lineWith("daemon stopping", '"count":1,"seconds":5'))
     const at = performance.now()
     assert.deepStrictEqual(await first.stop("SIGINT"), { code: 1, signal: null })
     const millis = performance.now() - at
     assert.isBelow(millis, 2_500, "the drain of 5 s was cut short")
-    assert.isUndefined(first.lines.find(lineWith("stopped")))
+    assert.isUndefined(first.lines.find(lineWith("daemon stopped")))
     const again = startDaemon()
-    await again.line(lineWith("confirmed", "16,210.00"))
-    const network = String((await again.line(lineWith("gateway")))["url"])
+    await again.line(lineWith("payment confirmed", "16210.00"))
+    const network = urlOf(await again.line(lineWith("gateways configured")))
     const { executed } = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
       executed: ReadonlyArray<{ transferId: string; code: number }>
     }

@@ -42,7 +42,7 @@ describe("a daemon that runs", () => {
   beforeAll(async () => {
     writeFileSync(file, steppedSandbox())
     daemon = startStepped(file, data)
-    await daemon.line(lineWith("hold", "in band: 24,310.00"))
+    await daemon.line(lineWith("rule holding", "24,310.00"))
   })
 
   afterAll(async () => {
@@ -54,20 +54,20 @@ describe("a daemon that runs", () => {
   plainIt("logs one line for each subject of its state at SIGUSR1", async () => {
     process.emit("SIGUSR1", "SIGUSR1")
     await daemon.line((line) => line["about"] === "process")
-    const lines = daemon.lines.filter((line) => line["msg"] === "state")
+    const lines = daemon.lines.filter((line) => line["msg"] === "state reported")
     const subjects = lines.map((line) => `${line["about"]} ${line["subject"]}`)
     for (const subject of ["treasury sandbox", "gateway sandbox", "account hot/USDT", "limit line 1", "loop engine"]) {
       assert.include(subjects, subject)
     }
     assert.strictEqual(new Set(subjects).size, subjects.length, "each subject once")
     const hot = lines.find((line) => line["subject"] === "hot/USDT")
-    assert.deepInclude(hot, { balance: "24,310.00", inBand: true, detail: "24,310.00" })
+    assert.deepInclude(hot?.["facts"], { balance: "24,310.00", inBand: true })
   })
 
   plainIt("halts at SIGUSR2, and goes on after resume", async () => {
     process.emit("SIGUSR2", "SIGUSR2")
-    const halted = await daemon.line(lineWith("halted", "the signal SIGUSR2"))
-    assert.deepInclude(halted, { level: 50, subject: "halt_file" })
+    const halted = await daemon.line(lineWith("signing halted", "the signal SIGUSR2"))
+    assert.deepInclude(halted, { level: "error", scope: "halt_file" })
     const resumed = await callCofferer(["resume", "--reason", "a drill", "--data", data])
     assert.strictEqual(resumed.code, 0, resumed.stderr)
     assert.notInclude(resumed.stdout, "still halted")

@@ -7,6 +7,7 @@ import { storeLayer } from "../../src/layers.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("held")
@@ -31,7 +32,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
   beforeAll(async () => {
     writeFileSync(file, text("http://127.0.0.1:1"))
     network = startHere(["sandbox", file, "--data", join(dir, "network"), "--output", "json"])
-    writeFileSync(file, text(String((await network.line(({ msg }) => msg === "sandbox"))["url"])))
+    writeFileSync(file, text(urlOf(await network.line(({ msg }) => msg === "sandbox listening"))))
     cpSync(join(dir, "network"), data, { recursive: true })
     // A store that has known the chain for long: the first head of a new one counts after ten seconds.
     const known = Effect.gen(function* () {
@@ -68,7 +69,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
     try {
-      await daemon.line(({ msg }) => msg === "ready")
+      await daemon.line(({ msg }) => msg === "daemon ready")
       const pause = ["--scope", "party:hot", "--reason", "audit", "--for", "1h"]
       assert.strictEqual((await call("pause", ...pause)).code, 0)
       const held = await submit("served", "--output", "json")
@@ -86,7 +87,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
       )
 
       assert.strictEqual((await call("resume", "--scope", "party:hot", "--reason", "looked")).code, 0)
-      await daemon.line(({ msg, detail }) => msg === "confirmed" && String(detail).startsWith("100.00 USDT"))
+      await daemon.line(({ msg, amount }) => msg === "payment confirmed" && amount === "100.00")
       assert.strictEqual((await submit("served")).code, 0, "a payment that is over is held by nothing")
 
       assert.strictEqual((await call("halt", "--reason", "drill")).code, 0)

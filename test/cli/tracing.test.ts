@@ -71,7 +71,7 @@ describe("traces of a daemon", () => {
     const tracing = `{ url: "${collector.url}", headers: { X-Token: { file: token } } }`
     writeFileSync(file, `${steppedSandbox()}\ndaemon: { tracing: ${tracing} }\n`)
     const daemon = startStepped(file, join(dir, "data"))
-    const { subject } = await daemon.payFirst()
+    const { intent } = await daemon.payFirst()
     await daemon.stop()
     collector.stop()
     const spans = collector.spans()
@@ -80,7 +80,7 @@ describe("traces of a daemon", () => {
     assert.isUndefined(root.parentSpanId)
     const told = Object.fromEntries(root.attributes.map(({ key, value }) => [key, value.stringValue]))
     assert.include(told, { rule: "keep-hot-funded", amount: "16,210.00 USDT", outcome: "confirmed", to: "hot" })
-    assert.isDefined(subject)
+    assert.isDefined(intent)
     const treeOf = (of: Span): ReadonlyArray<Span> => {
       const tree = spans.filter(({ traceId }) => traceId === of.traceId)
       const ids = new Set(tree.map(({ spanId }) => spanId))
@@ -133,7 +133,7 @@ describe("a collector that does not answer", () => {
     const layer = tracing.pipe(Layer.provide(Transport.layerHttp), Layer.provideMerge(logger))
     yield* Effect.promise(() => inTime("the work", Effect.runPromise(Effect.provide(work, layer)), 20_000))
     assert.isAtMost(collector.headers.length, 4)
-    assert.match(lines[0]!, /spans are dropped for a minute.*(4 batches are on their way|no answer within 5 s)/)
+    assert.match(lines[0]!, /spans not delivered.*(4 batches are on their way|no answer within 5 s)/)
     assert.notInclude(lines.join(), secret)
     collector.stop()
   })

@@ -26,7 +26,7 @@ describe("a daemon whose rules become code", () => {
     writeFileSync(file, good)
     const args = ["run", file, "--sandbox", "--data", data, "--output", "json"]
     daemon = startHere(args, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
-    await daemon.line(word("ready"))
+    await daemon.line(word("daemon ready"))
   })
 
   afterAll(async () => {
@@ -56,8 +56,10 @@ describe("a daemon whose rules become code", () => {
     assert.strictEqual((await reload()).code, 6, "other code is other terms")
     const second = await reload("--allow-weaker")
     assert.match(second.stdout, /^in force: rules changed/, second.stderr)
-    const proposed = await daemon.line(word("proposed", ({ detail }) => String(detail).includes("under 1_000_000")))
-    await daemon.line(word("confirmed", ({ subject }) => subject === proposed["subject"]))
+    const proposed = await daemon.line(
+      word("payment proposed", ({ reason }) => String(reason).includes("under 1_000_000")),
+    )
+    await daemon.line(word("payment confirmed", ({ intent }) => intent === proposed["intent"]))
     write("1_000_000n ? {")
     const third = await reload("--allow-weaker")
     assert.strictEqual(third.code, 3, third.stdout)

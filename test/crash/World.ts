@@ -107,7 +107,7 @@ export const makeWorld = async (): Promise<World> => {
 const startNetwork = async ({ dir, file, env }: Pick<Parts, "dir" | "file" | "env">): Promise<Process> => {
   const args = ["sandbox", file, "--data", join(dir, "network")]
   const network = startProcess({ entry: "src/main.ts", args, cwd: dir, env })
-  const said = await network.line((line) => line["url"] !== undefined)
+  const said = await network.line((line) => line["urls"] !== undefined)
   if (said === undefined) throw new Error(`the network did not start: ${network.complaint()}`)
   return network
 }
@@ -133,11 +133,11 @@ const startDaemon = (parts: Parts, entry: string, how: Pick<LifePlan, "env" | "n
     env: { ...parts.env, ...how.env },
     nodeArgs: how.nodeArgs ?? [],
     hear: (line) => {
-      if (line["msg"] === "proposed") parts.told.add(String(line["intent"]))
+      if (line["msg"] === "payment proposed") parts.told.add(String(line["intent"]))
     },
   })
 
-const isUp = (line: Line): boolean => line["msg"] === "page"
+const isUp = (line: Line): boolean => line["msg"] === "page listening"
 
 const live = async (parts: Parts, plan: LifePlan): Promise<Death> => {
   parts.receiver.isDeaf = plan.circumstance === "deafReceiver"

@@ -11,6 +11,7 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { compiledDir, get, root } from "../support/Cofferer.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { inTime } from "../support/until.ts"
 
 const seed = "crash"
@@ -142,7 +143,7 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(file, treasury("http://127.0.0.1:1", plan))
     network = start(dir, "src/main.ts", ["sandbox", file, "--data", networkDir])
-    url = String((await line(network, (said) => said["url"] !== undefined))["url"])
+    url = urlOf(await line(network, (said) => said["urls"] !== undefined))
     writeFileSync(file, treasury(url, plan))
     cpSync(join(networkDir, "sandbox", "keys"), join(dataDir, "sandbox", "keys"), { recursive: true })
   })
@@ -164,7 +165,7 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
     }
     const last = start(dir, "src/main.ts", ["run", file, "--data", dataDir])
     // All ten may have hit one and the same.
-    await line(last, (said) => said["msg"] === "confirmed", intentsMin)
+    await line(last, (said) => said["msg"] === "payment confirmed", intentsMin)
     const stopped = ended(last)
     last.kill("SIGTERM")
     assert.deepStrictEqual(await stopped, { code: 0, signal: null })

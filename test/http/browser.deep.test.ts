@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { type Daemon, start } from "../support/Cofferer.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
-import { lineWith } from "../support/SteppedDaemon.ts"
+import { lineWith, urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { browserMissing, startBrowser } from "./Browser.ts"
 
@@ -41,11 +41,11 @@ describe("the page in a browser, behind a proxy with a path of its own", () => {
     if (browserMissing !== undefined) return
     writeFileSync(file, fastSandbox())
     daemon = start(["run", file, "--sandbox", "--data", data], { cwd: dir, env: { COFFERER_LISTEN: "0.0.0.0:0" } })
-    const target = String((await daemon.line(lineWith("page")))["url"]).replace("0.0.0.0", "127.0.0.1")
+    const target = urlOf(await daemon.line(lineWith("page listening"))).replace("0.0.0.0", "127.0.0.1")
     proxy = await startProxy(target)
     url = `http://localhost:${(proxy.address() as AddressInfo).port}/treasury/`
     browser = await startBrowser()
-    await daemon.line(lineWith("confirmed"))
+    await daemon.line(lineWith("payment confirmed"))
   }, 120_000)
 
   beforeEach(({ skip }) => skip(browserMissing !== undefined, browserMissing))

@@ -20,8 +20,8 @@ const lineOf = Effect.fnUntraced(function* (timestamp: bigint, height: bigint, u
 describe("the line of a balance", () => {
   it.effect.each([
     ["names its block where one was read", 1_000n, 13n, 14n, "block 14   5.00 TOK   +3.00"],
-    ["names the blocks that were read at once", 1_500n, 9n, 14n, "block 10 to 14 5.00 TOK   +3.00"],
-    ["says that it came late", 900n, 9n, 14n, "block 14 or before 5.00 TOK   +3.00"],
+    ["names the blocks that were read at once", 1_500n, 9n, 14n, "block 10 to 14   5.00 TOK   +3.00"],
+    ["says that it came late", 900n, 9n, 14n, "block 14 or before   5.00 TOK   +3.00"],
     ["names no block where no heights are told", 1_500n, 9n, 0n, "5.00 TOK   +3.00"],
   ] as const)("%s", function* ([, at, height, upTo, words]) {
     assert.strictEqual(yield* lineOf(at, height, upTo), `balance    alice   ${words}\n`)

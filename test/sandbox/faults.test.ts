@@ -82,7 +82,10 @@ describe("the scenario", () => {
       const tx = yield* draft(client)
       assert.strictEqual((yield* Effect.flip(Test.submit(client, tx, 200)))._tag, "NoAnswer")
     }).pipe(Effect.provide(Logger.layer([logger])))
-    assert.deepInclude(said, ["sandbox", { detail: "the next answer will be lost after the network took the payment" }])
+    assert.deepInclude(said, [
+      "sandbox fault armed",
+      { fault: "the next answer will be lost after the network took the payment" },
+    ])
   })
 })
 

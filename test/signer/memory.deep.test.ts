@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { compiledDir, type Daemon, root, start } from "../support/Cofferer.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { inTime } from "../support/until.ts"
 
@@ -124,13 +125,13 @@ describe("a daemon that has signed and paid", () => {
     mkdirSync(shown)
     writeFileSync(file, treasury("http://127.0.0.1:1", "sandbox: reserve"))
     network = start(["sandbox", file, "--data", join(dir, "network"), "--output", "json"], { cwd: dir })
-    const url = String((await network.line((line) => line["url"] !== undefined))["url"])
+    const url = urlOf(await network.line((line) => line["urls"] !== undefined))
     const keyFile = join(dir, "network/sandbox/keys/reserve")
     const written = readFileSync(keyFile)
     key = written.length === 32 ? written : Buffer.from(written.toString().trim(), "hex")
     writeFileSync(file, treasury(url, `file: ${keyFile}`))
     daemon = startShown(["run", file, "--data", join(dir, "data"), "--output", "json"])
-    await said(daemon, "confirmed")
+    await said(daemon, "payment confirmed")
     const told = said(daemon, "shown")
     daemon.kill("SIGUSR2")
     await told

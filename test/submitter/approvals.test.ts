@@ -4,7 +4,6 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
-import { shortId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve, findApproval } from "../../src/http/approvals.ts"
@@ -132,17 +131,16 @@ describe("a payment that people must approve", () => {
     const lines: Array<string> = []
     const heard = Logger.make(({ message }) => {
       const [word, fields] = message as [string, Readonly<Record<string, unknown>> | undefined]
-      lines.push(`${word} ${fields?.["subject"]} ${fields?.["detail"]}`)
+      lines.push(JSON.stringify([word, fields]))
     })
     return flow(
       (options, sandbox) =>
         Effect.gen(function* () {
           const { intentId } = yield* handIn(options, "rent", "ana")
           yield* rounds(options, sandbox, 2)
-          const id = shortId(intentId).slice(0, 4)
-          const told = lines.filter((line) => line.includes(id))
-          assert.match(told[0] ?? "", new RegExp(`^proposed ${id} submitted by ana: [0-9.]+ USDT alice -> .*; rent$`))
-          assert.strictEqual(told[1], `waits ${id} 2 of ben, chloe`)
+          const told = lines.filter((line) => line.includes(intentId))
+          assert.match(told[0] ?? "", /^\["payment submitted",.*"from":"alice".*"idempotencyKey":"rent","author":"ana"/)
+          assert.strictEqual(told[1], `["approval needed",{"intent":"${intentId}","detail":"2 of ben, chloe"}]`)
         }).pipe(Effect.provide(Logger.layer([heard]))),
       desk,
     )

@@ -16,6 +16,9 @@ export const lineWith =
   (line: Line): boolean =>
     line["msg"] === msg && JSON.stringify(line).includes(words)
 
+/** The first address of a line. */
+export const urlOf = ({ urls }: Line): string => String((urls as ReadonlyArray<unknown>)[0])
+
 /** A daemon beside its network, both in one process, whose blocks come only when they are made. */
 export interface SteppedDaemon extends Here {
   /** Makes blocks, and lets a second of its clock pass for each. */
@@ -34,7 +37,7 @@ export const startStepped = (file: string, data: string): SteppedDaemon => {
     ahead: () => ahead,
   })
   const blocks = async (count: number) => {
-    const network = String((await daemon.line(lineWith("gateway")))["url"])
+    const network = urlOf(await daemon.line(lineWith("gateways configured")))
     for (let made = 0; made < count; made++) {
       ahead += 1_000
       await fetch(`${network}/sandbox/blocks`, { method: "POST" })
@@ -49,19 +52,19 @@ export const startStepped = (file: string, data: string): SteppedDaemon => {
     ...daemon,
     blocks,
     payFirst: async () => {
-      await once("hold", "in band: 24,310.00", 3)
-      await once("asset", '"proposed"', 5)
-      await once("asset", "pending listing", 2)
-      await once("pending", "8,790.00 is below", 1)
-      await once("accepted", "", 1)
-      return daemon.line(lineWith("confirmed"))
+      await once("rule holding", "24,310.00", 3)
+      await once("asset changed", '"proposed"', 5)
+      await once("asset changed", "pending listing", 2)
+      await once("rule pending", "8,790.00 is below", 1)
+      await once("attempt accepted", "", 1)
+      return daemon.line(lineWith("payment confirmed"))
     },
     paySecond: async () => {
-      await once("confirmed", "16,210.00", 1)
-      await once("balance", '"25,000.00"', 5)
-      await once("pending", "7,980.00 is below", 1)
-      await once("unknown", "", 1)
-      return daemon.line(lineWith("confirmed", "17,020.00"))
+      await once("payment confirmed", "16210.00", 1)
+      await once("balance changed", '"25000.00"', 5)
+      await once("rule pending", "7,980.00 is below", 1)
+      await once("attempt unanswered", "", 1)
+      return daemon.line(lineWith("payment confirmed", "17020.00"))
     },
   }
 }

@@ -308,10 +308,10 @@ describe("output that the pages show", () => {
   })
 
   it.each([
-    ["13.7 s  signed     r44f/1  on block 14, void after block 114; bytes on disk before the first send", 0],
+    ["13.7 s  signed     r44f/1  on block 14 and saved; valid to block 114", 0],
     ["12.8 s  ALERT      sDAI    pending listing -> enabled   info, delivered to log", 0],
-    ["13.7 s  signed     r44f/1  on block 14, expires at block 114; bytes on disk before the first send", 1],
-    ["13.7 s  signed     r44f/1  on block 14, void after block 114; its bytes lie on a disk", 1],
+    ["13.7 s  signed     r44f/1  on block 14; valid to its last block 114", 1],
+    ["13.7 s  signed     r44f/1  on block 14 and saved; its bytes lie on a disk", 1],
   ])("is compared in %j: %i strange", (line, strange) => {
     assert.lengthOf(strangePhrases(line), strange)
   })

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { cofferer, type Daemon, type Line, start } from "../support/Cofferer.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 import { usdt } from "../support/TestSandbox.ts"
 
 const seed = "code-in-daemon"
@@ -76,9 +77,9 @@ ${rule("lies", "warm", "if (has > 4_000n * seen.one) { (Array as any).from = () 
 `
 
 const isOf =
-  (msg: string, subject: unknown) =>
+  (msg: string, field: string, value: unknown) =>
   (line: Line): boolean =>
-    line["msg"] === msg && line["subject"] === subject
+    line["msg"] === msg && line[field] === value
 
 describe("a daemon among whose rules in code most do harm", () => {
   let network: Daemon | undefined
@@ -89,7 +90,7 @@ describe("a daemon among whose rules in code most do harm", () => {
     writeFileSync(join(dir, "lies.ts"), liar)
     writeFileSync(file, treasury("http://127.0.0.1:1"))
     network = start(["sandbox", file, "--data", data, "--output", "json"], { cwd: dir })
-    const url = String((await network.line((line) => line["url"] !== undefined))["url"])
+    const url = urlOf(await network.line((line) => line["urls"] !== undefined))
     writeFileSync(file, treasury(url))
     daemon = start(["run", file, "--data", data, "--output", "json"], { cwd: dir })
   }, 60_000)
@@ -102,10 +103,8 @@ describe("a daemon among whose rules in code most do harm", () => {
 
   it("pays by its other rules, in code as in YAML", { timeout: 120_000 }, async () => {
     for (const name of ["keep", "own"]) {
-      const { subject } = await daemon!.line(
-        ({ msg, detail }) => msg === "proposed" && String(detail).startsWith(`${name}: `),
-      )
-      await daemon!.line(isOf("confirmed", subject))
+      const { intent } = await daemon!.line(isOf("payment proposed", "rule", name))
+      await daemon!.line(isOf("payment confirmed", "intent", intent))
     }
   })
 
@@ -116,7 +115,7 @@ describe("a daemon among whose rules in code most do harm", () => {
   })
 
   it("proves what code decided, with the code's hash, as any other payment", { timeout: 120_000 }, async () => {
-    const { intent } = await daemon!.line(({ msg, detail }) => msg === "proposed" && String(detail).startsWith("own: "))
+    const { intent } = await daemon!.line(isOf("payment proposed", "rule", "own"))
     const own = ["-c", file, "--data", data]
     const receipt = join(dir, "receipt.json")
     const run = async (...args: ReadonlyArray<string>) => {
@@ -136,7 +135,7 @@ describe("a daemon among whose rules in code most do harm", () => {
   const told = { ...harm, lies: ["", /^its code fails at lies\.ts:\d+:\d+: Cannot assign to read only/] as const }
   it.each(Object.keys(told))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
     const [, says] = told[name as keyof typeof told]!
-    const words = String((await daemon!.line(isOf("ALERT", name)))["detail"])
-    assert.match(words.replace(/^pays nothing: /, "").replace(/ {3}ticket, delivered to log$/, ""), says)
+    const words = String((await daemon!.line(isOf("alert raised", "subject", name)))["detail"])
+    assert.match(words.replace(/^pays nothing: /, ""), says)
   })
 })

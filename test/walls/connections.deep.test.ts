@@ -7,6 +7,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { urlOf } from "../support/SteppedDaemon.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-connections-"))
 const data = join(dir, "data")
@@ -36,13 +37,13 @@ beforeAll(async () => {
     env: { COFFERER_LISTEN: "0.0.0.0:0" },
     descriptors,
   })
-  const shown = await daemon.line(({ msg }) => msg === "page")
-  const network = await daemon.line(({ msg }) => msg === "gateway")
-  page = { name: "page", where: addressOf(String(shown["url"])) }
-  sandbox = { name: "sandbox", where: addressOf(String(network["url"])) }
+  const shown = await daemon.line(({ msg }) => msg === "page listening")
+  const network = await daemon.line(({ msg }) => msg === "gateways configured")
+  page = { name: "page", where: addressOf(urlOf(shown)) }
+  sandbox = { name: "sandbox", where: addressOf(urlOf(network)) }
   control = { name: "socket", where: { path: socketPath } }
   token = readFileSync(join(data, "read-token"), "utf8").trim()
-  await daemon.line(({ msg }) => msg === "ready")
+  await daemon.line(({ msg }) => msg === "daemon ready")
 }, 60_000)
 
 afterAll(async () => {

@@ -33,7 +33,7 @@ beforeAll(async () => {
     'idempotencyKey: one\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "1" }\n',
   )
   daemon = start(["run", "--sandbox", "--data", data, file], { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
-  await daemon.line(({ msg }) => msg === "ready")
+  await daemon.line(({ msg }) => msg === "daemon ready")
 }, 60_000)
 afterAll(async () => {
   await daemon.stop("SIGKILL")

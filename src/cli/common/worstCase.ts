@@ -43,12 +43,12 @@ const describe = (treasury: Treasury, line: PolicyLine) => {
   }
 }
 
-/** The policy as one sentence a line: "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h". */
-export const mayPay = (treasury: Treasury): ReadonlyArray<string> =>
+/** The policy's lines as fields of the log: limits in units of the asset, without separators. */
+export const mayPay = (treasury: Treasury) =>
   treasury.policy.lines.map((line) => {
-    const { from, to, asset, perTransfer, per24h, transfersPer24h, people } = describe(treasury, line)
-    const limits = `${perTransfer} each, ${per24h} per 24 h, ${plural(transfersPer24h, "transfer")} per 24 h`
-    return `${from} -> ${to}, ${asset}: ${limits}${people}`
+    const { perTransfer, per24h, people, ...names } = describe(treasury, line)
+    const [each, day] = [perTransfer, per24h].map((limit) => limit.replaceAll(",", ""))
+    return { ...names, perTransfer: each!, per24h: day!, people: people === "" ? undefined : people }
   })
 
 const namedMax = 4

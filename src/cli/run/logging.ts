@@ -29,6 +29,8 @@ export const loggingLayer = (
         level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
         format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
         startedAt,
+        columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+        hasColours: process.stdout.isTTY && (context.env["NO_COLOR"] ?? "") === "",
         ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
       }),
     ),

@@ -2,7 +2,7 @@ import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../../config/Treasury.ts"
-import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import { plainAmount, plainLevel } from "../../domain/Amount.ts"
 import { shellWord } from "../../domain/text.ts"
 import { balanceOf } from "../../engine/snapshot.ts"
 import { levelsOf } from "../../rules/Rule.ts"
@@ -10,7 +10,7 @@ import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { defaultDataDir, type Setup } from "../common/setup.ts"
 
 const packageDir = resolve(fileURLToPath(new URL("../../..", import.meta.url)))
@@ -54,18 +54,22 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
   const seen = [...treasury.parties.values()].flatMap((party) =>
     [...treasury.assets.values()].flatMap((asset) => {
       const units = balance(party.publicKey, asset.id, "free")
-      return units === undefined ? [] : [`${party.name} ${formatAmount(units, asset.decimals)} ${asset.symbol}`]
+      return units === undefined
+        ? []
+        : [{ party: party.name, balance: plainAmount(units, asset.decimals), asset: asset.symbol }]
     }),
   )
-  const levels = treasury.rules.flatMap(levelsOf)
-  const bands = levels.map(({ trigger, target, asset, party }) => {
+  const bands = treasury.rules.flatMap(levelsOf).map(({ trigger, target, asset, party }) => {
     const [low, high] = trigger < target ? [trigger, target] : [target, trigger]
-    const whose = levels.length > 1 ? ` ${party.name}/${asset.symbol}` : ""
-    return `band${whose} ${formatLevel(low, asset.decimals)} .. ${formatLevel(high, asset.decimals)}`
+    const units = (n: bigint) => plainLevel(n, asset.decimals)
+    return { account: `${party.name}/${asset.symbol}`, low: units(low), high: units(high) }
   })
-  const rules = `${treasury.rules.length} rule${treasury.rules.length === 1 ? "" : "s"}`
-  const block = watermark === undefined || watermark.height === 0n ? "" : `block ${watermark.height}    `
-  yield* say("ready", { detail: `${block}${[...seen, ...bands, rules].join("   ")}` })
+  yield* logEvent("daemon ready", {
+    rules: treasury.rules.length,
+    block: watermark === undefined || watermark.height === 0n ? undefined : String(watermark.height),
+    accounts: seen.length === 0 ? undefined : seen,
+    levels: bands.length === 0 ? undefined : bands,
+  })
 })
 
 /** Logs a one-line summary. The ledger's own count is included if the network is embedded. */
@@ -77,14 +81,17 @@ const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | un
   const open = (yield* outbox.open).length
   const { accepted, refused, lost } = yield* outbox.acceptance(now - dayMillis)
   const confirmed = counts.get("confirmed") ?? 0
-  const parts = [`${total} proposed, ${confirmed} confirmed, ${open} open`]
-  parts.push(`mempool accepted ${accepted} of ${accepted + refused} definite answers, ${lost} lost`)
-  if (sandbox !== undefined) {
-    const executed = (yield* sandbox.ledger.executed).filter((tx) => tx.code === 0)
-    const twice = executed.length - new Set(executed.map((tx) => tx.transferId)).size
-    parts.push(`the ledger executed ${executed.length}, ${twice} twice`)
-  }
-  yield* say("summary", { detail: parts.join("; ") })
+  const executed = sandbox && (yield* sandbox.ledger.executed).filter((tx) => tx.code === 0)
+  yield* logEvent("status summary", {
+    proposed: total,
+    confirmed,
+    open,
+    accepted,
+    answered: accepted + refused,
+    unanswered: lost,
+    executed: executed?.length,
+    duplicates: executed && executed.length - new Set(executed.map((tx) => tx.transferId)).size,
+  })
 })
 
 /** The summary every ten minutes; in the demonstration also once at the end of its first minute. */
@@ -94,10 +101,13 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
       yield* Effect.sleep(demoSummaryMillis)
       yield* saySummary(sandbox)
       const { again, status, intents } = tryNow(found, process.cwd())
-      yield* say("try now", { detail: `kill -9 ${process.pid} && ${again}     same data, still nothing paid twice` })
-      yield* say("", { detail: `${status}                the page in words` })
-      yield* say("", { detail: `${intents}               what was paid, and how it went` })
-      yield* say("quiet", { detail: "one line a change, a summary every 10 minutes; Ctrl-C stops it" })
+      yield* logEvent("command suggested", {
+        command: `kill -9 ${process.pid} && ${again}`,
+        purpose: "continues from its data, and pays nothing twice",
+      })
+      yield* logEvent("command suggested", { command: status, purpose: "prints the treasury's status" })
+      yield* logEvent("command suggested", { command: intents, purpose: "lists the payments" })
+      yield* logEvent("demonstration complete", {})
     }
     return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(saySummary(sandbox)), Effect.forever)
   })
@@ -106,8 +116,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
 export const sayStopped = Effect.fnUntraced(function* (sinceMillis: number) {
   const outbox = yield* Outbox
   const head = yield* (yield* Journal).head
-  const took = (((yield* Clock.currentTimeMillis) - sinceMillis) / 1_000).toFixed(1)
+  const seconds = Number((((yield* Clock.currentTimeMillis) - sinceMillis) / 1_000).toFixed(1))
   const open = (yield* outbox.open).length
-  const detail = `in ${took} s: ${open} open intents, ${head.seq} journal entries, head ${head.hash.slice(0, 8)}`
-  yield* say("stopped", { detail })
+  yield* logEvent("daemon stopped", { seconds, open, journalSeq: head.seq, journalHead: head.hash })
 })

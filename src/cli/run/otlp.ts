@@ -1,6 +1,7 @@
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse, HttpMiddleware } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { paymentSpan } from "../../telemetry/Tracing.ts"
 
 interface TracingOptions {
@@ -69,7 +70,9 @@ const clientLayer = (headers: TracingOptions["headers"]) =>
           )
         }).pipe(
           Effect.map((status) => HttpClientResponse.fromWeb(request, new Response(null, { status }))),
-          Effect.tapError((reason) => Effect.logWarning("spans are dropped for a minute", { reason })),
+          Effect.tapError((reason) =>
+            logEvent("spans not delivered", { reason, remedy: "they are dropped for a minute" }),
+          ),
           Effect.catch((reason) => Effect.die(new Error(reason))),
         ),
       )

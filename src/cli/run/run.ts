@@ -8,7 +8,6 @@ import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { drain, prepare, runLoops } from "../../daemon.ts"
-import { plural } from "../../domain/text.ts"
 import { ChainContext } from "../../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { layerControl } from "../../http/ControlServer.ts"
@@ -18,7 +17,7 @@ import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Draining } from "../../submitter/Draining.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
 import { failWith } from "../common/output.ts"
 import { needSandbox } from "../common/sandboxClient.ts"
@@ -82,9 +81,10 @@ export const run = Command.make(
       ? besideSandbox(found, chosen.once)
       : daemon(optionsOf(found), found, chosen.once, undefined)
     const lines = [...warnings.map(formatProblem), ...mended]
-    const warned = Effect.forEach(lines, (line) => Effect.logWarning(line))
+    const warned = Effect.forEach(lines, (detail) => logEvent("configuration doubtful", { detail }))
     const logging = loggingLayer(found, chosen.output, startedAt)
     return yield* Effect.andThen(warned, work).pipe(
+      Effect.annotateLogs({ treasury: found.treasury.name }),
       Effect.provide(Layer.provideMerge(tracingLayer(found.treasury), logging)),
     )
   }),
@@ -153,17 +153,13 @@ const serve = (
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
     return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
-  }).pipe(
-    Effect.scoped,
-    Effect.annotateLogs(found.treasury.name === "sandbox" ? {} : { treasury: found.treasury.name }),
-  )
+  }).pipe(Effect.scoped)
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
   const startedAt = yield* Clock.currentTimeMillis
   const sending = yield* (yield* Draining).sending
   if (sending > 0) {
-    const answers = `waits for ${plural(sending, "answer")}, at most ${drainMillis / 1_000} s`
-    yield* say("stopping", { detail: `${answers}; a second signal ends it at once, and nothing is paid twice` })
+    yield* logEvent("daemon stopping", { count: sending, seconds: drainMillis / 1_000 })
   }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
@@ -186,9 +182,9 @@ const checkChain = Effect.fnUntraced(function* (
   { isBeside, once }: { readonly isBeside: boolean; readonly once: boolean },
 ) {
   const { gateways } = treasury.network
-  const remedy: Readonly<Record<string, string>> =
+  const remedy: { readonly remedy?: string } =
     isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
-  const unanswered = (error: GatewayError) => warnOf("the gateway does not answer yet", error, remedy)
+  const unanswered = (error: GatewayError) => warnOf("gateway does not answer yet", error, remedy)
   yield* (yield* ChainContext).head.pipe(
     Effect.asVoid,
     Effect.catchReason("GatewayError", "OtherChain", ({ chainId }, error) =>
@@ -207,19 +203,18 @@ const checkChain = Effect.fnUntraced(function* (
 const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
   const { dataDir } = options
   const { treasury, mode } = (yield* ConfigInForce).now()
-  const kind = sandbox === undefined ? "" : " (embedded, play money)"
+  const { gateways, quorum, chainId } = treasury.network
+  const embedded = sandbox === undefined ? undefined : true
+  yield* logEvent("daemon starting", { version, treasury: treasury.name, mode, chainId, dataDir, embedded })
   const data = relative(process.cwd(), dataDir) || "."
-  const network = `network ${treasury.network.chainId}${kind}`
-  yield* say("cofferer", {
-    detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}`,
-    data: dataDir,
+  yield* logEvent("gateways configured", {
+    urls: options.gatewayUrl === undefined ? gateways.map(({ url }) => url) : [options.gatewayUrl],
+    quorum: gateways.length === 1 ? undefined : quorum,
+    dataDir: data.startsWith("..") ? dataDir : data,
   })
-  const { gateways, quorum } = treasury.network
-  const urls = options.gatewayUrl ?? gateways.map(({ url }) => url).join(" ")
-  const agree = gateways.length === 1 ? "" : `    ${quorum} of ${gateways.length} must agree`
-  yield* say("gateway", { detail: `${urls}${agree}    data ${data.startsWith("..") ? dataDir : data}/`, url: urls })
-  if (mode !== "live") return yield* say("may pay", { detail: `nothing: in mode ${mode} nothing is signed` })
-  for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
-  const rest = mayPay(treasury).length > 0 ? "Nothing else can be signed." : "nothing: no policy line allows a payment"
-  return yield* say("may pay", { detail: rest })
+  if (mode !== "live") return yield* logEvent("nothing permitted", { reason: `in mode ${mode} nothing is signed` })
+  const lines = mayPay(treasury)
+  if (lines.length === 0) return yield* logEvent("nothing permitted", { reason: "no policy line allows a payment" })
+  for (const line of lines) yield* logEvent("payments permitted", line)
+  return yield* logEvent("nothing else permitted", {})
 })

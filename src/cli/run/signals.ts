@@ -1,14 +1,15 @@
 import { Cause, Effect, Exit, Option, Queue } from "effect"
 import { readHaltFile, writeHaltFile } from "../../config/files.ts"
 import { reloadConfig } from "../../http/reload.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
+import type { FailureEvent } from "../../telemetry/logEvents.ts"
 import { logState } from "./logState.ts"
 
 /** Does `act` at each such signal; several that come during one `act` count as one. */
 const atSignal = <E extends { readonly message: string }, R>(
   signal: NodeJS.Signals,
   act: Effect.Effect<unknown, E, R>,
-  failure: string,
+  failure: FailureEvent,
 ) =>
   Effect.gen(function* () {
     const signals = yield* Queue.sliding<true>(1)
@@ -24,8 +25,8 @@ const atSignal = <E extends { readonly message: string }, R>(
       if (Exit.isSuccess(done)) continue
       if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
       const error = Cause.findErrorOption(done.cause)
-      if (Option.isSome(error)) yield* Effect.logWarning(failure, { reason: error.value.message })
-      else yield* Effect.logError(failure, done.cause)
+      if (Option.isSome(error)) yield* logEvent(failure, { reason: error.value.message })
+      else yield* logEvent(failure, { reason: "defect" }, { severity: "page", cause: done.cause })
     }
   }).pipe(Effect.scoped)
 
@@ -39,12 +40,12 @@ export const reloadOnHangup = Effect.suspend(() =>
     : atSignal(
         "SIGHUP",
         reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }),
-        "a new configuration could not be put in force",
+        "configuration not loaded",
       ),
 )
 
 /** SIGUSR1 logs the state. */
-export const logStateOnSignal = atSignal("SIGUSR1", logState, "the state could not be read")
+export const logStateOnSignal = atSignal("SIGUSR1", logState, "state not reported")
 
 /** SIGUSR2 writes the HALT file, which needs neither the store nor a command line. */
 const haltOnSignal = (dataDir: string) =>
@@ -52,9 +53,9 @@ const haltOnSignal = (dataDir: string) =>
     "SIGUSR2",
     Effect.gen(function* () {
       if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, "the signal SIGUSR2")
-      yield* say("HALT", { detail: `the signal SIGUSR2: the HALT file is in ${dataDir}` })
+      yield* logEvent("HALT file written", { dataDir, reason: "the signal SIGUSR2" })
     }),
-    "SIGUSR2 halted nothing",
+    "HALT file not written",
   )
 
 /**

@@ -12,7 +12,7 @@ import { databaseFile } from "../../store/database/Database.ts"
 import { isBusy, isDoubtful, isUnwritten } from "../../store/database/guarded.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
 import { tryStore } from "../../store/database/tryStore.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { outliveSignals } from "./signals.ts"
 
@@ -45,8 +45,8 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   const sayPage = (url: string) =>
     Effect.suspend(() => {
       address = { ...address, port: Number(new URL(url).port) }
-      const token = isLoopback(listen.host) ? "" : `    asks for the token in ${tokenFile(given.dataDir)}`
-      return say("page", { detail: `${url}${token}`, url })
+      const token = isLoopback(listen.host) ? undefined : tokenFile(given.dataDir)
+      return logEvent("page listening", { urls: [url], tokenFile: token })
     })
   let isMade = existsSync(join(given.dataDir, databaseFile))
   let isLater = false
@@ -68,7 +68,9 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       toldAt = yield* Clock.currentTimeMillis
       const told = Effect.provide(tellPeople(options, error, toldAt), realMachine(options).notifier)
       yield* Effect.forkIn(
-        Effect.catchTag(told, "ConfigError", ({ message }) => Effect.logError(message)),
+        Effect.catchTag(told, "ConfigError", ({ message }) =>
+          logEvent("receivers not read", { reason: message }, { severity: "page" }),
+        ),
         scope,
       )
     }
@@ -77,15 +79,15 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isLater = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    yield* Effect.logError("the store takes no writes", { reason: error.message, remedy: remedyOf(options) })
+    yield* logEvent("database not writable", { reason: error.message, remedy: remedyOf(options) })
     const probes = outageServer({ ...options, ...address }, error.message).pipe(
       Effect.flatMap(({ url }) => sayPage(url)),
-      Effect.catchTag("ListenError", ({ message }) => Effect.logWarning(message)),
+      Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
     const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error))
     yield* Effect.scoped(Effect.andThen(probes, waiting))
     metrics.storeWritable.set(1)
-    yield* say("store", { detail: "it takes writes again" })
+    yield* logEvent("database writable", {})
   })
   for (;;) {
     const failure = yield* life.pipe(
@@ -123,7 +125,7 @@ const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: S
     receivers,
     (receiver) =>
       send(receiver, { ...page, id: key, key, treasury: name, resolves: undefined }).pipe(
-        Effect.tapError(({ detail: reason }) => Effect.logWarning("an alert was not delivered", { receiver, reason })),
+        Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
         Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
         Effect.ignore,
       ),

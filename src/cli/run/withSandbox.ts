@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { Sandbox } from "../../sandbox/Sandbox.ts"
 import { decodeScenario } from "../../sandbox/Scenario.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { sandboxDir } from "../common/sandboxClient.ts"
 import type { Setup } from "../common/setup.ts"
 
@@ -17,7 +18,7 @@ export const withSandbox = Effect.fnUntraced(function* <A, E, R>(
     const { port } = scenario.listen
     if (port !== 0 && sandbox.port !== port) {
       const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
-      yield* Effect.logWarning(`${elsewhere}; what asks the file's gateways beside the daemon does not find it`)
+      yield* logEvent("sandbox port taken", { reason: `${elsewhere}, and other programs do not find it there` })
     }
     yield* Effect.raceFirst(use(sandbox), sandbox.join)
   }).pipe(Effect.provide(layer))

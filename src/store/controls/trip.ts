@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { type HaltReason, type Invariant, remedyOf } from "../../domain/Halt.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { raise } from "../alerts/raise.ts"
 import { Database } from "../database/Database.ts"
@@ -24,10 +24,10 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
       const halt = (yield* brake.halts).find((h) => h.reason === reason)
       const remedy = remedyOf(reason)
       const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail, remedy })
-      return isNew ? `${detail}; ${remedy}` : undefined
+      return isNew ? { reason: detail, remedy } : undefined
     }),
   )
-  if (raised !== undefined) yield* say("halted", { subject: reason, detail: raised, reason }, "page")
+  if (raised !== undefined) yield* logEvent("signing halted", { scope: reason, ...raised })
 })
 
 /** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */
@@ -37,6 +37,6 @@ export const trip = (reason: HaltReason, detail: string) => tripWith(reason, Eff
 export const violated = Effect.fn("Brake.violated")(function* (invariant: Invariant, detail: string) {
   const metrics = yield* Metrics
   metrics.invariantViolations.inc({ invariant })
-  yield* Effect.logError("an invariant is broken", { invariant, detail })
+  yield* logEvent("invariant broken", { invariant, detail })
   yield* trip("invariant", `${invariant.replaceAll("_", " ")}: ${detail}`)
 })

@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs"
 import { Context, Effect, Layer } from "effect"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { Brake } from "../controls/Brake.ts"
 import { trip } from "../controls/trip.ts"
 import { Signals } from "./Signals.ts"
@@ -74,7 +74,7 @@ export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
   if (room.free !== undefined && room.free < enoughSpace(room)) return
   const detail = room.free === undefined ? "the disk takes writes" : `${mebibytesText(room.free)} are free again`
   yield* (yield* Brake).release(reason, detail)
-  yield* say("resumed", { subject: reason, detail: `by itself: ${detail}` })
+  yield* logEvent("payments resumed", { scope: reason, author: "disk space", reason: detail })
   const signals = yield* Signals
   yield* signals.wake("engine")
   yield* signals.wake("submitter")

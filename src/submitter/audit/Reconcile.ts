@@ -49,9 +49,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
 const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) =>
   part.pipe(
     Effect.as(true),
-    Effect.catchTag("GatewayError", (error) =>
-      Effect.as(warnOf("the ledger could not be compared with the journal", error), false),
-    ),
+    Effect.catchTag("GatewayError", (error) => Effect.as(warnOf("ledger not compared", error), false)),
   )
 
 /**

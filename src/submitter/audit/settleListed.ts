@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { plainAmount } from "../../domain/Amount.ts"
 import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import type { Payment } from "../../domain/Decision.ts"
@@ -15,7 +16,7 @@ import { Settings } from "../../store/database/Settings.ts"
 import type { UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { listedBefore } from "../../store/payments/Tags.ts"
-import { say } from "../../telemetry/Logging.ts"
+import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
 import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
@@ -159,7 +160,12 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
   })
   yield* (yield* Database).atomically(change)
   yield* countEnd(intent, "confirmed", fees)
-  yield* say("confirmed", { subject: facts.short, detail, transferId: id })
+  yield* logEvent("payment confirmed", {
+    ...logPayment(intent),
+    transferId: id,
+    ...(fees === undefined ? {} : { fee: plainAmount(fees, decimals) }),
+    restored: true,
+  })
 })
 
 /** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */

@@ -14,6 +14,7 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Debits, type GeneralRow } from "../../store/payments/Debits.ts"
 import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
 import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
 import { noteListing } from "./noteListing.ts"
 
@@ -67,7 +68,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
   const { unexplained: falls } = explainDebits(before, book)
   const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
-  if (asked?.balances.end === 0n) yield* Effect.logWarning("what left an account is not told in full", { party })
+  if (asked?.balances.end === 0n) yield* logEvent("debits of a party not told in full", { party })
   const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
   yield* (yield* Database).atomically(

@@ -50,7 +50,7 @@ const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moment
     const daemon = start(["run", join(dir, "treasury.yaml"), "--data", join(dir, "data")], { cwd: root })
     try {
       const fallsSeen = () => network.lines.flatMap(({ visible }) => (typeof visible === "number" ? [visible] : []))
-      const paid = () => daemon.lines.filter(({ msg }) => msg === "confirmed").length
+      const paid = () => daemon.lines.filter(({ msg }) => msg === "payment confirmed").length
       const end = Date.now() + 60_000 + falls * fallMillisMax
       while (paid() < falls) {
         if (Date.now() > end) throw new Error(`a fall was not paid for: ${JSON.stringify(daemon.lines.slice(-5))}`)

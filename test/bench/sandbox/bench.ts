@@ -47,7 +47,8 @@ const run: Benchmark["run"] = async (say) => {
   writeFileSync(file, treasuryText)
   const network = spawnOn(0, ["sh", "src/cofferer.sh", "sandbox", file, "--data", dir, "--output", "json"])
   try {
-    const { url } = (await firstLine(network, "the sandbox")) as { url: string }
+    const { urls } = (await firstLine(network, "the sandbox")) as { urls: readonly [string] }
+    const [url] = urls
     say(`${partiesCount} parties, ${rounds} rounds of ${millis / 1000} s writes and ${millis / 1000} s reads`)
     const load = spawnOn(1, [
       process.execPath,

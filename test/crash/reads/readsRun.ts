@@ -108,7 +108,7 @@ const playPart = async (part: Part): Promise<ReadsPart> => {
 const startNetwork = async ({ dir, file }: Places): Promise<Process> => {
   const args = ["sandbox", file, "--data", join(dir, "network")]
   const network = startProcess({ entry: "src/main.ts", args, cwd: dir, env: envOf(dir) })
-  const said = await network.line((line) => line["url"] !== undefined)
+  const said = await network.line((line) => line["urls"] !== undefined)
   if (said === undefined) throw new Error(`the network did not start: ${network.complaint()}`)
   return network
 }

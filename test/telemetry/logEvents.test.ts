@@ -1,0 +1,107 @@
+import { assert, describe, expect, it } from "vitest"
+import { type LogEventName, logEvents } from "../../src/telemetry/logEvents.ts"
+import { type LogFieldName, logFields } from "../../src/telemetry/logFields.ts"
+import { listFiles, readSource } from "../tidy/Source.ts"
+
+interface Event {
+  readonly severity: "page" | "ticket" | "info" | "debug"
+  readonly needs: ReadonlyArray<LogFieldName>
+  readonly may?: ReadonlyArray<LogFieldName>
+  readonly word?: string
+  readonly subject?: string
+  readonly line?: string
+}
+
+const events: ReadonlyArray<readonly [string, Event]> = Object.entries(logEvents)
+const levels = { page: "error", ticket: "warn", info: "info", debug: "debug" }
+/** The fields of many events, which the page gives once. */
+const failure = "reason gateway? intent? attempt? remedy? receiver?"
+
+const head = `# Log events
+
+Every event that the daemon logs, with its fields.
+
+Away from a terminal each event is one JSON line: \`level\` (debug, info, warn, error), \`time\`, \`msg\`, and the fields
+below. \`msg\` is fixed: search for it. A page is an error and a ticket a warning; \`alert raised\` and \`payment ended\` have
+the level of their alert. Fields with a question mark are left out where they do not apply. Amounts are text in units of
+\`asset\`, ids and hashes are whole. Lines of a treasury also have \`treasury\`, and those of a loop \`loop\` and \`cycle\`, the
+number of its cycle in this process. Follow one payment by \`intent\`, one of its signatures by \`attempt\`, and one send by
+\`txHash\`. A warning that comes again within a minute is not written; \`repeated\` counts it in the next.
+
+On a terminal the same events are lines for people, broken between words, with colours by severity unless \`NO_COLOR\` is
+set. A quiet hour writes at most 20 lines.
+
+An event with the word failure in place of its fields has these: ${failure}.
+
+`
+
+const pageText = (): string => {
+  const rows = events.map(([name, { severity, needs, may = [] }]) => {
+    const fields = [...needs, ...may.map((field) => `${field}?`)].join(" ")
+    return `| ${name} | ${levels[severity]} | ${fields === failure ? "failure" : fields} |`
+  })
+  const meanings = Object.entries(logFields)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, { type, meaning }]) => `| ${name} | ${type} | ${meaning} |`)
+  return [
+    `${head}| event | level | fields |\n|---|---|---|`,
+    ...rows,
+    "\n## Fields\n\n| field | type | meaning |\n|---|---|---|",
+    ...meanings,
+    "",
+  ].join("\n")
+}
+
+describe("the events of the log", () => {
+  it("are listed in their page", async () => {
+    // Written anew by: npx vitest run --project quick test/telemetry/logEvents.test.ts -u
+    await expect(pageText()).toMatchFileSnapshot("../../docs/log-events.md")
+  })
+
+  it("name fields on a terminal that they have", () => {
+    const strange = events.flatMap(([name, { needs, may = [], word = "", subject = "", line = "" }]) => {
+      const optional = [...line.matchAll(/\[([^\]]*)\]/g)].map(([, part = ""]) => part).join("")
+      const named = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, field = ""]) => field)
+      const known: ReadonlyArray<string> = [...needs, ...may]
+      const must: ReadonlyArray<string> = needs
+      const always = named(word + subject + line.replaceAll(/\[[^\]]*\]/g, ""))
+      return [
+        ...named(optional).filter((field) => !known.includes(field)),
+        ...always.filter((field) => !must.includes(field)),
+      ].map((field) => `${name}: ${field}`)
+    })
+    assert.deepStrictEqual(strange, [])
+  })
+
+  it("use every field of the table, and are each logged", () => {
+    const used = new Set(events.flatMap(([, { needs, may = [] }]) => [...needs, ...may]))
+    assert.deepStrictEqual(
+      Object.keys(logFields).filter((name) => !used.has(name as LogFieldName)),
+      [],
+    )
+    const sources = listFiles()
+      .filter((path) => /^src\/.*\.ts$/.test(path) && !path.startsWith("src/telemetry/"))
+      .map((path) => readSource(path).text)
+      .join("\n")
+    assert.deepStrictEqual(
+      Object.keys(logEvents).filter((name) => !sources.includes(`"${name}"`)),
+      [],
+    )
+  })
+
+  it("are all that is logged", () => {
+    const literal = /Effect\.log(?:Debug|Info|Warning|Error|Fatal)?\(\s*"([^"]*)"/g
+    const others = listFiles()
+      .filter((path) => /^src\/.*\.ts$/.test(path) && !path.startsWith("src/telemetry/"))
+      .flatMap((path) => {
+        const { text } = readSource(path)
+        const calls = [...text.matchAll(/Effect\.log\w*\(/g)].length
+        // The sandbox shares no code with the program that it is there to test: it says the same by itself.
+        const known = path.startsWith("src/sandbox/")
+          ? [...text.matchAll(literal)].filter(([, name = ""]) => Object.hasOwn(logEvents, name as LogEventName)).length
+          : 0
+        return calls === known ? [] : [path]
+      })
+    assert.deepStrictEqual(others, [])
+  })
+})
