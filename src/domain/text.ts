@@ -49,3 +49,7 @@ export const wrapped = (text: string, columns: number | undefined): ReadonlyArra
   }
   return [...lines, rest]
 }
+
+/** A written value in quotes. A long one may be a secret in the wrong place: its beginning and length say enough. */
+export const excerpt = (text: string, lengthMax = 24): string =>
+  text.length <= lengthMax ? `"${text}"` : `"${text.slice(0, 4)}…" (${text.length} characters)`

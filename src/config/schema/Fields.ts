@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { excerpt } from "../../domain/text.ts"
 
 /**
  * A text of a form. Every scalar of a YAML file arrives as text; these are the texts that fields take. With the flag
@@ -84,12 +85,13 @@ const address = (isRefused: (url: URL) => boolean) =>
     Schema.makeFilter(
       (value: string) => {
         const url = URL.parse(value)
-        if (url === null) return `"${value}" is not an address; write one such as "https://gateway.example"`
-        if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
+        if (url === null) return `${excerpt(value)} is not an address; write one such as "https://gateway.example"`
+        if (url.protocol !== "https:" && url.protocol !== "http:")
+          return `${excerpt(value)} is not http; write https://…`
         if (url.username !== "" || url.password !== "") {
           return "an address must not hold credentials; put them in headers, from a file"
         }
-        return isRefused(url) ? `"${value}" is not encrypted; use https except on loopback` : true
+        return isRefused(url) ? `${excerpt(value)} is not encrypted; use https except on loopback` : true
       },
       { toJsonSchema: () => ({ pattern: "^[hH][tT][tT][pP][sS]?://" }) },
     ),

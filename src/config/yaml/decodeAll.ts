@@ -1,5 +1,6 @@
 import { Exit, Schema, SchemaIssue } from "effect"
 import { closest, distance } from "fastest-levenshtein"
+import { excerpt } from "../../domain/text.ts"
 
 /** The known name that was most likely meant; undefined where none is near. */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
@@ -148,12 +149,13 @@ const valueAt = ({ value, under }: Context, path: Path): unknown =>
     .slice(under.length)
     .reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
 
-const shownMax = 40
+/** What stands where a map belongs is often the secret itself, in place of the file that holds it. */
+const shownForMapMax = 8
 
-const shown = (value: unknown): string => {
+const shown = (value: unknown, wanted: string | undefined): string => {
   if (Array.isArray(value)) return "a list"
   if (typeof value !== "string") return "a map"
-  return value === "" ? "empty" : `"${value.length > shownMax ? `${value.slice(0, shownMax)}…` : value}"`
+  return value === "" ? "empty" : excerpt(value, wanted?.startsWith("a map") ? shownForMapMax : undefined)
 }
 
 /** A message may carry its remedy behind a semicolon; else what was expected is the remedy. */
@@ -166,13 +168,13 @@ const worded = (
   const text = format(issue)
   const [before, after] = issue._tag === "Filter" ? text.split(/; (.*)/s) : []
   if (after !== undefined) return { message: `${name}: ${before}`, remedy: after }
-  const message = `${name} is not valid: it is ${shown(value)}`
   const ast = "ast" in issue ? (issue.ast as Ast) : {}
+  const form = issue._tag === "Filter" ? undefined : formOf(ast)
+  const message = `${name} is not valid: it is ${shown(value, form)}`
   const literals = literalsOf(ast).filter((each) => each !== "")
   const near = typeof value === "string" && literals.length > 1 ? nearest(value, literals) : undefined
   if (near !== undefined) return { message, remedy: `did you mean "${near}"?` }
   const expected = text.replace(/^Expected /, "").replace(/, got .*$/s, "")
-  const form = issue._tag === "Filter" ? undefined : formOf(ast)
   return { message, remedy: `write ${literals.length > 0 ? literals.join(" or ") : (form ?? expected)}` }
 }
 
