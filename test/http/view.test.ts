@@ -6,6 +6,7 @@ import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { StatusView } from "../../src/http/StatusView.ts"
 import type { View } from "../../src/http/View.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -142,6 +143,31 @@ describe("a rule on trial", () => {
     const text = viewText(view)
     assert.match(text, /bob .* in band .*below 300 \(on trial\)/)
     assert.match(text, /tried +on trial +on trial, pays nothing; not yet evaluated/)
+  })
+})
+
+describe("the alerts", () => {
+  const raised = (n: number) => ({
+    dedup: `drill/${n}`,
+    severity: "ticket" as const,
+    kind: "drill",
+    subject: `subject ${n}`,
+    detail: "one of many",
+    fields: {},
+  })
+
+  it.live("are the ten newest, the newest first, with who has not taken them and what is over", function* () {
+    const stored = Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      for (let n = 1; n <= 11; n++) yield* queue.raise(raised(n))
+      yield* queue.allClear("drill/11", { kind: "drill", subject: "subject 11", detail: "it is over", fields: {} })
+    })
+    const { alerts } = (yield* shown(stored)).view
+    assert.deepStrictEqual(
+      alerts.map(({ severity, subject }) => `${severity} ${subject}`),
+      ["resolved subject 11", ...[11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `ticket subject ${n}`)],
+    )
+    assert.include(alerts[0], { detail: "it is over", waiting: 1 })
   })
 })
 

@@ -47,6 +47,14 @@ export const reloadOnHangup = Effect.suspend(() =>
 /** SIGUSR1 logs the state. */
 export const logStateOnSignal = atSignal("SIGUSR1", logState, "state not reported")
 
+/** While the store takes no writes, SIGUSR1 logs that alone. */
+export const logOutageOnSignal = (reason: string) =>
+  atSignal(
+    "SIGUSR1",
+    logEvent("state reported", { about: "store", subject: "unwritable", detail: reason }),
+    "state not reported",
+  )
+
 /** SIGUSR2 writes the HALT file, which needs neither the store nor a command line. */
 const haltOnSignal = (dataDir: string) =>
   atSignal(
@@ -54,7 +62,15 @@ const haltOnSignal = (dataDir: string) =>
     Effect.gen(function* () {
       if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, "the signal SIGUSR2")
       yield* logEvent("HALT file written", { dataDir, reason: "the signal SIGUSR2" })
-    }),
+    }).pipe(
+      Effect.catch(({ message }) =>
+        logEvent(
+          "HALT file not written",
+          { reason: message, remedy: '"cofferer halt --reason TEXT"' },
+          { severity: "page" },
+        ),
+      ),
+    ),
     "HALT file not written",
   )
 

@@ -14,7 +14,7 @@ import type { StoreError } from "../../store/database/StoreError.ts"
 import { tryStore } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
-import { outliveSignals } from "./signals.ts"
+import { logOutageOnSignal, outliveSignals } from "./signals.ts"
 
 /** Where the page, or what stands in for it, is served. */
 export type Listening = Pick<StatusServerOptions, "host" | "port" | "portBusy" | "metrics">
@@ -85,7 +85,11 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
     const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error))
-    yield* Effect.scoped(Effect.andThen(probes, waiting))
+    yield* Effect.forkScoped(logOutageOnSignal(error.message)).pipe(
+      Effect.andThen(probes),
+      Effect.andThen(waiting),
+      Effect.scoped,
+    )
     metrics.storeWritable.set(1)
     yield* logEvent("database writable", {})
   })
