@@ -160,7 +160,7 @@ describe("the alerts", () => {
     const stored = Effect.gen(function* () {
       const queue = yield* AlertQueue
       for (let n = 1; n <= 11; n++) yield* queue.raise(raised(n))
-      yield* queue.allClear("drill/11", { kind: "drill", subject: "subject 11", detail: "it is over", fields: {} })
+      yield* queue.allClear({ ...raised(11), dedup: "over/11", detail: "it is over", resolves: ["drill/11"] })
     })
     const { alerts } = (yield* shown(stored)).view
     assert.deepStrictEqual(
