@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Clock, Effect } from "effect"
-import { alertLoop } from "./alerts/AlertLoop.ts"
+import { alertLoop, remindersOf } from "./alerts/AlertLoop.ts"
+import { heartbeatLoop } from "./alerts/heartbeat.ts"
 import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile, version } from "./config/files.ts"
 import { engineLoop } from "./engine/Engine.ts"
@@ -90,7 +91,11 @@ export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>
     lasting("reconcile", reconcileLoop),
     lasting("overdue", overdueLoop),
     lasting("health", healthLoop),
-    lasting("alerts", alertLoop(treasury.name)),
+    lasting(
+      "alerts",
+      Effect.flatMap(ConfigInForce, ({ now }) => alertLoop(treasury.name, () => remindersOf(now().treasury))),
+    ),
+    lasting("heartbeat", heartbeatLoop(treasury.alerting.heartbeat?.everyMillis ?? 60_000)),
     lasting("terms", termsLoop),
     lasting("halt", haltLoop(dataDir)),
   ])

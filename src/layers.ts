@@ -66,10 +66,12 @@ export interface DaemonOptions {
 /** Alerts go where the configuration in force says when they are raised. */
 const alertQueueLayer = Layer.unwrap(
   Effect.map(ConfigInForce, ({ now }) =>
-    AlertQueue.layer((severity) =>
-      now()
-        .treasury.routes.filter((route) => route.severities.has(severity))
-        .flatMap((route) => route.receivers),
+    AlertQueue.layer(
+      (severity) =>
+        now()
+          .treasury.routes.filter((route) => route.severities.has(severity))
+          .flatMap((route) => route.receivers),
+      () => now().treasury.alerting.grouping,
     ),
   ),
 )
@@ -194,7 +196,13 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
   )
 
 const notifierLayer = ({ treasury }: DaemonOptions) =>
-  Layer.unwrap(Effect.map(Effect.forEach(treasury.receivers, readSecrets), Notifier.layerReceivers))
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const receivers = yield* Effect.forEach(treasury.receivers, readSecrets)
+      const { heartbeat } = treasury.alerting
+      return Notifier.layerReceivers(receivers, { heartbeat: heartbeat && (yield* readSecrets(heartbeat)) })
+    }),
+  )
 
 /** The submitter asks the engine's question; neither loop knows the other. */
 const wantedLayer = Layer.effect(

@@ -1,6 +1,8 @@
 import { Clock, Effect, FiberMap, Random, Result } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
 import { Notifier } from "../notify/Notifier.ts"
 import { AlertQueue, type Delivery } from "../store/alerts/AlertQueue.ts"
+import { makeReminders, type Reminders } from "../store/alerts/LiveAlerts.ts"
 import { makeAllClears } from "../store/alerts/makeTrouble.ts"
 import { tripFor } from "../store/database/guarded.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -24,7 +26,8 @@ const deliverTo = Effect.fn("Alerts.deliver")(function* (treasury: string, recei
     const [due] = yield* queue.due(1, receiver)
     if (due === undefined) return
     // What waits in front of it is tried first: alerts arrive in their order.
-    const delivery = due.aside ? due : ((yield* queue.firstOf(receiver)) ?? due)
+    const first = due.aside ? due : ((yield* queue.firstOf(receiver)) ?? due)
+    const delivery = yield* queue.grouped(first)
     const nextAt = yield* deliver(treasury, delivery)
     if (nextAt === undefined || delivery.aside) continue
     // Who takes no other alert either is down: all wait, in their order. Otherwise this one alone holds up nothing.
@@ -41,9 +44,18 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
+const noReminders = (): Reminders => ({ repeatMillis: undefined, steps: [] })
+
+/** Reminders as a configuration has them. */
+export const remindersOf = ({ alerting, routes }: Pick<Treasury, "alerting" | "routes">): Reminders => ({
+  repeatMillis: alerting.repeatMillis,
+  steps: routes.flatMap(({ severities, escalate = [] }) => escalate.map((step) => ({ severities, ...step }))),
+})
+
 /** Delivers what is due to all receivers, all-clears included, side by side, and ends with the slowest. */
-export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string) {
+export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string, reminders = noReminders) {
   yield* withoutStore(yield* makeAllClears)
+  yield* withoutStore((yield* makeReminders)(reminders()))
   const all = yield* receivers
   yield* Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true })
 })
@@ -52,6 +64,21 @@ export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: 
 const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.catchTag(effect, "StoreError", tripFor)
 
 const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
+
+/** A repetition, and a group that grew meanwhile, are other messages: a receiver must not drop them as known. */
+const roundText = ({ round, group }: Delivery): string =>
+  `${round === 0 ? "" : `/${round}`}${group.length === 0 ? "" : `/to-${group.at(-1)?.seq}`}`
+
+const namesMax = 5
+
+const together = ({ subject, detail, group }: Delivery) => {
+  const count = group.length + 1
+  if (count === 1) return { subject, detail, count }
+  const first = [{ subject, detail }, ...group].slice(0, namesMax).map((one) => `${one.subject}: ${one.detail}`)
+  const left = count - first.length
+  const more = left === 0 ? "" : ` and ${left} more`
+  return { subject: `${subject} and ${count - 1} more`, detail: `${first.join("; ")}${more}`, count }
+}
 
 /** Returns when it is tried again (Unix milliseconds); undefined where it is not. */
 const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
@@ -67,13 +94,13 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   yield* queue.begin(delivery, (yield* Clock.currentTimeMillis) + wait)
   const sent = yield* Effect.result(
     notifier.send(receiver, {
-      id: `${own}/${delivery.seq}/${delivery.at.toString(36)}`,
+      id: `${own}/${delivery.seq}/${delivery.at.toString(36)}${roundText(delivery)}`,
       key: `${own}/${delivery.dedup}`,
       treasury,
       severity: delivery.severity,
       kind: delivery.kind,
-      subject: delivery.subject,
-      detail: delivery.detail,
+      name: delivery.name,
+      ...together(delivery),
       fields: delivery.fields,
       at: delivery.at,
       resolves: delivery.resolves?.map(({ dedup, ...alert }) => ({ ...alert, key: `${own}/${dedup}` })),
@@ -96,13 +123,18 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
  * The loop: at once when something is raised, else each second. Each receiver has a fiber of its own, which ends when
  * nothing is due to it: one that hangs delays no other.
  */
-export const alertLoop = (treasury: string) =>
+export const alertLoop = (treasury: string, reminders = noReminders) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
     const signals = yield* Signals
     const fibers = yield* FiberMap.make<string, void, StoreError>()
     const allClears = yield* makeAllClears
-    const begin = Effect.flatMap(Effect.andThen(withoutStore(allClears), receivers), (all) =>
+    const remind = yield* makeReminders
+    const renewed = Effect.andThen(
+      allClears,
+      Effect.suspend(() => remind(reminders())),
+    )
+    const begin = Effect.flatMap(Effect.andThen(withoutStore(renewed), receivers), (all) =>
       Effect.forEach(
         all,
         (receiver) => FiberMap.run(fibers, receiver, deliverTo(treasury, receiver), { onlyIfMissing: true }),

@@ -31,6 +31,7 @@ const commands = {
   verify: async () => (await import("./receipt.ts")).verify,
   export: async () => (await import("./receipt.ts")).exportCommand,
   receipt: async () => (await import("./receipt.ts")).receipt,
+  alerts: async () => (await import("./alerts.ts")).alerts,
   assets: async () => (await import("./assets.ts")).assetsCommand,
   balances: async () => (await import("./balances.ts")).balances,
   sandbox: async () => (await import("./sandbox.ts")).sandboxCommand,

@@ -10,7 +10,7 @@ import type { Policy } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
+import { type AlertingConfig, type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolve/resolveNames.ts"
 import { resolveApprovals, resolvePolicy } from "./resolve/resolvePolicy.ts"
 import { resolveRules } from "./resolve/resolveRules.ts"
@@ -84,6 +84,7 @@ export interface Treasury {
   readonly approvals: ReadonlyMap<string, ApprovalGroup>
   readonly receivers: ReadonlyArray<ReceiverConfig>
   readonly routes: ReadonlyArray<RouteConfig>
+  readonly alerting: AlertingConfig
   /** As written, relative to the file; undefined where the file does not say. */
   readonly storeDir: string | undefined
   readonly keepMillis: number

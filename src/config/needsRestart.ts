@@ -55,6 +55,7 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["network", "head"], "what is believed was judged by it"],
   [["network", "chain"], "gateways are connected with it"],
   [["alerts", "receivers"], "they are connected at the start"],
+  [["alerts", "heartbeat"], "it is connected at the start"],
   [["store", "dir"], "the database is open"],
   [["store", "watermark"], "the database is open"],
   [["daemon"], "the page listens already"],

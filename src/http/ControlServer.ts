@@ -13,6 +13,18 @@ import { verifyStore } from "../store/journal/verifyStore.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { agreementFor } from "./agreeing.ts"
+import {
+  type AlertVerb,
+  ackAlert,
+  alertBodies,
+  alertStory,
+  alertsView,
+  alertVerbNames,
+  resendAlerts,
+  silenceAlerts,
+  testReceivers,
+  unsilenceAlerts,
+} from "./alertVerbs.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import {
   EndBody,
@@ -114,6 +126,11 @@ const answer = Effect.fn("Control.answer")(function* (
       const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
       return json(yield* exportPage(asked))
     }
+    const seq = /^\/api\/v1\/alerts\/([1-9][0-9]{0,14})$/.exec(path)?.[1]
+    if (seq !== undefined) return answerOf(yield* alertStory(Number(seq)))
+    if (path === "/api/v1/alerts") {
+      return json(yield* alertsView(Number(query.get("limit") ?? "20"), query.get("all") === "1"))
+    }
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
@@ -127,6 +144,8 @@ const answer = Effect.fn("Control.answer")(function* (
     if (agreementFor(path) === undefined) return refusal(404, `no ${request.method} ${path}`)
     const stop = brakePath.exec(path)?.[1]
     if (stop !== undefined) return yield* brakeVerb(options, stop, request)
+    const alertVerb = alertVerbNames.find((name) => path === `/api/v1/alerts/${name}`)
+    if (alertVerb !== undefined) return answerOf(yield* alertsVerb(options.treasury, alertVerb, request))
     if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
@@ -205,6 +224,26 @@ const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern
 
 const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: typeof BackfillBody.Type) {
   return answerOf(yield* askBackfill(BigInt(asked.since), keepMillis))
+})
+
+/** A person's word about alerts. */
+const alertsVerb = Effect.fnUntraced(function* (
+  treasury: Treasury,
+  verb: AlertVerb,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  switch (verb) {
+    case "ack":
+      return yield* ackAlert(yield* body(request, alertBodies.ack))
+    case "silence":
+      return yield* silenceAlerts(yield* body(request, alertBodies.silence))
+    case "unsilence":
+      return yield* unsilenceAlerts(yield* body(request, alertBodies.unsilence))
+    case "resend":
+      return yield* resendAlerts(treasury, yield* body(request, alertBodies.resend))
+    case "test":
+      return yield* testReceivers(treasury, yield* body(request, alertBodies.test))
+  }
 })
 
 /** A person's stop, or the end of one. */

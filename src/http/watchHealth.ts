@@ -33,7 +33,8 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
 })
 
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<HealthCondition>) {
-  const afterMillis = alertAfterMillis(name)
+  const { conditions: changed } = (yield* ConfigInForce).now().treasury.alerting
+  const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
   if (afterMillis === undefined) return
   const trouble = makeTrouble(yield* Settings, troubleKey(name), afterMillis)
   const found = conditions.find(({ condition }) => condition === name)

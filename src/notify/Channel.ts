@@ -26,6 +26,10 @@ export interface AlertIdentity {
 /** One message to a receiver. After a crash or a lost answer it may come twice, with the same `id`. */
 export interface Notification extends AlertIdentity {
   readonly id: string
+  /** Name in the catalogue: the heading of its runbook. */
+  readonly name: string
+  /** Alerts that the message stands for. */
+  readonly count: number
   readonly treasury: string
   readonly detail: string
   readonly fields: Readonly<Record<string, string | number | boolean>>
@@ -49,6 +53,7 @@ export const plain = (value: string | Redacted.Redacted): string =>
 /** The JSON of webhooks and commands, version 1: chats show its texts as they are, so nothing unseen may be in them. */
 export const jsonOf = (notification: Notification, template: string | undefined) => ({
   version: 1,
+  state: notification.resolves === undefined ? "firing" : "resolved",
   ...notification,
   subject: visible(notification.subject),
   detail: visible(notification.detail),

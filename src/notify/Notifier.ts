@@ -1,11 +1,11 @@
 import { isIP } from "node:net"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Redacted } from "effect"
 import { HttpClient } from "effect/http"
 import { logEvent } from "../telemetry/Logging.ts"
 import { type Channel, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
 import { commandChannel } from "./commandChannel.ts"
-import { httpChannel } from "./httpChannel.ts"
+import { beatOf, httpChannel } from "./httpChannel.ts"
 import { mailChannel } from "./mailChannel.ts"
 import { publicOnly, type Resolver } from "./publicOnly.ts"
 import { postsOf } from "./services.ts"
@@ -29,8 +29,18 @@ export const logChannel = (name: string): Channel => ({
     ),
 })
 
+/** The address of a heartbeat, which may be a secret. */
+interface Heartbeat {
+  readonly url: string | Redacted.Redacted
+  readonly allowPrivate: boolean
+}
+
 /** Names that may have private addresses: this machine's, and those of receivers that say so. */
-export const permittedHosts = (receivers: ReadonlyArray<ReceiverOptions>): ReadonlySet<string> => {
+export const permittedHosts = (
+  receivers: ReadonlyArray<ReceiverOptions>,
+  heartbeat?: Heartbeat,
+): ReadonlySet<string> => {
+  const own = heartbeat?.allowPrivate === true ? [URL.parse(plain(heartbeat.url))?.hostname ?? ""] : []
   const hosts = receivers.flatMap(({ name: _, ...kinds }) =>
     Object.values(kinds).flatMap((options) => {
       if (typeof options !== "object" || !("allowPrivate" in options) || options.allowPrivate !== "true") return []
@@ -38,7 +48,7 @@ export const permittedHosts = (receivers: ReadonlyArray<ReceiverOptions>): Reado
       return options.url === undefined ? [] : [URL.parse(plain(options.url))?.hostname ?? ""]
     }),
   )
-  return new Set(["localhost", ...hosts.filter((host) => isIP(host) === 0)])
+  return new Set(["localhost", ...[...own, ...hosts].filter((host) => isIP(host) === 0)])
 }
 
 /** Delivers notifications to named receivers. */
@@ -47,10 +57,13 @@ export class Notifier extends Context.Service<
   {
     readonly receivers: ReadonlyArray<string>
     readonly send: (receiver: string, notification: Notification) => Effect.Effect<void, NotifyError>
+    /** Calls the heartbeat's address; absent where none is configured. */
+    readonly beat?: Effect.Effect<void, NotifyError>
   }
 >()("cofferer/notify/Notifier") {
-  static readonly layer = (channels: ReadonlyArray<Channel>) =>
+  static readonly layer = (channels: ReadonlyArray<Channel>, beat?: Effect.Effect<void, NotifyError>) =>
     Layer.succeed(Notifier, {
+      ...(beat === undefined ? {} : { beat }),
       receivers: channels.map((c) => c.name),
       send: (receiver, notification) => {
         const channel = channels.find((c) => c.name === receiver)
@@ -61,8 +74,14 @@ export class Notifier extends Context.Service<
     })
 
   /** The channels of the receivers, over one HTTP client of their own. */
-  static readonly layerReceivers = (receivers: ReadonlyArray<ReceiverOptions>, resolve?: Resolver) => {
-    const lookup = publicOnly(permittedHosts(receivers), resolve)
+  static readonly layerReceivers = (
+    receivers: ReadonlyArray<ReceiverOptions>,
+    {
+      heartbeat,
+      resolve,
+    }: { readonly heartbeat?: Heartbeat | undefined; readonly resolve?: Resolver | undefined } = {},
+  ) => {
+    const lookup = publicOnly(permittedHosts(receivers, heartbeat), resolve)
     return Layer.unwrap(
       Effect.map(HttpClient.HttpClient, (client) =>
         Notifier.layer(
@@ -73,6 +92,7 @@ export class Notifier extends Context.Service<
             const posts = postsOf(receiver)
             return posts === undefined ? logChannel(name) : httpChannel(name, posts, client)
           }),
+          heartbeat && beatOf(plain(heartbeat.url), client),
         ),
       ),
     ).pipe(Layer.provide(NodeHttpClient.layerUndiciOptions({ connect: { lookup, timeout: 5_000 } })))

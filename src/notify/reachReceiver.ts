@@ -11,6 +11,8 @@ const connectMillisMax = 5_000
 const unsent: Notification = {
   key: "",
   severity: "info",
+  name: "test",
+  count: 1,
   kind: "",
   subject: "",
   at: 0,

@@ -313,6 +313,12 @@ export const metricGroups = {
       receiver: "receiver",
       outcome: ["delivered", "failed", "dead_letter"],
     }),
+    heartbeat: gauge(
+      "heartbeat_last_success_timestamp_seconds",
+      "Unix time at which the outside heartbeat was last accepted.",
+      {},
+      absent,
+    ),
   },
   "Is it healthy itself?": {
     storeWritable: gauge("store_writable", "0 while the store takes no writes: nothing is decided, signed or sent."),

@@ -205,6 +205,7 @@ describe("the table of agreement", () => {
       verify: [],
       export: [],
       receipt: [],
+      alerts: ["alerts/ack", "alerts/silence", "alerts/unsilence", "alerts/resend", "alerts/test"],
       assets: [],
       balances: ["balances/rebase"],
       sandbox: [],

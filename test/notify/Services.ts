@@ -51,6 +51,8 @@ export const page: Notification = {
   id: "harbor/0a1b2c3d/7/lx",
   key: "harbor/0a1b2c3d/overdue/r44f",
   treasury: "harbor",
+  name: "payment_manual",
+  count: 1,
   severity: "page",
   kind: "intent",
   subject: "r44f",
@@ -72,5 +74,5 @@ export const allClear: Notification = {
 /** Sends to one receiver. */
 export const sendTo = (receiver: ReceiverOptions, notification: Notification, resolve?: Resolver) =>
   Effect.flatMap(Notifier, ({ send }) => send(receiver.name, notification)).pipe(
-    Effect.provide(Notifier.layerReceivers([receiver], resolve)),
+    Effect.provide(Notifier.layerReceivers([receiver], { resolve })),
   )

@@ -146,6 +146,9 @@ describe("a receiver of a service", () => {
     assert.strictEqual(first?.headers["x-token"], "TOKEN")
     assert.deepStrictEqual(first?.json, {
       version: 1,
+      state: "firing",
+      name: "payment_manual",
+      count: 1,
       id: "harbor/0a1b2c3d/7/lx",
       key: "harbor/0a1b2c3d/overdue/r44f",
       treasury: "harbor",

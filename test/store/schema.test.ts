@@ -20,10 +20,10 @@ describe("a store", () => {
       for (const version of [0, 2]) {
         as(`PRAGMA user_version = ${version}`)
         const { message } = yield* Effect.flip(open)
-        assert.include(message, `another build made its tables (version ${version}, not 3); run that build, or begin`)
+        assert.include(message, `another build made its tables (version ${version}, not 4); run that build, or begin`)
         assert.include(message, '"cofferer adopt"')
       }
-      as("PRAGMA user_version = 3")
+      as("PRAGMA user_version = 4")
       yield* open
     }).pipe(Effect.scoped),
   )

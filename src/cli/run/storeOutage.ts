@@ -119,7 +119,16 @@ const remedyOf = ({ dataDir }: DaemonOptions): string =>
 const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: StoreError, at: number) {
   const { name, routes } = options.treasury
   const detail = `nothing is decided, signed or sent: ${error.message}; ${remedyOf(options)}`
-  const page = { severity: "page", kind: "store", subject: "unwritable", detail, fields: {}, at } as const
+  const page = {
+    severity: "page",
+    kind: "store",
+    name: "store_unwritable",
+    count: 1,
+    subject: "unwritable",
+    detail,
+    fields: {},
+    at,
+  } as const
   const key = `${name}/unwritable/${at.toString(36)}`
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),

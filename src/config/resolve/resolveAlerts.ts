@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs"
 import { isIP } from "node:net"
-import { isLoopback } from "../schema/Fields.ts"
+import { alertAfterMillis, type ConditionName, conditionNames } from "../../domain/alerts/healthConditions.ts"
+import { durationMillis, isLoopback } from "../schema/Fields.ts"
 import { mapSecrets, type ReceiverConfig } from "../schema/Receivers.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
@@ -12,13 +13,36 @@ type Severity = "page" | "ticket" | "info"
 export interface RouteConfig {
   readonly severities: ReadonlySet<Severity>
   readonly receivers: ReadonlyArray<string>
+  /** Receivers of what nobody acknowledged in time. */
+  readonly escalate?: ReadonlyArray<{ readonly afterMillis: number; readonly receivers: ReadonlyArray<string> }>
 }
 
+/** How alerts live. */
+export interface AlertingConfig {
+  /** Undefined: what lasts is sent once. */
+  readonly repeatMillis: number | undefined
+  readonly grouping: { readonly waitMillis: number; readonly intervalMillis: number }
+  /** Milliseconds that a condition must hold before people are alerted; undefined: they are not. */
+  readonly conditions: ReadonlyMap<ConditionName, number | undefined>
+  readonly heartbeat: HeartbeatConfig | undefined
+}
+
+interface HeartbeatConfig {
+  readonly url: string | { readonly file: string }
+  readonly everyMillis: number
+  readonly allowPrivate: boolean
+}
+
+interface AlertsResolved {
+  readonly receivers: ReadonlyArray<ReceiverConfig>
+  readonly routes: ReadonlyArray<RouteConfig>
+  readonly alerting: AlertingConfig
+}
+
+const usual = { repeatInterval: "12h", group: "0s", heartbeat: "1m" }
+
 /** Receivers with absolute paths of their files, which are checked on disk, and the routes to them. */
-export const resolveAlerts = (
-  raw: TreasuryFile,
-  report: Reporter,
-): { readonly receivers: ReadonlyArray<ReceiverConfig>; readonly routes: ReadonlyArray<RouteConfig> } => {
+export const resolveAlerts = (raw: TreasuryFile, report: Reporter): AlertsResolved => {
   const receivers = Object.entries(raw.alerts?.receivers ?? { log: { log: {} } }).map(
     ([name, written]): ReceiverConfig => {
       const path = ["alerts", "receivers", name]
@@ -39,19 +63,66 @@ export const resolveAlerts = (
   const names = receivers.map((r) => r.name)
   const all: ReadonlyArray<Severity> = ["page", "ticket", "info"]
   const routes = (raw.alerts?.routes ?? [{ severity: all, to: names }]).map((route, i): RouteConfig => {
-    for (const [j, to] of route.to.entries()) {
-      if (!names.includes(to)) {
-        const remedy = nameRemedy(to, names, "add it under alerts.receivers")
-        report.add(["alerts", "routes", i, "to", j], `"${to}" is no receiver`, remedy)
-      }
-    }
-    return { severities: new Set(route.severity), receivers: route.to }
+    const path = ["alerts", "routes", i]
+    checkNames(route.to, names, [...path, "to"], report)
+    const escalate = (route.escalate ?? []).map(({ after, to }, k) => {
+      checkNames(to, names, [...path, "escalate", k, "to"], report)
+      return { afterMillis: durationMillis(after), receivers: to }
+    })
+    return { severities: new Set(route.severity), receivers: route.to, ...(escalate.length > 0 ? { escalate } : {}) }
   })
-  return { receivers, routes }
+  return { receivers, routes, alerting: resolveAlerting(raw.alerts, report) }
+}
+
+const checkNames = (
+  used: ReadonlyArray<string>,
+  names: ReadonlyArray<string>,
+  path: ReadonlyArray<string | number>,
+  report: Reporter,
+): void => {
+  for (const [j, to] of used.entries()) {
+    if (names.includes(to)) continue
+    report.add([...path, j], `"${to}" is no receiver`, nameRemedy(to, names, "add it under alerts.receivers"))
+  }
+}
+
+const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): AlertingConfig => {
+  const { repeatInterval = usual.repeatInterval, groupWait = usual.group, groupInterval = usual.group } = raw ?? {}
+  const alerted: ReadonlyArray<string> = conditionNames.filter((name) => alertAfterMillis(name) !== undefined)
+  const conditions = Object.entries(raw?.conditions ?? {}).flatMap(([name, { after, alert }]) => {
+    const condition = conditionNames.find((one) => one === name && alerted.includes(one))
+    if (condition === undefined) {
+      const remedy = nameRemedy(name, alerted, "docs/operations.md lists them")
+      report.add(["alerts", "conditions", name], `"${name}" is no condition that has an alert of its own`, remedy)
+      return []
+    }
+    const millis = after === undefined ? alertAfterMillis(condition) : durationMillis(after)
+    return [[condition, alert === "false" ? undefined : millis] as const]
+  })
+  const repeatMillis = durationMillis(repeatInterval)
+  return {
+    repeatMillis: repeatMillis === 0 ? undefined : repeatMillis,
+    grouping: { waitMillis: durationMillis(groupWait), intervalMillis: durationMillis(groupInterval) },
+    conditions: new Map(conditions),
+    heartbeat: raw?.heartbeat && resolveHeartbeat(raw.heartbeat, report),
+  }
+}
+
+type HeartbeatText = NonNullable<NonNullable<TreasuryFile["alerts"]>["heartbeat"]>
+
+const resolveHeartbeat = (written: HeartbeatText, report: Reporter): HeartbeatConfig => {
+  const path = ["alerts", "heartbeat"]
+  checkEncrypted({ heartbeat: written }, ["alerts"], report)
+  const { url, every = usual.heartbeat, allowPrivate } = written
+  const isPrivate = allowPrivate === "true"
+  if (typeof url === "string") return { url, everyMillis: durationMillis(every), allowPrivate: isPrivate }
+  const file = report.path(url.file, [...path, "url", "file"])
+  needFile(file, [...path, "url", "file"], report)
+  return { url: { file }, everyMillis: durationMillis(every), allowPrivate: isPrivate }
 }
 
 /** Alerts, and the secrets that go with them, cross no public network in the clear. */
-const checkEncrypted = (written: Omit<ReceiverConfig, "name">, path: ReadonlyArray<string>, report: Reporter): void => {
+const checkEncrypted = (written: object, path: ReadonlyArray<string>, report: Reporter): void => {
   for (const [kind, options] of Object.entries(written)) {
     if (typeof options !== "object") continue
     const { url, tls, host, allowPrivate } = options as Readonly<Record<string, unknown>>

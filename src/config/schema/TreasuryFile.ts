@@ -10,6 +10,7 @@ import {
   DurationText,
   exactlyOne,
   Hex64Text,
+  HttpText,
   ListenText,
   Name,
   oneOf,
@@ -110,14 +111,28 @@ export const TreasuryFile = Schema.Struct({
   approvals: optional(Schema.Record(Name, Approvals)),
   alerts: optional(
     Schema.Struct({
-      receivers: Schema.Record(Name, AlertReceiver),
+      receivers: optional(Schema.Record(Name, AlertReceiver)),
       routes: optional(
         Schema.Array(
           Schema.Struct({
             severity: Schema.Array(oneOf("page", "ticket", "info")),
             to: Schema.Array(Name),
+            escalate: optional(Schema.Array(Schema.Struct({ after: PeriodText, to: Schema.Array(Name) }))),
           }),
         ),
+      ),
+      repeatInterval: optional(DurationText),
+      groupWait: optional(DurationText),
+      groupInterval: optional(DurationText),
+      conditions: optional(
+        Schema.Record(Name, Schema.Struct({ after: optional(DurationText), alert: optional(oneOf("true", "false")) })),
+      ),
+      heartbeat: optional(
+        Schema.Struct({
+          url: Schema.Union([HttpText, SecretFile]),
+          every: optional(PeriodText),
+          allowPrivate: optional(oneOf("true", "false")),
+        }),
       ),
     }),
   ),

@@ -208,7 +208,8 @@ interface Origin {
 }
 
 /** Addresses of receivers often hold a token; all else that is secret lies in files. */
-const isSecret = (path: string): boolean => /^alerts\.receivers\.[^.]+\.[^.]+\.(url|headers\.[^.]+)$/.test(path)
+const isSecret = (path: string): boolean =>
+  /^alerts\.(heartbeat\.url|receivers\.[^.]+\.[^.]+\.(url|headers\.[^.]+))$/.test(path)
 
 const masked = "***"
 

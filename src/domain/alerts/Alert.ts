@@ -22,6 +22,10 @@ export interface Alert {
   readonly resolves?: ReadonlyArray<string>
   /** Receivers; absent or none: those of its severity. */
   readonly to?: ReadonlyArray<string>
+  /** Name in the catalogue. */
+  readonly name?: string
+  /** It has an all-clear, and is repeated until then. */
+  readonly repeats?: boolean
 }
 
 type Entries = typeof catalogue
@@ -73,6 +77,8 @@ export const alertOf = <N extends AlertName>(name: N, given: FactsOf<N>): Alert 
     subject: filled(entry.subject, facts),
     detail: `${filled(entry.text, facts)}${remedy}`,
     fields: fieldsOf(entry, facts),
+    name,
+    repeats: entry.over !== undefined && entry.renews !== true,
   }
 }
 
@@ -87,6 +93,7 @@ export const overOf = <N extends LastingName>(name: N, facts: OverFactsOf<N>): A
     subject: filled(entry.subject, facts),
     detail: filled(text, facts),
     fields: { ...fieldsOf(entry, facts), over: true },
+    name,
     resolves: ends.map((one) => filled(one, facts)),
   }
 }

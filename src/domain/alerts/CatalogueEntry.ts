@@ -22,8 +22,12 @@ export interface CatalogueEntry {
   readonly fields: ReadonlyArray<string>
   /** When it is raised, and raised again. */
   readonly raised: string
+  /** Raised again by its cause, with a text of its own: it is not repeated as it was. */
+  readonly renews?: true
   /** Its end; an alert without an all-clear stands until a person acknowledges it. */
   readonly ends: string
+  /** It has no all-clear of its own, and is over with the payment that it is about. */
+  readonly endsWithPayment?: true
   /** Its all-clear. `id` is its own identity, `ends` what it resolves; absent: the identity of the alert. */
   readonly over?: { readonly text: string; readonly id?: string; readonly ends?: ReadonlyArray<string> }
 }

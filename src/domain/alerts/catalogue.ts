@@ -199,6 +199,7 @@ const ofTreasury = {
     text: "{rule}: {words}",
     fields: ["rule", "from", "to", "first"],
     raised: "once a planned time is held for longer than its rule allows, and each 24 h",
+    renews: true,
     ends: "it is decided, or made up for",
     over: {
       text: "{rule}: {words}",
@@ -305,6 +306,16 @@ const ofTreasury = {
       id: "config_reload/{since}/over",
       ends: ["config_reload"],
     },
+  },
+  test: {
+    kind: "test",
+    severity: "info",
+    id: "test/{at}",
+    subject: "{treasury}",
+    text: "a test by {author}: nothing has happened",
+    fields: ["author"],
+    raised: 'by "cofferer alerts test"',
+    ends: "nothing",
   },
   debits_counted: {
     kind: "policy",

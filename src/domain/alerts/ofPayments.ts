@@ -13,6 +13,7 @@ export const ofPayments = {
     fields: ["intent", "state"],
     raised: "with the move to manual",
     ends: "the payment ends: a person resolves it, or the ledger shows late evidence",
+    endsWithPayment: true,
   },
   payment_left_behind: {
     ...about,
@@ -22,6 +23,7 @@ export const ofPayments = {
     remedy: '"intents resolve" with --never-executed, after which its rule decides anew',
     raised: "with the acceptance of a chain that began again below the block of its signature",
     ends: "a person resolves the payment",
+    endsWithPayment: true,
   },
   payment_overdue: {
     ...about,
@@ -29,6 +31,7 @@ export const ofPayments = {
     id: "overdue/{intent}/{name}",
     text: "{payment} {words}: {detail}. It is {stateWords} and waits for {waitsFor}; what ends it: {endedBy}",
     raised: "past the bound of the payment's state; a manual one each 24 h",
+    renews: true,
     ends: "the payment ends",
     over: {
       text: "{rule}: the payment is {state}: {detail}",
@@ -44,6 +47,7 @@ export const ofPayments = {
     remedy: 'to end it unpaid: "cofferer intents {verb} {name} --reason TEXT"',
     raised: "once its planned time is late or 1 h is over, and each 24 h",
     ends: "the payment is signed, or ends",
+    endsWithPayment: true,
   },
   payment_dropped: {
     ...about,
@@ -62,6 +66,7 @@ export const ofPayments = {
     remedy: 'compare the ledger at another gateway; if this one is wrong, replace it, else "intents resolve"',
     raised: "at the first such answer of as many gateways as must agree",
     ends: "the payment ends",
+    endsWithPayment: true,
   },
   payment_missing: {
     ...about,
@@ -133,6 +138,7 @@ export const ofPayments = {
     fields: ["intent", "state", "transfer"],
     raised: "at the first listing that shows it, and for each status",
     ends: "the payment ends",
+    endsWithPayment: true,
   },
   approval_asked: {
     kind: "approval",
@@ -143,6 +149,7 @@ export const ofPayments = {
     fields: ["intent"],
     raised: "at once, again when a quarter of the time is left, and where signatures do not count any more",
     ends: "enough signatures, a rejection, or the end of its time",
+    endsWithPayment: true,
   },
   approval_given: {
     kind: "approval",
@@ -164,6 +171,7 @@ export const ofPayments = {
       "compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second",
     raised: "once the proof of work of a signed payment is not to be expected in time",
     ends: "its window passes, and it is judged anew",
+    endsWithPayment: true,
   },
   work_slow: {
     kind: "work",

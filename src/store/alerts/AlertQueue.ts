@@ -4,6 +4,7 @@ import type { Alert } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { isSilencing, silencesAt } from "./silences.ts"
 
 const SeqRow = Schema.Struct({ seq: Schema.Int })
 /** Alerts forgotten at once: more would stop everything else for too long. */
@@ -17,8 +18,9 @@ const pruneAlerts = (sql: SqlClient.SqlClient) =>
     function* (before: number) {
       for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
         const old = yield* sql`SELECT seq FROM alerts AS a
-          WHERE at < ${before} AND dedup NOT LIKE 'halt/%' AND dedup NOT LIKE 'overflow/%' AND NOT EXISTS
-          (SELECT 1 FROM deliveries WHERE alert = a.seq AND (state <> 'delivered' OR updated_at >= ${before}))
+          WHERE at < ${before} AND dedup NOT LIKE 'halt/%' AND dedup NOT LIKE 'overflow/%'
+          AND NOT (repeats = 1 AND ended_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries
+            WHERE alert = a.seq AND (state NOT IN ('delivered', 'silenced') OR updated_at >= ${before}))
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
         gone = old.length
         if (gone === 0) return
@@ -59,8 +61,13 @@ export interface Pending {
 }
 
 /** One alert on its way to one receiver. */
-export interface Delivery extends Omit<Alert, "resolves" | "to"> {
+export interface Delivery extends Omit<Alert, "resolves" | "to" | "name" | "repeats"> {
   readonly seq: number
+  readonly name: string
+  /** How often it was repeated to this receiver: each repetition is a message of its own. */
+  readonly round: number
+  /** Later alerts that go with it as one message; none where it goes alone. */
+  readonly group: ReadonlyArray<typeof MemberRow.Type>
   readonly receiver: string
   readonly tries: number
   /** Unix milliseconds at which it was raised. */
@@ -71,6 +78,7 @@ export interface Delivery extends Omit<Alert, "resolves" | "to"> {
   readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
 }
 
+const MemberRow = Schema.Struct({ seq: Schema.Int, subject: Schema.String, detail: Schema.String })
 const ResolvedRow = Schema.Struct({
   dedup: Schema.String,
   severity: Schema.Literals(["page", "ticket", "info"]),
@@ -84,6 +92,8 @@ const DeliveryRow = Schema.Struct({
   receiver: Schema.String,
   tries: Schema.Int,
   aside: Schema.Int,
+  name: Schema.String,
+  round: Schema.Int,
   detail: Schema.String,
   fields: Schema.fromJsonString(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
@@ -106,7 +116,32 @@ const PendingRow = Schema.Struct({
   pages: Schema.Int,
   oldest: Schema.Int,
 })
-const ReceiverRow = Schema.Struct({ receiver: Schema.String })
+const ReceiverRow = Schema.Struct({ receiver: Schema.String, silenced: Schema.Int })
+
+/** Fewer events than this go one by one; more are one message. */
+const groupMin = 5
+const groupMax = 2_000
+
+/** How events of one name are collected. Milliseconds. */
+interface Grouping {
+  /** After the first. */
+  readonly waitMillis: number
+  /** After the last message of the name. */
+  readonly intervalMillis: number
+}
+
+const groupAt = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { name, receiver, at, waitMillis, intervalMillis }: Grouping & Record<"name" | "receiver", string> & { at: number },
+) {
+  if (intervalMillis === 0) return at + waitMillis
+  const rows = yield* sql`SELECT max(d.updated_at) AS at, NULL AS written FROM deliveries d JOIN alerts a
+    ON a.seq = d.alert WHERE a.name = ${name} AND d.receiver = ${receiver} AND d.state = 'delivered'`.pipe(
+    rowsOf(FirstRow, "AlertQueue.groupAt"),
+  )
+  const last = rows[0]?.at ?? undefined
+  return Math.max(at + waitMillis, last === undefined || last > at ? at : last + intervalMillis)
+})
 
 /** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
 const under = (sql: SqlClient.SqlClient, dedup: string) =>
@@ -114,15 +149,22 @@ const under = (sql: SqlClient.SqlClient, dedup: string) =>
 
 /** Receivers of stored alerts, by what an all-clear resolves. */
 const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) =>
-  Effect.forEach(resolves, (dedup) =>
-    sql`SELECT DISTINCT d.receiver FROM deliveries d JOIN alerts a ON a.seq = d.alert
-      WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
-  ).pipe(Effect.map((rows) => rows.flat().map(({ receiver }) => receiver)))
+  Effect.map(
+    Effect.forEach(resolves, (dedup) =>
+      sql`SELECT DISTINCT d.receiver, d.state = 'silenced' AS silenced FROM deliveries d JOIN alerts a ON a.seq = d.alert
+        WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
+    ),
+    (rows) => {
+      const all = rows.flat()
+      const heard = all.filter(({ silenced }) => silenced === 0).map(({ receiver }) => receiver)
+      return { heard, isSilenced: all.length > 0 && heard.length === 0 }
+    },
+  )
 
 /** Names the alerts that an all-clear ends for its receiver. */
 const withResolved = (sql: SqlClient.SqlClient) =>
   Effect.fnUntraced(function* ({ resolves, ...row }: typeof DeliveryRow.Type) {
-    const delivery = { ...row, aside: row.aside === 1 }
+    const delivery = { ...row, aside: row.aside === 1, group: [] }
     if (resolves === null) return { ...delivery, resolves: undefined }
     const rows = yield* Effect.forEach(resolves, (dedup) =>
       sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
@@ -147,6 +189,11 @@ export class AlertQueue extends Context.Service<
     readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
     readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
+    /**
+     * The delivery with all that may go with it as one message: at least five events of one name, none of them a page,
+     * an all-clear, or an alert that has one.
+     */
+    readonly grouped: (delivery: Delivery) => Effect.Effect<Delivery, StoreError>
     /** Another than this that waits for its receiver and is not set aside: tried least, the newest of these. */
     readonly another: (than: Delivery) => Effect.Effect<Delivery | undefined, StoreError>
     /** Notes that the receiver takes others: this one waits by itself from now on. */
@@ -165,25 +212,30 @@ export class AlertQueue extends Context.Service<
     readonly prune: (before: number) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/AlertQueue") {
-  static readonly layer = (receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>) =>
+  static readonly layer = (
+    receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>,
+    grouping: () => Grouping = () => ({ waitMillis: 0, intervalMillis: 0 }),
+  ) =>
     Layer.effect(
       AlertQueue,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const end = Effect.fnUntraced(
-          function* ({ seq, receiver }: Delivery, how: Outcome) {
+          function* ({ seq, receiver, group }: Delivery, how: Outcome) {
             const updated_at = yield* Clock.currentTimeMillis
             yield* sql`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
-              WHERE alert = ${seq} AND receiver = ${receiver}`
+              WHERE receiver = ${receiver} AND alert IN ${sql.in([seq, ...group.map((member) => member.seq)])}`
           },
           (effect) => storeError("AlertQueue.end")(effect),
         )
         const waiting = (which: Statement.Fragment) =>
           sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
-            a.resolves FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' AND ${which}`.pipe(
+            a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' AND ${which}`.pipe(
             rowsOf(DeliveryRow, "AlertQueue.waiting"),
             Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
           )
+        // What was never tried may wait for its group.
+        const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
         const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
           sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
@@ -191,26 +243,35 @@ export class AlertQueue extends Context.Service<
           ),
         )
         const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
-          function* ({ resolves = [], to = [], ...alert }: Alert) {
+          function* ({ resolves = [], to = [], repeats = false, name = "", ...alert }: Alert) {
             const at = yield* Clock.currentTimeMillis
+            const isOver = resolves.length > 0
             const rows = yield* sql`INSERT INTO alerts ${sql.insert({
               ...alert,
+              name,
+              repeats: repeats ? 1 : 0,
               fields: JSON.stringify(alert.fields),
               at,
-              resolves: resolves.length === 0 ? null : JSON.stringify(resolves),
+              resolves: isOver ? JSON.stringify(resolves) : null,
+              // An all-clear, and what asks nobody to act, have no end to wait for.
+              ended_at: isOver || alert.severity === "info" ? at : null,
             })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
             const seq = rows[0]?.["seq"]
             if (seq === undefined) return false
-            const named = [...to, ...(yield* receiversOf(sql, resolves))]
+            for (const dedup of resolves) {
+              yield* sql`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
+            }
+            const { heard, isSilenced } = yield* receiversOf(sql, resolves)
+            // Who did not hear of the alert needs not hear of its end.
+            if (isSilenced) return true
+            const named = [...to, ...heard]
+            const silences = isOver ? [] : yield* silencesAt(sql, at)
+            const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
+            const waits = name !== "" && alert.severity !== "page" && !isOver && !repeats
             for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
-              yield* sql`INSERT INTO deliveries ${sql.insert({
-                alert: seq,
-                receiver,
-                state: "pending",
-                next_at: at,
-                updated_at: at,
-              })}`
+              const next_at = waits ? yield* groupAt(sql, { name, receiver, at, ...grouping() }) : at
+              yield* sql`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
             }
             return true
           },
@@ -220,7 +281,7 @@ export class AlertQueue extends Context.Service<
           raise,
           allClear: Effect.fn("AlertQueue.allClear")(
             function* (alert: Alert) {
-              return (yield* receiversOf(sql, alert.resolves ?? [])).length > 0 && (yield* raise(alert))
+              return (yield* receiversOf(sql, alert.resolves ?? [])).heard.length > 0 && (yield* raise(alert))
             },
             (effect) => effect.pipe(storeError("AlertQueue.allClear")),
           ),
@@ -234,12 +295,24 @@ export class AlertQueue extends Context.Service<
           }),
           firstOf: (receiver) =>
             Effect.map(
-              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 ORDER BY a.severity <> 'page', a.seq LIMIT 1`),
+              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND ${tried}
+                ORDER BY a.severity <> 'page', a.seq LIMIT 1`),
               ([first]) => first,
             ),
+          grouped: Effect.fn("AlertQueue.grouped")(function* (delivery: Delivery) {
+            const { seq, name, severity, receiver, resolves, aside } = delivery
+            if (name === "" || severity === "page" || resolves !== undefined || aside) return delivery
+            const group =
+              yield* sql`SELECT a.seq, a.subject, a.detail FROM alerts a JOIN deliveries d ON d.alert = a.seq
+              WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq > ${seq}
+              AND a.name = ${name} AND a.severity = ${severity} AND a.repeats = 0 AND a.resolves IS NULL
+              AND (SELECT repeats FROM alerts WHERE seq = ${seq}) = 0
+              ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
+            return group.length + 1 < groupMin ? delivery : { ...delivery, group }
+          }),
           another: ({ receiver, seq }) =>
             Effect.map(
-              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND a.seq <> ${seq}
+              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND a.seq <> ${seq} AND ${tried}
                 ORDER BY d.tries, a.severity <> 'page', a.seq DESC LIMIT 1`),
               ([other]) => other,
             ),

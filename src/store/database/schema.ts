@@ -120,7 +120,7 @@ const guards = Effect.gen(function* () {
 })
 
 /** Version of the tables below; increase it with each change. A store of another version is not opened. */
-const schemaVersion = 3
+const schemaVersion = 4
 
 /** Creates the tables of a new store, and refuses a store whose tables another build made. */
 export const useSchema = Effect.gen(function* () {
@@ -237,13 +237,18 @@ const records = Effect.gen(function* () {
   const { sql, int, serial, strict } = yield* dialect
   yield* sql`CREATE TABLE alerts (
     seq ${serial}, dedup TEXT NOT NULL UNIQUE, severity TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
-    detail TEXT NOT NULL, fields TEXT NOT NULL, at ${int} NOT NULL, resolves TEXT) ${strict}`
+    detail TEXT NOT NULL, fields TEXT NOT NULL, at ${int} NOT NULL, resolves TEXT, name TEXT NOT NULL DEFAULT '',
+    repeats ${int} NOT NULL DEFAULT 0, ended_at ${int}, acked_at ${int}, acked_by TEXT, acked_reason TEXT) ${strict}`
+  yield* sql`CREATE INDEX alerts_open ON alerts (seq) WHERE ended_at IS NULL`
   yield* sql`CREATE TABLE deliveries (
     alert ${int} NOT NULL REFERENCES alerts (seq), receiver TEXT NOT NULL, state TEXT NOT NULL,
     tries ${int} NOT NULL DEFAULT 0, next_at ${int} NOT NULL, error TEXT, updated_at ${int} NOT NULL,
-    aside ${int} NOT NULL DEFAULT 0,
+    aside ${int} NOT NULL DEFAULT 0, round ${int} NOT NULL DEFAULT 0,
     PRIMARY KEY (alert, receiver)) ${strict}`
   yield* sql`CREATE INDEX deliveries_pending ON deliveries (state, next_at)`
+  yield* sql`CREATE TABLE silences (
+    id ${serial}, name TEXT, kind TEXT, subject TEXT, author TEXT NOT NULL, reason TEXT NOT NULL, at ${int} NOT NULL,
+    until ${int} NOT NULL) ${strict}`
   yield* sql`CREATE TABLE journal (
     seq ${int} NOT NULL PRIMARY KEY, at ${int} NOT NULL, treasury TEXT NOT NULL, kind TEXT NOT NULL,
     subject TEXT NOT NULL, body TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL) ${strict}`

@@ -32,6 +32,7 @@ type JournalKind =
   | "asked"
   | "received"
   | "approval"
+  | "alert"
 
 export interface JournalEntry {
   readonly kind: JournalKind

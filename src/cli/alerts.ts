@@ -1,0 +1,206 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { DurationText, durationMillis } from "../config/schema/Fields.ts"
+import { plural } from "../domain/text.ts"
+import {
+  ackAlert,
+  alertStory,
+  alertsView,
+  resendAlerts,
+  silenceAlerts,
+  type testReceivers,
+  unsilenceAlerts,
+} from "../http/alertVerbs.ts"
+import { problem } from "../http/stories.ts"
+import { throughDaemon } from "./common/client.ts"
+import { failWith, printResult, table } from "./common/output.ts"
+import { commonFlags, userName } from "./common/setup.ts"
+import { reasonFlag } from "./pause.ts"
+
+const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
+const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
+const path = (rest: string) => `/api/v1/alerts${rest}`
+
+const example = (command: string, description: string) =>
+  Command.withExamples([{ command: `cofferer alerts ${command}`, description }])
+
+const list = Command.make(
+  "list",
+  {
+    all: Flag.Boolean("all").pipe(Flag.withDescription("Resolved ones too"), Flag.withDefault(false)),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("The newest, this many at most"), Flag.withDefault(20)),
+    ...commonFlags,
+  },
+  Effect.fn(function* (chosen) {
+    const { all, limit } = chosen
+    const query = `?limit=${limit}${all ? "&all=1" : ""}`
+    const stored = () => alertsView(limit, all)
+    const { body } = yield* throughDaemon(chosen, { method: "GET", path: path(query), stored })
+    yield* printResult(chosen.output, body, () => {
+      const rows = body.alerts.map(({ seq, at, severity, state, name, subject, detail, dead, silenced }) => [
+        String(seq),
+        instant(at),
+        severity,
+        `${state}${dead > 0 ? `, ${dead} undelivered` : ""}${silenced > 0 ? ", silenced" : ""}`,
+        name,
+        `${subject}: ${detail}`,
+      ])
+      const silences = body.silences.map(
+        ({ id, name, kind, subject, author, reason, until }) =>
+          `silence ${id} until ${instant(until)}: ${[name, kind, subject].filter((word) => word !== null).join(" ")}, by ${author}: ${reason}`,
+      )
+      return [rows.length === 0 ? "no alert stands" : table(rows), ...silences].join("\n")
+    })
+  }),
+).pipe(
+  Command.withDescription("List firing and undelivered alerts, and silences"),
+  example("list --all", "The newest alerts, resolved ones too"),
+)
+
+const show = Command.make(
+  "show",
+  { seq: seqArgument, ...commonFlags },
+  Effect.fn(function* (chosen) {
+    const { seq } = chosen
+    const { body: found } = yield* throughDaemon(chosen, {
+      method: "GET",
+      path: path(`/${seq}`),
+      stored: () => alertStory(seq),
+    })
+    yield* printResult(chosen.output, found, () => {
+      const { severity, state, name, subject, detail, at, endedAt, ackedAt, ackedBy, ackedReason } = found
+      return [
+        `${seq}  ${severity}  ${state}  ${subject}: ${detail}`,
+        `raised ${instant(at)}${endedAt === null || endedAt === at ? "" : `, resolved ${instant(endedAt)}`}`,
+        ...(ackedAt === null ? [] : [`acknowledged ${instant(ackedAt)} by ${ackedBy}: ${ackedReason}`]),
+        ...found.deliveries.map(
+          ({ receiver, state: how, tries, round, error, updatedAt }) =>
+            `${receiver}  ${how.replace("_", " ")} ${instant(updatedAt)}, sent ${plural(tries, "time")}${round === 0 ? "" : `, repeated ${round} times`}${error === null ? "" : `: ${error}`}`,
+        ),
+        ...(name === "" ? [] : [`runbook  docs/runbooks.md#${name}`]),
+      ].join("\n")
+    })
+  }),
+).pipe(Command.withDescription("Show one alert and its deliveries"), example("show 12", "Alert 12"))
+
+const ack = Command.make(
+  "ack",
+  { seq: seqArgument, reason: reasonFlag, ...commonFlags },
+  Effect.fn(function* (chosen) {
+    const asked = { seq: chosen.seq, reason: chosen.reason, author: userName() }
+    const call = { method: "POST", path: path("/ack"), body: asked, stored: () => ackAlert(asked) } as const
+    const { body } = yield* throughDaemon(chosen, call)
+    yield* printResult(chosen.output, body, () => `acknowledged ${chosen.seq} (${body.subject}): it is not repeated`)
+  }),
+).pipe(
+  Command.withDescription("Acknowledge an alert: it is not repeated and does not escalate"),
+  example('ack 12 --reason "I restart the node"', "Take alert 12 over"),
+)
+
+const filter = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+const silence = Command.make(
+  "silence",
+  {
+    seq: seqArgument.pipe(Argument.optional),
+    name: filter("name", "Alerts of this name, as docs/runbooks.md lists them"),
+    kind: filter("kind", "Alerts of this kind"),
+    subject: filter("subject", "Alerts about this"),
+    for: Flag.String("for").pipe(
+      Flag.withSchema(DurationText),
+      Flag.withDescription("How long, at most 31d"),
+      Flag.withDefault("2h"),
+    ),
+    end: Flag.Int("end").pipe(Flag.withDescription("End the silence of this number instead"), Flag.optional),
+    reason: reasonFlag.pipe(Flag.optional),
+    ...commonFlags,
+  },
+  Effect.fn(function* (chosen) {
+    if (Option.isSome(chosen.end)) {
+      const asked = { id: chosen.end.value }
+      const stored = () => unsilenceAlerts(asked)
+      const call = { method: "POST", path: path("/unsilence"), body: asked, stored } as const
+      const { body } = yield* throughDaemon(chosen, call)
+      return yield* printResult(chosen.output, body, () => `silence ${body.ended} is over`)
+    }
+    if (Option.isNone(chosen.reason)) return yield* failWith("usage", "a silence needs --reason TEXT")
+    const asked = {
+      seq: Option.getOrUndefined(chosen.seq),
+      name: Option.getOrUndefined(chosen.name),
+      kind: Option.getOrUndefined(chosen.kind),
+      subject: Option.getOrUndefined(chosen.subject),
+      millis: durationMillis(chosen.for),
+      reason: chosen.reason.value,
+      author: userName(),
+    }
+    const call = { method: "POST", path: path("/silence"), body: asked, stored: () => silenceAlerts(asked) } as const
+    const { body } = yield* throughDaemon(chosen, call)
+    const what = [body.name, body.kind, body.subject].filter((word) => word !== null).join(" ")
+    yield* printResult(
+      chosen.output,
+      body,
+      () => `silence ${body.silenced}: ${what} reaches nobody until ${instant(body.until)}; what still fires then does`,
+    )
+  }),
+).pipe(
+  Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"),
+  example('silence --name chain_elsewhere --subject b --for 2h --reason "node b is rebuilt"', "A planned work"),
+)
+
+const resendCommand = Command.make(
+  "resend",
+  { seq: seqArgument.pipe(Argument.optional), ...commonFlags },
+  Effect.fn(function* (chosen) {
+    const asked = Option.isSome(chosen.seq) ? { seq: chosen.seq.value } : {}
+    const { body } = yield* throughDaemon(chosen, {
+      method: "POST",
+      path: path("/resend"),
+      body: asked,
+      stored: ({ treasury }) => resendAlerts(treasury, asked),
+    })
+    yield* printResult(chosen.output, body, () =>
+      body.resent.length === 0 ? "nothing is undelivered" : `sent again: ${body.resent.join(", ")}`,
+    )
+  }),
+).pipe(
+  Command.withDescription("Send one alert again, or all dead letters"),
+  example("resend", "All dead letters, to the receivers that are configured now"),
+)
+
+const testTimeoutMillis = 20_000
+type Tested = Effect.Success<ReturnType<typeof testReceivers>>
+
+const test = Command.make(
+  "test",
+  {
+    receiver: Argument.String("receiver").pipe(Argument.withDescription("Default: all of them"), Argument.optional),
+    ...commonFlags,
+  },
+  Effect.fn(function* (chosen) {
+    const author = userName()
+    const asked = Option.isSome(chosen.receiver) ? { receiver: chosen.receiver.value, author } : { author }
+    const { body } = yield* throughDaemon(chosen, {
+      method: "POST",
+      path: path("/test"),
+      body: asked,
+      timeoutMillis: testTimeoutMillis,
+      stored: () => Effect.succeed<Tested>(problem("no daemon runs that delivers it", 404, "start it: cofferer run")),
+    })
+    yield* printResult(chosen.output, body, () =>
+      body.deliveries
+        .map(({ receiver, state, error }) => `${receiver}  ${state}${error === null ? "" : `: ${error}`}`)
+        .join("\n"),
+    )
+    if (body.deliveries.every(({ state }) => state === "delivered")) return
+    return yield* failWith("failure", "a receiver did not take it; what waits is sent again by itself")
+  }),
+).pipe(
+  Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"),
+  example("test oncall", "Only to the receiver oncall"),
+)
+
+export const alerts = Command.make("alerts").pipe(
+  Command.withDescription("Show, acknowledge, silence, resend and test alerts"),
+  Command.withSubcommands([list, show, ack, silence, resendCommand, test]),
+)

@@ -1,0 +1,103 @@
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { CatalogueEntry, Severity } from "../../domain/alerts/CatalogueEntry.ts"
+import { catalogue } from "../../domain/alerts/catalogue.ts"
+import { finalIntentStates } from "../../domain/Intent.ts"
+import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { storeError } from "../database/StoreError.ts"
+import { isSilencing, silencesAt } from "./silences.ts"
+
+/** When alerts that nobody acknowledged are sent again, and to whom else. Milliseconds after they were raised. */
+export interface Reminders {
+  /** Undefined: never. */
+  readonly repeatMillis: number | undefined
+  readonly steps: ReadonlyArray<{
+    readonly severities: ReadonlySet<Severity>
+    readonly afterMillis: number
+    readonly receivers: ReadonlyArray<string>
+  }>
+}
+
+const untilPaymentEnds = Object.entries<CatalogueEntry>(catalogue).flatMap(([name, { endsWithPayment }]) =>
+  endsWithPayment === true ? [name] : [],
+)
+
+const SeqRow = Schema.Struct({ seq: Schema.Int })
+const OpenRow = Schema.Struct({
+  seq: Schema.Int,
+  name: Schema.String,
+  kind: Schema.String,
+  subject: Schema.String,
+  severity: Schema.Literals(["page", "ticket", "info"]),
+  at: Schema.Int,
+  repeats: Schema.Int,
+  ackedAt: Schema.NullOr(Schema.Int),
+  receiver: Schema.String,
+  state: Schema.String,
+  updatedAt: Schema.Int,
+})
+type Open = typeof OpenRow.Type
+
+/**
+ * Makes what sends alerts again that last and that nobody acknowledged: to the receivers of the next step of their
+ * escalation, to everybody after the time of repetition, and those whose silence is over. Returns true if any is.
+ */
+export const makeReminders = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const database = yield* Database
+  const read = sql`SELECT a.seq, a.name, a.kind, a.subject, a.severity, a.at, a.repeats, a.acked_at AS "ackedAt",
+    d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
+    WHERE a.ended_at IS NULL AND (a.acked_at IS NULL OR d.state = 'silenced') ORDER BY a.seq`.pipe(
+    rowsOf(OpenRow, "Alerts.open"),
+  )
+  const payments = sql`SELECT a.seq FROM alerts a JOIN intents i ON i.id = json_extract(a.fields, '$.intent')
+    WHERE a.ended_at IS NULL AND ${sql.in("a.name", untilPaymentEnds)}
+    AND ${sql.in("i.state", finalIntentStates)}`.pipe(rowsOf(SeqRow, "Alerts.ofEndedPayments"))
+  const ofEndedPayments = database.memoryOf<ReadonlyArray<typeof SeqRow.Type>>("alerts", "intents")("", payments)
+  const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
+  return Effect.fn("Alerts.remind")(
+    function* (reminders: Reminders) {
+      const now = yield* Clock.currentTimeMillis
+      const over = yield* ofEndedPayments
+      if (over.length > 0) {
+        yield* sql`UPDATE alerts SET ended_at = ${now} WHERE ${sql.in(
+          "seq",
+          over.map(({ seq }) => seq),
+        )}`
+      }
+      const rows = yield* open
+      if (rows.length === 0) return false
+      const silences = yield* silencesAt(sql, now)
+      const audible = rows.filter((row) => !silences.some((silence) => isSilencing(silence, row)))
+      const again = audible.filter((row) => isDueAgain(row, reminders, now))
+      for (const { seq, receiver, state } of again) {
+        const round = state === "silenced" ? 0 : 1
+        yield* sql`UPDATE deliveries SET state = 'pending', tries = 0, aside = 0, round = round + ${round},
+          next_at = ${now}, updated_at = ${now} WHERE alert = ${seq} AND receiver = ${receiver}`
+      }
+      const more = escalations(audible, reminders, now)
+      for (const { seq, receiver } of more) {
+        const row = { alert: seq, receiver, state: "pending", next_at: now, updated_at: now }
+        yield* sql`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
+      }
+      return again.length + more.length > 0
+    },
+    (effect) => effect.pipe(sql.withTransaction, storeError("Alerts.remind")),
+  )
+})
+
+const isDueAgain = (row: Open, { repeatMillis }: Reminders, now: number): boolean =>
+  row.state === "silenced" ||
+  (row.state === "delivered" && row.repeats === 1 && repeatMillis !== undefined && now - row.updatedAt >= repeatMillis)
+
+/** Deliveries that the escalation adds. */
+const escalations = (rows: ReadonlyArray<Open>, { steps }: Reminders, now: number) =>
+  rows.flatMap((row) => {
+    if (row.ackedAt !== null) return []
+    return steps
+      .filter(({ severities, afterMillis }) => severities.has(row.severity) && now - row.at >= afterMillis)
+      .flatMap(({ receivers }) => receivers)
+      .filter((receiver) => !rows.some((other) => other.seq === row.seq && other.receiver === receiver))
+      .map((receiver) => ({ seq: row.seq, receiver }))
+  })

@@ -1,0 +1,111 @@
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "../database/columns.ts"
+import { storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+
+const RecordRow = Schema.Struct({
+  seq: Schema.Int,
+  name: Schema.String,
+  severity: Schema.Literals(["page", "ticket", "info"]),
+  kind: Schema.String,
+  subject: Schema.String,
+  detail: Schema.String,
+  at: Schema.Int,
+  endedAt: Schema.NullOr(Schema.Int),
+  ackedAt: Schema.NullOr(Schema.Int),
+  ackedBy: Schema.NullOr(Schema.String),
+  ackedReason: Schema.NullOr(Schema.String),
+  pending: Schema.Int,
+  dead: Schema.Int,
+  silenced: Schema.Int,
+})
+const DeliveryRow = Schema.Struct({
+  receiver: Schema.String,
+  state: Schema.Literals(["pending", "delivered", "dead_letter", "silenced"]),
+  tries: Schema.Int,
+  round: Schema.Int,
+  error: Schema.NullOr(Schema.String),
+  updatedAt: Schema.Int,
+})
+
+type AlertState = "firing" | "acknowledged" | "resolved"
+const stateOf = ({ endedAt, ackedAt }: Pick<typeof RecordRow.Type, "endedAt" | "ackedAt">): AlertState =>
+  endedAt !== null ? "resolved" : ackedAt !== null ? "acknowledged" : "firing"
+
+const columns = `a.seq, a.name, a.severity, a.kind, a.subject, a.detail, a.at, a.ended_at AS "endedAt",
+  a.acked_at AS "ackedAt", a.acked_by AS "ackedBy", a.acked_reason AS "ackedReason",
+  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'pending') AS pending,
+  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter') AS dead,
+  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'silenced') AS silenced`
+
+const viewOf = (row: typeof RecordRow.Type) => ({ ...row, state: stateOf(row) })
+type AlertRecord = ReturnType<typeof viewOf>
+
+/** Alerts that stand, with those that a receiver never got; `everything` has the resolved ones too. Newest first. */
+export const listAlerts = Effect.fn("Alerts.list")(function* (limit: number, everything: boolean) {
+  const sql = yield* SqlClient.SqlClient
+  const which = everything
+    ? sql.literal("1 = 1")
+    : sql.literal(`a.ended_at IS NULL
+      OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter')`)
+  const rows = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE ${which}
+    ORDER BY a.seq DESC LIMIT ${limit}`.pipe(rowsOf(RecordRow, "Alerts.list"))
+  return rows.map(viewOf)
+})
+
+/** One alert with its deliveries; undefined if there is none of that number. */
+export const showAlert = Effect.fn("Alerts.show")(function* (seq: number) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE a.seq = ${seq}`.pipe(
+    rowsOf(RecordRow, "Alerts.show"),
+  )
+  if (row === undefined) return undefined
+  const deliveries = yield* sql`SELECT receiver, state, tries, round, error, updated_at AS "updatedAt" FROM deliveries
+    WHERE alert = ${seq} ORDER BY receiver`.pipe(rowsOf(DeliveryRow, "Alerts.deliveries"))
+  return { ...viewOf(row), deliveries }
+})
+
+/** Notes that a person has taken an alert over: it is not repeated, and escalates no further. */
+export const acknowledge = Effect.fn("Alerts.acknowledge")(
+  function* (seq: number, by: string, reason: string) {
+    const sql = yield* SqlClient.SqlClient
+    const at = yield* Clock.currentTimeMillis
+    yield* sql`UPDATE alerts SET ${sql.update({ acked_at: at, acked_by: by, acked_reason: reason })} WHERE seq = ${seq}`
+    yield* (yield* Journal).append({
+      kind: "alert",
+      subject: String(seq),
+      body: { detail: `acknowledged by ${by}: ${reason}` },
+    })
+  },
+  (effect) =>
+    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.acknowledge"))),
+)
+
+/**
+ * Sends alerts once more: one, or all that a receiver never got. `receivers` are those configured; what was for another
+ * goes to those of its severity.
+ */
+export const resend = Effect.fn("Alerts.resend")(
+  function* (seq: number | undefined, receiversFor: (severity: AlertRecord["severity"]) => ReadonlyArray<string>) {
+    const sql = yield* SqlClient.SqlClient
+    const now = yield* Clock.currentTimeMillis
+    const one = seq === undefined ? undefined : yield* showAlert(seq)
+    const all =
+      seq === undefined ? (yield* listAlerts(limitMax, false)).filter(({ dead }) => dead > 0) : [one ?? []].flat()
+    for (const alert of all) {
+      yield* sql`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
+      for (const receiver of receiversFor(alert.severity)) {
+        const row = { alert: alert.seq, receiver, state: "pending", next_at: now, updated_at: now }
+        yield* sql`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
+          SET state = 'pending', tries = 0, aside = 0, round = round + 1, next_at = ${now}, updated_at = ${now}`
+      }
+    }
+    return all.map((alert) => alert.seq)
+  },
+  (effect) =>
+    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.resend"))),
+)
+
+/** Alerts that one call shows or sends again. */
+const limitMax = 10_000

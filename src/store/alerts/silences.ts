@@ -1,0 +1,61 @@
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "../database/columns.ts"
+import { storeError } from "../database/StoreError.ts"
+
+const SilenceRow = Schema.Struct({
+  id: Schema.Int,
+  name: Schema.NullOr(Schema.String),
+  kind: Schema.NullOr(Schema.String),
+  subject: Schema.NullOr(Schema.String),
+  author: Schema.String,
+  reason: Schema.String,
+  at: Schema.Int,
+  until: Schema.Int,
+})
+/** A person's word that alerts of a name, kind and subject reach nobody until a time. Null stands for any. */
+type AlertSilence = typeof SilenceRow.Type
+
+/** What a silence is compared with. */
+type Silenced = Record<"name" | "kind" | "subject", string>
+
+/** True if the alert is one of those that the silence names. */
+export const isSilencing = ({ name, kind, subject }: AlertSilence, alert: Silenced): boolean =>
+  (name === null || name === alert.name) &&
+  (kind === null || kind === alert.kind) &&
+  (subject === null || subject === alert.subject)
+
+/** Silences in force at a time (Unix milliseconds), the newest first. */
+export const silencesAt = (sql: SqlClient.SqlClient, now: number) =>
+  sql`SELECT * FROM silences WHERE until > ${now} ORDER BY id DESC`.pipe(rowsOf(SilenceRow, "Alerts.silences"))
+
+/** Silences in force now. */
+export const silencesNow = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => silencesAt(sql, now)),
+)
+
+/** Ends a silence now; false if it is over, or there is none of that number. */
+export const endSilence = Effect.fn("Alerts.endSilence")(
+  function* (id: number) {
+    const sql = yield* SqlClient.SqlClient
+    const now = yield* Clock.currentTimeMillis
+    return (yield* sql`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
+  },
+  (effect) => storeError("Alerts.endSilence")(effect),
+)
+
+/** Silences alerts, and what of them waits for a receiver. */
+export const addSilence = Effect.fn("Alerts.silence")(
+  function* (silence: Omit<AlertSilence, "id" | "at">) {
+    const sql = yield* SqlClient.SqlClient
+    const at = yield* Clock.currentTimeMillis
+    const [row] = yield* sql`INSERT INTO silences ${sql.insert({ ...silence, at })} RETURNING id`
+    const { name, kind, subject } = silence
+    yield* sql`UPDATE deliveries SET state = 'silenced', updated_at = ${at} WHERE state = 'pending' AND alert IN
+      (SELECT seq FROM alerts WHERE resolves IS NULL AND name = coalesce(${name}, name)
+        AND kind = coalesce(${kind}, kind) AND subject = coalesce(${subject}, subject))`
+    return Number(row?.["id"])
+  },
+  (effect) =>
+    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.silence"))),
+)

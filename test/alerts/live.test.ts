@@ -1,0 +1,178 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { NotifyError } from "../../src/notify/Channel.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/alerts/alertRecords.ts"
+import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
+import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
+import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { itWith } from "../support/it.ts"
+import { intentOf } from "../support/Payments.ts"
+import { testStore } from "../support/TestStore.ts"
+
+interface Desks {
+  readonly taken: Array<string>
+  readonly ids: Array<string>
+  readonly deaf: Set<string>
+}
+const desks: Desks = { taken: [], ids: [], deaf: new Set() }
+
+const notifier = Layer.succeed(
+  Notifier,
+  Notifier.of({
+    receivers: ["desk", "log", "boss"],
+    send: (receiver, { severity, name, resolves, count, id }) =>
+      Effect.suspend(() => {
+        if (receiver === "gone" || desks.deaf.has(receiver))
+          return Effect.fail(new NotifyError({ receiver, detail: "deaf" }))
+        desks.taken.push(`${receiver} ${resolves === undefined ? severity : "resolved"} ${name} ${count}`)
+        desks.ids.push(id)
+        return Effect.void
+      }),
+  }),
+)
+
+const it = itWith(() => {
+  desks.taken.length = 0
+  desks.ids.length = 0
+  desks.deaf.clear()
+  const store = testStore()
+  const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
+  return Layer.mergeAll(notifier, Metrics.layer({ treasury: "t", mode: "live", ...names })).pipe(
+    Layer.provideMerge(store.layer()),
+    Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(store.remove)))),
+  )
+})
+
+const hour = 3_600_000
+const reminders = (): Reminders => ({
+  repeatMillis: 12 * hour,
+  steps: [{ severities: new Set(["page"]), afterMillis: hour, receivers: ["boss"] }],
+})
+
+/** What the receivers got in the time, in steps of ten minutes. */
+const gotIn = Effect.fnUntraced(function* (millis: number) {
+  desks.taken.length = 0
+  for (let passed = 0; passed < millis; passed += 600_000) {
+    yield* deliverOnce("t", reminders)
+    yield* TestClock.adjust(600_000)
+  }
+  yield* deliverOnce("t", reminders)
+  return [...desks.taken]
+})
+
+const halted = raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" })
+const halfAnHour = hour / 2
+
+describe("an alert that lasts", () => {
+  it.effect("is repeated, and goes to the next receiver, until somebody acknowledges it", function* () {
+    yield* halted
+    assert.sameMembers(yield* gotIn(halfAnHour), ["desk page halt 1", "log page halt 1"])
+    assert.deepStrictEqual(yield* gotIn(hour), ["boss page halt 1"])
+    const again = yield* gotIn(12 * hour)
+    assert.sameMembers(again, ["desk page halt 1", "log page halt 1", "boss page halt 1"])
+    assert.strictEqual(new Set(desks.ids).size, 2, "a repetition is another message, the same to each receiver")
+    yield* acknowledge(1, "ana", "I am on it")
+    assert.deepStrictEqual(yield* gotIn(48 * hour), [])
+    assert.strictEqual((yield* listAlerts(10, false))[0]?.state, "acknowledged")
+    yield* raiseOver("halt", { reason: "operator", seq: 1, left: "signing goes on" })
+    assert.sameMembers(yield* gotIn(hour), ["desk resolved halt 1", "log resolved halt 1", "boss resolved halt 1"])
+    assert.deepStrictEqual(yield* listAlerts(10, false), [])
+  })
+
+  it.effect("escalates to nobody who was acknowledged in time", function* () {
+    yield* halted
+    yield* deliverOnce("t", reminders)
+    yield* acknowledge(1, "ana", "seen")
+    assert.deepStrictEqual(yield* gotIn(24 * hour), [])
+  })
+
+  it.effect("is over with the payment that it is about", function* () {
+    const intent = intentOf("3")
+    yield* (yield* Outbox).record(intent)
+    const facts = { payment: "keep: 1", intent: intent.id, short: "x", sentence: "waits for ana", word: "approval" }
+    yield* raise("approval_asked", facts)
+    yield* deliverOnce("t", reminders)
+    assert.lengthOf(yield* listAlerts(10, false), 1)
+    yield* (yield* Outbox).move(intent, "cancelled", { detail: "not needed" })
+    yield* deliverOnce("t", reminders)
+    assert.deepStrictEqual(yield* listAlerts(10, false), [])
+  })
+})
+
+describe("a silence", () => {
+  const silence = Effect.fnUntraced(function* (millis: number) {
+    const until = (yield* Clock.currentTimeMillis) + millis
+    return yield* addSilence({ name: "halt", kind: null, subject: null, author: "ana", reason: "drill", until })
+  })
+
+  it.effect("holds alerts back, and gives those that still last to everybody at its end", function* () {
+    yield* silence(2 * hour)
+    yield* halted
+    assert.deepStrictEqual(yield* gotIn(hour), [])
+    assert.strictEqual((yield* listAlerts(10, false))[0]?.silenced, 2)
+    assert.sameMembers((yield* gotIn(2 * hour)).slice(0, 2), ["desk page halt 1", "log page halt 1"])
+  })
+
+  it.effect("lets nobody hear of what begins and ends within it", function* () {
+    yield* silence(2 * hour)
+    yield* halted
+    yield* raiseOver("halt", { reason: "operator", seq: 1, left: "signing goes on" })
+    assert.deepStrictEqual(yield* gotIn(4 * hour), [])
+  })
+
+  it.effect("takes what waits for a deaf receiver, and ends when a person ends it", function* () {
+    desks.deaf.add("desk")
+    yield* halted
+    assert.deepStrictEqual(yield* gotIn(halfAnHour), ["log page halt 1"])
+    const id = yield* silence(24 * hour)
+    desks.deaf.clear()
+    assert.deepStrictEqual(yield* gotIn(2 * hour), [])
+    assert.isTrue(yield* endSilence(id))
+    assert.isFalse(yield* endSilence(id))
+    assert.include(yield* gotIn(600_000), "desk page halt 1")
+  })
+})
+
+describe("many events of one kind", () => {
+  const assets = Effect.fnUntraced(function* (from: number, until: number) {
+    for (let seq = from; seq < until; seq++) {
+      const facts = { asset: `a${seq}`, symbol: `S${seq}`, from: "", to: "enabled", seq, rule: "listing" }
+      yield* raise("asset_status", { ...facts, words: "new -> enabled" })
+    }
+  })
+
+  it.effect("are one message with a count, which is another one once it grew", function* () {
+    desks.deaf.add("log")
+    yield* assets(0, 900)
+    assert.deepStrictEqual(yield* gotIn(600_000), [])
+    yield* assets(900, 901)
+    desks.deaf.clear()
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log info asset_status 901"])
+    assert.deepStrictEqual(yield* gotIn(hour), [])
+  })
+
+  it.effect("are one by one while they are few", function* () {
+    yield* assets(0, 4)
+    assert.deepStrictEqual(yield* gotIn(600_000), Array<string>(4).fill("log info asset_status 1"))
+  })
+})
+
+describe("an alert that a receiver never got", () => {
+  it.effect("is listed as a dead letter, and sent to those who are configured now", function* () {
+    yield* raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" }, ["gone", "log"])
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log page halt 1"])
+    const [listed] = yield* listAlerts(10, false)
+    assert.strictEqual(listed?.dead, 1)
+    assert.deepStrictEqual(yield* resend(undefined, () => ["desk"]), [1])
+    assert.deepStrictEqual(yield* gotIn(600_000), ["desk page halt 1"])
+    assert.deepStrictEqual(
+      (yield* showAlert(1))?.deliveries.map(({ receiver, state }) => `${receiver} ${state}`),
+      ["desk delivered", "log delivered"],
+    )
+  })
+})

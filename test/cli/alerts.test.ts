@@ -1,0 +1,78 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
+import { raise } from "../../src/store/alerts/raise.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { controlled } from "../support/Control.ts"
+import { it } from "../support/it.ts"
+import { waitUntil } from "../support/until.ts"
+
+const halted = raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" })
+const json = (text: string): unknown => JSON.parse(text)
+
+describe("the verbs of alerts", () => {
+  it.effect("list, show and take over an alert, beside a daemon that runs", () =>
+    controlled(function* (options) {
+      yield* halted
+      const call = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer(["alerts", ...args, "--data", options.dataDir]))
+      const listed = yield* call("list")
+      assert.match(
+        listed.stdout,
+        /^1 {2}\d{4}-\S+Z {2}page {2}firing {2}halt {2}operator: nothing is signed: ana: audit/,
+      )
+      assert.match((yield* call("show", "1")).stdout, /runbook {2}docs\/runbooks\.md#halt/)
+      const acked = yield* call("ack", "1", "--reason", "I am on it")
+      assert.strictEqual(acked.code, 0, acked.stderr)
+      assert.match((yield* call("show", "1")).stdout, /^1 {2}page {2}acknowledged/)
+      const shown = yield* call("list", "--output", "json")
+      assert.containSubset(json(shown.stdout), {
+        alerts: [{ seq: 1, state: "acknowledged", ackedReason: "I am on it" }],
+      })
+      assert.strictEqual((yield* call("show", "7")).code, 4)
+      assert.strictEqual((yield* call("ack", "1")).code, 2, "a reason is needed")
+    }),
+  )
+
+  it.effect("silence what they name, for a time, and end that", () =>
+    controlled(function* (options) {
+      const call = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer(["alerts", ...args, "--data", options.dataDir]))
+      yield* halted
+      const everything = yield* call("silence", "--reason", "drill")
+      assert.strictEqual(everything.code, 2)
+      assert.include(everything.stderr, "every alert")
+      const silenced = yield* call("silence", "1", "--for", "1h", "--reason", "drill")
+      assert.match(silenced.stdout, /^silence 1: halt halt operator reaches nobody until 2027-01-15T09:00:00Z/)
+      assert.match((yield* call("list")).stdout, /silence 1 until \S+: halt halt operator, by \S+: drill$/m)
+      assert.strictEqual((yield* call("silence", "--end", "1")).code, 0)
+      assert.strictEqual((yield* call("silence", "--end", "1")).code, 4)
+      assert.strictEqual((yield* call("silence", "1", "--for", "32d", "--reason", "drill")).code, 2)
+    }),
+  )
+
+  it.effect("send a test to a receiver, and say whether it arrived", () =>
+    controlled(function* (options) {
+      const sent = yield* Effect.forkChild(
+        Effect.promise(() => callCofferer(["alerts", "test", "log", "--data", options.dataDir])),
+      )
+      yield* waitUntil(
+        "the test",
+        Effect.map(listAlerts(1, true), ([one]) => one?.name === "test"),
+      )
+      yield* deliverOnce("flow").pipe(
+        Effect.provideService(Notifier, Notifier.of({ receivers: ["log"], send: () => Effect.void })),
+      )
+      yield* TestClock.adjust("1 second")
+      const { code, stdout } = yield* Fiber.join(sent)
+      assert.strictEqual(stdout.trim(), "log  delivered")
+      assert.strictEqual(code, 0)
+      const none = yield* Effect.promise(() => callCofferer(["alerts", "test", "nobody", "--data", options.dataDir]))
+      assert.strictEqual(none.code, 4)
+      assert.include(none.stderr, "alerts.receivers has log")
+    }),
+  )
+})
