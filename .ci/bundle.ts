@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type OutputChunk, type Plugin, rolldown } from "rolldown"
-import { readPageFiles } from "../src/http/pageFiles.ts"
+import { readPageFiles } from "../src/http/access/pageFiles.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const [folder = ""] = process.argv.slice(2)
@@ -23,7 +23,7 @@ const ownFiles: Plugin = {
   name: "own-files",
   transform: (code, id) => {
     const path = relative(join(root, "src"), id)
-    if (path === "http/pageFiles.ts") {
+    if (path === "http/access/pageFiles.ts") {
       return `export const readPageFiles = () => new Map(${JSON.stringify([...readPageFiles()])})`
     }
     if (path.startsWith("..") || !code.includes("import.meta.url")) return

@@ -6,7 +6,7 @@ import { HttpIncomingMessage, type HttpServerRequest, HttpServerResponse } from 
 import { isLoopback } from "../../config/schema/Fields.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import { pathOf, refusal } from "../respond.ts"
-import { loginPage } from "./pageFiles.ts"
+import { loginPage } from "./pages.ts"
 import { makeSessions, sessionMillis } from "./Sessions.ts"
 
 type Request = HttpServerRequest.HttpServerRequest

@@ -1,18 +1,11 @@
 import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
-import { HttpServerResponse } from "effect/http"
 
 /** One file of the page, ready to send. */
-interface PageFile {
+export interface PageFile {
   readonly type: string
   readonly body: string
 }
-
-/** Only content of this server may run, load or be requested; nobody may frame the page. */
-const contentSecurityPolicy = [
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
-  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-].join("; ")
 
 /** The browser knows no package names: they become files beside the importing one, wherever a proxy shows them. */
 const toPaths = (source: string): string =>
@@ -25,56 +18,19 @@ const toPaths = (source: string): string =>
 const own = (name: string): string => readFileSync(new URL(`../page/${name}`, import.meta.url), "utf8")
 const packaged = (specifier: string): string => readFileSync(new URL(import.meta.resolve(specifier)), "utf8")
 
-const html = (body: string): PageFile => ({ type: "text/html; charset=utf-8", body })
-const script = (body: string): PageFile => ({ type: "text/javascript; charset=utf-8", body })
-
-const files: Readonly<Record<string, () => PageFile>> = {
-  "/page/style.css": () => ({ type: "text/css; charset=utf-8", body: own("style.css") }),
-  "/page/page.js": () => script(toPaths(stripTypeScriptTypes(own("page.ts")))),
-  "/page/login.js": () => script(stripTypeScriptTypes(own("login.ts"))),
-  "/page/text.js": () => script(stripTypeScriptTypes(own("../../domain/text.ts"))),
-  "/page/preact.js": () => script(packaged("preact")),
-  "/page/htm.js": () => script(packaged("htm")),
-  "/page/html.js": () => script(toPaths(packaged("htm/preact"))),
-}
-
-const read = new Map<string, PageFile>()
-
-/** Read at the first request: to strip its types costs 60 ms and 25 MB, which a daemon without readers never needs. */
-const once = (path: string, make: () => PageFile): PageFile => {
-  const file = read.get(path) ?? make()
-  read.set(path, file)
-  return file
-}
-
-const respond = ({ type, body }: PageFile, status = 200, cache = "no-cache") =>
-  HttpServerResponse.text(body, {
-    status,
-    contentType: type,
-    headers: {
-      "content-security-policy": contentSecurityPolicy,
-      "cache-control": cache,
-      "x-content-type-options": "nosniff",
-      // Not no-referrer: the log-in form would then be sent without its origin.
-      "referrer-policy": "same-origin",
-    },
-  })
-
-/** A script or style of the page, which tell nothing of the treasury; undefined for any other path. */
-export const pageFile = (path: string): HttpServerResponse.HttpServerResponse | undefined => {
-  const make = Object.hasOwn(files, path) ? files[path] : undefined
-  return make === undefined ? undefined : respond(once(path, make))
-}
-
-/** The page; for a browser that has logged in, with a way to log out. */
-export const statusPage = (reader: "program" | "browser"): HttpServerResponse.HttpServerResponse => {
-  const { body } = once("/", () => html(own("index.html")))
-  const logout = '<form method="post" action="logout"><button type="submit">Log out</button></form>'
-  return respond(html(body.replace("<!-- log out -->", reader === "browser" ? logout : "")), 200, "no-store")
-}
-
-/** The form that asks for the token. */
-export const loginPage = (status: number, problem: string): HttpServerResponse.HttpServerResponse => {
-  const { body } = once("/login", () => html(own("login.html")))
-  return respond(html(body.replace("<!-- problem -->", problem)), status, "no-store")
+/** Reads every file that the page consists of, by its path. */
+export const readPageFiles = (): ReadonlyMap<string, PageFile> => {
+  const html = (body: string): PageFile => ({ type: "text/html; charset=utf-8", body })
+  const script = (body: string): PageFile => ({ type: "text/javascript; charset=utf-8", body })
+  return new Map([
+    ["/", html(own("index.html"))],
+    ["/login", html(own("login.html"))],
+    ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
+    ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
+    ["/page/login.js", script(stripTypeScriptTypes(own("login.ts")))],
+    ["/page/text.js", script(stripTypeScriptTypes(own("../../domain/text.ts")))],
+    ["/page/preact.js", script(packaged("preact"))],
+    ["/page/htm.js", script(packaged("htm"))],
+    ["/page/html.js", script(toPaths(packaged("htm/preact")))],
+  ])
 }

@@ -1,0 +1,51 @@
+import { HttpServerResponse } from "effect/http"
+import { type PageFile, readPageFiles } from "./pageFiles.ts"
+
+/** Only content of this server may run, load or be requested; nobody may frame the page. */
+const contentSecurityPolicy = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+].join("; ")
+
+let read: ReadonlyMap<string, PageFile> | undefined
+
+/** Read at the first request: to strip its types costs 60 ms and 25 MB, which a daemon without readers never needs. */
+const files = (): ReadonlyMap<string, PageFile> => {
+  read ??= readPageFiles()
+  return read
+}
+
+const respond = ({ type, body }: PageFile, status = 200, cache = "no-cache") =>
+  HttpServerResponse.text(body, {
+    status,
+    contentType: type,
+    headers: {
+      "content-security-policy": contentSecurityPolicy,
+      "cache-control": cache,
+      "x-content-type-options": "nosniff",
+      // Not no-referrer: the log-in form would then be sent without its origin.
+      "referrer-policy": "same-origin",
+    },
+  })
+
+/** A script or style of the page, which tell nothing of the treasury; undefined for any other path. */
+export const pageFile = (path: string): HttpServerResponse.HttpServerResponse | undefined => {
+  const file = path.startsWith("/page/") ? files().get(path) : undefined
+  return file === undefined ? undefined : respond(file)
+}
+
+/** A page of HTML with `content` in the place of a comment. */
+const filled = (path: "/" | "/login", comment: string, content: string, status: number) => {
+  const { type, body } = files().get(path)!
+  return respond({ type, body: body.replace(`<!-- ${comment} -->`, content) }, status, "no-store")
+}
+
+const logOut = '<form method="post" action="logout"><button type="submit">Log out</button></form>'
+
+/** The page; for a browser that has logged in, with a way to log out. */
+export const statusPage = (reader: "program" | "browser"): HttpServerResponse.HttpServerResponse =>
+  filled("/", "log out", reader === "browser" ? logOut : "", 200)
+
+/** The form that asks for the token. */
+export const loginPage = (status: number, problem: string): HttpServerResponse.HttpServerResponse =>
+  filled("/login", "problem", problem, status)
