@@ -9,7 +9,7 @@ import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { makeDice } from "../support/Dice.ts"
-import { lineWith } from "../support/SteppedDaemon.ts"
+import { lineWith, urlOf } from "../support/SteppedDaemon.ts"
 import { signingKey } from "../support/signingKey.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -261,7 +261,7 @@ describe("secrets", () => {
     writeFileSync(of, sandbox)
     chain = start(["sandbox", of, "--data", join(dir, "network"), "--output", "json"], { cwd: dir })
     const at = {
-      network: String((await chain.line((line) => line["url"] !== undefined))["url"]),
+      network: urlOf(await chain.line(lineWith("sandbox listening"))),
       gateway: await listen(gateway),
       oddGateway: await listen(oddGateway),
       receiver: await listen(receiver),
@@ -273,10 +273,10 @@ describe("secrets", () => {
     for (const [i, text] of mistakes.entries()) writeFileSync(join(dir, `mistake-${i}.yaml`), text)
     assert.strictEqual(planted.size, 200)
     daemon = start(["run", file, "--data", data, "--output", "json"], { cwd: dir, env })
-    page = String((await daemon.line(lineWith("page")))["url"]).replace("0.0.0.0", "127.0.0.1")
-    await daemon.line(lineWith("confirmed"))
+    page = urlOf(await daemon.line(lineWith("page listening"))).replace("0.0.0.0", "127.0.0.1")
+    await daemon.line(lineWith("payment confirmed"))
     await callCofferer(["halt", "--reason", "a drill", "--data", data])
-    await daemon.line(lineWith("an alert was not delivered"))
+    await daemon.line(lineWith("alert not delivered"))
   }, 120_000)
 
   afterAll(async () => {
@@ -303,7 +303,7 @@ describe("secrets", () => {
     await daemon?.line((line) => line["about"] === "process")
     writeFileSync(file, readFileSync(file, "utf8").replace("name: keep,", "name: keep, for: 1s,"))
     daemon?.child.kill("SIGHUP")
-    await daemon?.line(lineWith("reloaded"))
+    await daemon?.line(lineWith("configuration reloaded"))
     const env = { COFFERER_DATA_DIR: data }
     const of = ["-c", file]
     // The file of a secret, given for another one.
@@ -341,11 +341,15 @@ describe("secrets", () => {
     noteOutput("log", JSON.stringify(daemon?.lines))
     noteOutput("standard error", daemon?.errors() ?? "")
     noteFiles(data, new Set(["read-token"]))
-    const bare = spawnSync("sh", [join(root, "src/cofferer.sh"), "run", file, "--once", "--data", data], {
-      encoding: "utf8",
-      env: { ...environment, PATH: process.env["PATH"] },
-      timeout: 15_000,
-    })
+    const bare = spawnSync(
+      "sh",
+      [join(root, "src/cofferer.sh"), "run", file, "--once", "--output", "text", "--data", data],
+      {
+        encoding: "utf8",
+        env: { ...environment, PATH: process.env["PATH"] },
+        timeout: 15_000,
+      },
+    )
     noteOutput("text log", bare.stdout + bare.stderr)
     for (const name of ["log", "traces", "bodies of webhooks", "file data/cofferer.db", "text log", "page /metrics"]) {
       assert.isAbove(outputs.get(name)?.length ?? 0, 200, `${name} was seen`)
