@@ -199,7 +199,7 @@ export const metricGroups = {
       status: statusLabels,
     }),
   },
-  "What did it decide, and why is it silent?": {
+  "What did it decide, and why does it hold?": {
     ruleEvaluations: counter("rule_evaluations_total", "Evaluations of the rule, by decision.", {
       treasury,
       rule: "rule",
