@@ -7,28 +7,21 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type OutputChunk, type Plugin, rolldown } from "rolldown"
-import { readPageFiles } from "../src/http/access/pageFiles.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const [folder = ""] = process.argv.slice(2)
 if (folder === "") throw new Error("usage: node .ci/bundle.ts FOLDER")
 
-const replaced = (text: string, from: string, to: string): string => {
-  if (!text.includes(from)) throw new Error(`no ${from} to replace`)
-  return text.replaceAll(from, to)
-}
-
-/** Chunks are in src, where a module finds the files beside it by its own path. */
+/** Chunks are in src, where a module finds the files beside it by its own path. The search thread is a chunk too. */
 const ownFiles: Plugin = {
   name: "own-files",
   transform: (code, id) => {
     const path = relative(join(root, "src"), id)
-    if (path === "http/access/pageFiles.ts") {
-      return `export const readPageFiles = () => new Map(${JSON.stringify([...readPageFiles()])})`
-    }
-    if (path.startsWith("..") || !code.includes("import.meta.url")) return
-    const placed = replaced(code, "import.meta.url", `new URL("./${path}", import.meta.url).href`)
-    return path === "pow/ProofOfWork.ts" ? replaced(placed, "./worker.ts", "../worker.mjs") : placed
+    if (path.startsWith("..") || !code.includes("import.meta.")) return
+    return code
+      .replaceAll("import.meta.url", `new URL("./${path}", import.meta.url).href`)
+      .replaceAll(/new URL\("\.\/worker\.ts", .*\.href\)/g, 'new URL("./worker.mjs", import.meta.url)')
+      .replaceAll("import.meta.resolve(", '((name) => new URL("./page/" + name + ".mjs", import.meta.url).href)(')
   },
 }
 
@@ -86,5 +79,10 @@ const scripts = readdirSync(join(root, "src")).filter((name) => name.endsWith(".
 for (const file of ["LICENSE", "package.json", "config/sandbox.yaml", ...scripts.map((name) => `src/${name}`)]) {
   cpSync(join(root, file), join(folder, file))
 }
-// Rules in code run in a process of their own, which may read this folder alone.
-cpSync(join(root, "src/config/code"), join(src, "config/code"), { recursive: true })
+// What the page's browser gets; and rules in code run in a process of their own, which may read their folder alone.
+for (const path of ["http/page", "domain/text.ts", "config/code"]) {
+  cpSync(join(root, "src", path), join(src, path), { recursive: true })
+}
+for (const name of ["preact", "htm", "htm/preact"]) {
+  cpSync(fileURLToPath(import.meta.resolve(name)), join(src, "page", `${name}.mjs`))
+}
