@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { readLines, root } from "../support/Cofferer.ts"
 
-const quiet = "--disable-warning=ExperimentalWarning"
+export const quiet = "--disable-warning=ExperimentalWarning"
 
 /** Starts a program whose lines of JSON can be awaited. */
 export const startProgram = (command: string, args: ReadonlyArray<string>) => {

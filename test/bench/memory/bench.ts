@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { LogEventName } from "../../../src/telemetry/logEvents.ts"
 import { get } from "../../support/Cofferer.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { procText, startProgram, startScript, withLaunchers } from "../programs.ts"
@@ -39,11 +40,11 @@ const idleHour = async (launcher: string, dir: string): Promise<ReadonlyArray<Me
   await network.line((line) => "url" in line)
   const daemon = startProgram("sh", [launcher, "run", join(dir, "treasury.yaml"), "--data", join(dir, "data")])
   try {
-    const { url } = await daemon.line((line) => line["msg"] === "page")
+    const { urls } = await daemon.line((line) => line["msg"] === ("page listening" satisfies LogEventName))
     await sleep(hourMillis)
     const found: Array<Memory> = []
     for (let look = 0; look < looks; look++) {
-      found.push(await memoryOf(daemon.pid, String(url)))
+      found.push(await memoryOf(daemon.pid, String(urls)))
       await sleep(1_000)
     }
     return found
@@ -59,10 +60,9 @@ export const memory: Benchmark = {
   limits:
     "Files of Node are its own code, which processes share. A snapshot of the heap in use: 15 MB compiled functions, " +
     "9 MB objects and closures, 8 MB texts of modules, of which functions are compiled when they are called, 4 MB " +
-    "shapes of objects, 2 MB other strings. Outside of the heap are the compilers' threads, SQLite and Node. Halving " +
+    "shapes of objects, 2 MB other strings. Outside of the heap are compilers, SQLite and Node. Halving " +
     "--max-semi-space-size once more, or --optimize-for-size, would take 5 and 10 MB and cost a busy poller a fifth and " +
-    "a third of its rows a second; compiling on the main thread would take 20 MB and stop the event loop meanwhile. " +
-    "From the first payment on a search thread takes 25 MB more.",
+    "a third of its rows a second. From the first payment on a search thread takes 25 MB more.",
   run: (say) =>
     withLaunchers(async ({ image, sources }, dir) => {
       say(`${Math.round(hourMillis / 60_000)} minutes of ${speed} times the requests`)

@@ -101,13 +101,15 @@ const reads = () => {
 }
 
 await warmUp()
-const found = { writes: [] as Array<number>, reads: [] as Array<number>, refused: 0, example: "" }
 for (let round = 0; round < rounds; round++) {
   const wrote = await writes()
   const read = await reads()
-  found.writes.push(wrote.perSecond)
-  found.reads.push(read.perSecond)
-  found.refused += wrote.refused + read.refused
-  found.example ||= wrote.example || read.example
+  const found = {
+    round,
+    writes: wrote.perSecond,
+    reads: read.perSecond,
+    refused: wrote.refused + read.refused,
+    example: wrote.example || read.example,
+  }
+  console.log(JSON.stringify(found))
 }
-console.log(JSON.stringify(found))

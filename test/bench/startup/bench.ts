@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
+import type { LogEventName } from "../../../src/telemetry/logEvents.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { procText, startProgram, withLaunchers } from "../programs.ts"
 
@@ -18,12 +19,12 @@ const startOnce = async (launcher: string, dataDir: string): Promise<Start> => {
   rmSync(dataDir, { recursive: true, force: true })
   const began = performance.now()
   const daemon = startProgram("sh", [launcher, "run", "--sandbox", "config/sandbox.yaml", "--data", dataDir])
-  const at = async (msg: string) => {
+  const at = async (msg: LogEventName) => {
     await daemon.line((line) => line["msg"] === msg)
     return performance.now() - began
   }
   try {
-    const [listening, ready] = await Promise.all([at("page"), at("ready")])
+    const [listening, ready] = await Promise.all([at("page listening"), at("daemon ready")])
     const [, user, system] = /^.*\) (?:\S+ ){11}(\d+) (\d+)/.exec(procText(daemon.pid, "stat")) ?? []
     return { listening, ready, cpu: (Number(user) + Number(system)) * millisPerTick }
   } finally {
