@@ -6,7 +6,7 @@ import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
 import { failWith, outputFlag, printResult, table } from "./common/output.ts"
 import { commonFlags, fileArgument, setup } from "./common/setup.ts"
 
-const newKey = (description: string, example: string) =>
+const newKey = (description: string) =>
   Command.make(
     "new",
     {
@@ -18,10 +18,7 @@ const newKey = (description: string, example: string) =>
       yield* writeTo(file).pipe(Effect.mapError(({ message }) => failWith("failure", message)))
       return yield* printResult(output, { file, publicKey }, () => publicKey)
     }),
-  ).pipe(
-    Command.withDescription(description),
-    Command.withExamples([{ command: `cofferer ${example}`, description: "Write a new key and print its public key" }]),
-  )
+  ).pipe(Command.withDescription(description))
 
 const show = Command.make(
   "show",
@@ -30,12 +27,7 @@ const show = Command.make(
     const { publicKey } = yield* readKeyFile(file)
     return yield* printResult(output, { file, publicKey }, () => publicKey)
   }),
-).pipe(
-  Command.withDescription("Print the public key of a key file, which is the party's id; never the private key"),
-  Command.withExamples([
-    { command: "cofferer keys show secrets/reserve", description: "Print the payer's public key" },
-  ]),
-)
+).pipe(Command.withDescription("Print the public key of a key file, which is the party's id; never the private key"))
 
 const stateOf = (file: string | undefined, publicKey: string) => {
   if (file === undefined) return Effect.succeed("no private key here")
@@ -83,29 +75,18 @@ const list = Command.make(
       ]),
     )
   }),
-).pipe(
-  Command.withDescription("List the keys that a treasury file names: public keys, and the state of each key file"),
-  Command.withExamples([{ command: "cofferer keys list treasury.yaml", description: "List parties and operators" }]),
-)
+).pipe(Command.withDescription("List the keys that a treasury file names: public keys, and the state of each key file"))
 
 const operator = Command.make("operator").pipe(
   Command.withDescription("Keys with which operators approve payments"),
-  Command.withSubcommands([
-    newKey(
-      "Make an operator's key, readable by its owner alone, and print its public key",
-      "keys operator new ana.key",
-    ),
-  ]),
+  Command.withSubcommands([newKey("Make an operator's key, readable by its owner alone, and print its public key")]),
 )
 
 /** Keys of parties, which move money, and of operators, which move none. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Make and list keys of parties and operators"),
   Command.withSubcommands([
-    newKey(
-      "Make a party's key for signer: { file }, readable by its owner alone, and print its public key",
-      "keys new secrets/reserve",
-    ),
+    newKey("Make a party's key for signer: { file }, readable by its owner alone, and print its public key"),
     show,
     list,
     operator,

@@ -2,6 +2,7 @@ import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
 import { exitCodes, visibleConsole } from "./common/output.ts"
+import { examples } from "./examples.ts"
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
@@ -73,6 +74,13 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
 }
 
+const withExample = ({ commandPath, helpDoc }: CliOutput.Presenter.Help) => {
+  const [typed, description] = examples[commandPath.slice(1).join(" ")] ?? []
+  return typed === undefined
+    ? helpDoc
+    : { ...helpDoc, examples: [{ command: `cofferer ${typed}`, description: description! }] }
+}
+
 /**
  * Requested help is a result; a wrong call prints one line on standard error. Help has its own format, and has colours
  * on a terminal.
@@ -81,7 +89,8 @@ const presenter = (plain: Console.Console) =>
   CliOutput.layerPresenter({
     present: (event) => {
       if (event._tag !== "InvalidInvocation") {
-        return Effect.provideService(CliOutput.defaultPresenter.present(event), Console.Console, plain)
+        const shown = event._tag === "Help" ? { ...event, helpDoc: withExample(event) } : event
+        return Effect.provideService(CliOutput.defaultPresenter.present(shown), Console.Console, plain)
       }
       const errors = event.errors.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
       return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))

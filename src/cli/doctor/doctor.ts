@@ -48,10 +48,4 @@ export const doctor = Command.make(
   Command.withDescription(
     "Check clock, disk, permissions, port, gateways, keys and receivers, with a fix for each finding",
   ),
-  Command.withExamples([
-    {
-      command: "cofferer doctor treasury.yaml",
-      description: "Before the first start, and when something does not work",
-    },
-  ]),
 )

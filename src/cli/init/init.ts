@@ -172,13 +172,4 @@ export const init = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(
-  Command.withDescription("Write a first treasury file and its keys, with what the gateway says of the network"),
-  Command.withExamples([
-    {
-      command:
-        "cofferer init treasury.yaml --gateway http://127.0.0.1:3008 --asset USDT --below 10_000 --target 25_000",
-      description: "Without questions; on a terminal, those that are left out are asked for",
-    },
-  ]),
-)
+).pipe(Command.withDescription("Write a first treasury file and its keys, with what the gateway says of the network"))
