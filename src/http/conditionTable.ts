@@ -1,53 +1,12 @@
 import { signAgainIn } from "../domain/Approval.ts"
-import type { ConditionName } from "../domain/alerts/healthConditions.ts"
+import { alertAfterMillis, type ConditionName } from "../domain/alerts/healthConditions.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
-import type { ClockGap, WrongClock } from "../rules/checks/wrongClock.ts"
 import { resumeCommand, untilText } from "../store/controls/Brake.ts"
 import { mebibytesText } from "../store/database/DiskSpace.ts"
-import type { ConditionView, GatewayView, IntentView, View } from "./View.ts"
-
-/** A condition that applies. */
-export interface Found extends Omit<ConditionView, "condition"> {
-  /** Another part alerts people to it, or to its cause. */
-  readonly isAlerted?: boolean
-  /** Receivers that cannot be alerted to it: all others are, whatever they get else. */
-  readonly unreachable?: ReadonlyArray<string>
-}
-
-/** An account out of its band. */
-export interface OutOfBand {
-  /** "hot/USDT" */
-  readonly account: string
-  readonly balance: string
-  /** For how long, and how long its rules take to bring it back. */
-  readonly seconds: number
-  readonly cycleSeconds: number
-}
-
-/** All that decides whether a treasury is healthy. */
-export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
-  readonly maxAgeSeconds: number
-  /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
-  readonly blockAgeSeconds: number | null
-  /** Clock and newest known block are further apart than allowed, or no block is known. */
-  readonly gap: ClockGap | undefined
-  readonly wrongClock: WrongClock | undefined
-  readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
-  /** Why the files were refused last, where none was put in force since. */
-  readonly refusedReload: string | undefined
-  /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
-  readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
-  /** Receivers with an alert that waits: how many, how many of them pages, and for how long the oldest does. */
-  readonly undelivered: ReadonlyArray<{
-    readonly receiver: string
-    readonly n: number
-    readonly pages: number
-    readonly seconds: number
-  }>
-  readonly outOfBand: ReadonlyArray<OutOfBand>
-}
+import type { Found, HealthFacts } from "./HealthFacts.ts"
+import type { GatewayView, IntentView } from "./View.ts"
 
 const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
@@ -266,8 +225,19 @@ const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
 const outOfBand = (facts: HealthFacts): Found | undefined => {
   const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
   if (long.length === 0) return undefined
-  const words = long.map(({ account, balance, seconds }) => `${account} ${balance} for ${Math.floor(seconds)} s`)
-  return warn(`Out of band for longer than its rule's cycle: ${several(words)}`, '"cofferer plan" says what holds it')
+  const heldBy = (account: string) =>
+    live(facts).find(({ subject, reason }) => subject === account && stuck.has(reason))
+  const words = long.map(({ account, balance, seconds }) => {
+    const rule = heldBy(account)
+    const why = rule === undefined ? "" : ` (${rule.name}: ${spaced(String(rule.reason))})`
+    return `${account} ${balance} for ${Math.floor(seconds)} s${why}`
+  })
+  // A slower rule that is held was told before, by its reason.
+  const isAlerted = long.every(
+    ({ account, cycleSeconds }) => cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined,
+  )
+  const text = `Out of band for longer than its rule's cycle: ${several(words)}`
+  return { ...warn(text, '"cofferer plan" says what holds it'), isAlerted }
 }
 
 /** Rules that pay. What one on trial would need costs nothing. */
@@ -285,6 +255,25 @@ const ruleLocked = (facts: HealthFacts): Found | undefined => {
       ? 'mend its file, then "cofferer reload --reason TEXT"'
       : `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`
   return warn(text, remedy)
+}
+
+const crashesMin = 3
+
+const restarts = ({ crashes }: HealthFacts): Found | undefined => {
+  if (crashes.length < crashesMin) return undefined
+  const ends = [...new Set(crashes)].map((end) => `${end} (${crashes.filter((one) => one === end).length})`)
+  const text = `The process ended ${crashes.length} times in 15 min without being stopped: ${several(ends)}`
+  return warn(text, "the log has the lines before each end; what restarts it goes on")
+}
+
+const refusedMin = 5
+const acceptedShareMin = 0.9
+
+const acceptance = ({ acceptance: { accepted, refused } }: HealthFacts): Found | undefined => {
+  const all = accepted + refused
+  if (refused < refusedMin || accepted / all >= acceptedShareMin) return undefined
+  const text = `Mempools accepted ${accepted} of ${all} submissions in 24 h`
+  return warn(text, '"cofferer intents" lists the payments, "intents show ID" the code of each refusal')
 }
 
 const paused = ({ pauses }: HealthFacts): Found | undefined => {
@@ -306,12 +295,22 @@ const notCompared = ({ uncompared }: HealthFacts): Found | undefined =>
         "no rule pays after a start before they are; it ends with the next whole comparison; look at the gateway's listing of accounts",
       )
 
+/** Reasons that have an alert of their own, and of payouts all: what is late is told by its time. */
+const toldElsewhere: ReadonlySet<string | null> = new Set(["drift", "unresolved", "asset_status"])
+/** An account with a quicker rule is told as out of band first. */
+const heldMillis = alertAfterMillis("rule_held") ?? 0
+
 const ruleHeld = (facts: HealthFacts): Found | undefined => {
   const held = live(facts).filter(({ reason }) => stuck.has(reason))
   const [first] = held
   if (first === undefined) return undefined
   const words = held.map(({ name, subject, reason }) => `${name} ${subject} (${spaced(String(reason))})`)
-  return warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim()))
+  const isQuick = (account: string) =>
+    facts.outOfBand.some((one) => one.account === account && one.cycleSeconds * 1_000 < heldMillis)
+  const isAlerted = held.every(
+    ({ reason, kind, subject }) => toldElsewhere.has(reason) || kind === "payout" || isQuick(subject),
+  )
+  return { ...warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim())), isAlerted }
 }
 
 const approvalWaiting = ({ intents }: HealthFacts): Found | undefined => {
@@ -363,6 +362,8 @@ export const conditionTable = {
   alerts_undelivered: undelivered,
   low_disk: lowDisk,
   config_refused: configRefused,
+  restarts,
+  acceptance,
   signing_waits: signingWaits,
   out_of_band: outOfBand,
   rule_locked: ruleLocked,

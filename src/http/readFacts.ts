@@ -4,12 +4,13 @@ import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import type { Pending } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { BlockPace, blockMillis } from "../submitter/BlockPace.ts"
 import { troubleKey } from "./conditions.ts"
-import type { HealthFacts, OutOfBand } from "./conditionTable.ts"
+import type { HealthFacts, OutOfBand } from "./HealthFacts.ts"
 import { refusedReload } from "./reload.ts"
 import type { View } from "./View.ts"
 
@@ -107,6 +108,7 @@ export const readFacts = Effect.fnUntraced(function* (
     // One from later than now was raised while the clock was wrong, and waits since then at least.
     undelivered: pending.map(({ oldest, ...one }) => ({ ...one, seconds: Math.abs(now - oldest) / 1_000 })),
     outOfBand: yield* readOutOfBand(treasury, view, now),
+    crashes: yield* crashes,
   } satisfies HealthFacts
 })
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ConditionName, conditionNames, healthConditions } from "../../src/domain/alerts/healthConditions.ts"
 import { conditionsOf, headline } from "../../src/http/conditions.ts"
-import type { HealthFacts } from "../../src/http/conditionTable.ts"
+import type { HealthFacts } from "../../src/http/HealthFacts.ts"
 import type { View } from "../../src/http/View.ts"
 import { readSource } from "../tidy/Source.ts"
 
@@ -53,6 +53,7 @@ const calm: HealthFacts = {
   quarantine: undefined,
   undelivered: [],
   outOfBand: [],
+  crashes: [],
 }
 
 const intent = (state: string, more: Partial<View["intents"][number]> = {}): View["intents"][number] => ({
@@ -263,6 +264,27 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     'Out of band for longer than its rule\'s cycle: hot/USDT 9,000.00 for 91 s; "cofferer plan" says what holds it.',
   ],
   [
+    "out_of_band",
+    "warn",
+    {
+      outOfBand: [{ account: "hot/USDT", balance: "9,000.00", seconds: 91, cycleSeconds: 90 }],
+      rules: [rule("limit")],
+    },
+    'Out of band for longer than its rule\'s cycle: hot/USDT 9,000.00 for 91 s (even: limit); "cofferer plan" says what holds it. Also: rule held.',
+  ],
+  [
+    "restarts",
+    "warn",
+    { crashes: ["killed", "no memory", "killed"] },
+    "The process ended 3 times in 15 min without being stopped: killed (2), no memory (1); the log has the lines before each end; what restarts it goes on.",
+  ],
+  [
+    "acceptance",
+    "warn",
+    { acceptance: { accepted: 44, refused: 5, lost: 3 } },
+    'Mempools accepted 44 of 49 submissions in 24 h; "cofferer intents" lists the payments, "intents show ID" the code of each refusal.',
+  ],
+  [
     "rule_locked",
     "warn",
     { rules: [rule("locked")] },
@@ -378,6 +400,25 @@ describe("the conditions of health", () => {
       ["halted", "stale", "low_disk", "gateway_down", "paused"],
     )
     assert.match(sentence.text, /Also: stale, low disk, gateway down and 1 more\.$/)
+  })
+
+  it.each([
+    ["a limit", [rule("limit")], [], false],
+    ["a payout, which is told once it is late", [rule("short", { kind: "payout" })], [], true],
+    ["a mismatch, which has an alert of its own", [rule("drift")], [], true],
+    ["a limit and a mismatch", [rule("drift"), rule("limit")], [], false],
+    ["an account that is told as out of band first", [rule("limit")], [90], true],
+    ["an account whose rule is slower than that", [rule("limit")], [400], false],
+  ] as const)("alert once to a rule that is held by %s", (_, rules, cycles, isAlerted) => {
+    const outOfBand = cycles.map((cycleSeconds) => ({ account: "hot/USDT", balance: "9", seconds: 500, cycleSeconds }))
+    const { conditions } = said({ rules, outOfBand })
+    assert.deepInclude(
+      conditions.find(({ condition }) => condition === "rule_held"),
+      { isAlerted },
+    )
+    // Whoever is told second is not told again.
+    const out = conditions.find(({ condition }) => condition === "out_of_band")
+    if (out !== undefined) assert.strictEqual(out.isAlerted, !isAlerted)
   })
 
   it("are all in the manual, and no other", () => {

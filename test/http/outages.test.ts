@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
@@ -10,6 +11,7 @@ import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
+import { noteStart } from "../../src/store/controls/starts.ts"
 import { trip } from "../../src/store/controls/trip.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -40,6 +42,33 @@ const payElsewhere = Effect.fnUntraced(function* ({ client }: World, from: strin
   const command = payment(client, "eve", amount, { asset: usdt })
   yield* submit(client, signed(client, { from, command, ...(yield* head(client)) }))
 })
+
+/** Money that comes to an account from elsewhere. */
+const give = Effect.fnUntraced(function* ({ client }: World, to: string, amount: bigint) {
+  const command = payment(client, to, amount, { asset: usdt })
+  yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
+})
+
+/** Bob's money goes, and what his rule would pay is more than it may. */
+const needsMore = (world: World) => payElsewhere(world, "bob", 150n * one)
+const isHeldBy = (reason: string) => ({
+  begin: needsMore,
+  end: (world: World) => give(world, "bob", 140n * one),
+  condition: "out_of_band",
+  severity: "warn" as const,
+  headline: new RegExp(`^Out of band .*: bob/USDT \\d+\\.\\d+ for \\d+ s \\(keep-bob: ${reason}\\); `),
+  remedy: /"cofferer plan"/,
+  alert: { receiver: "log" as const, severity: "ticket" as const, subject: /^out of band$/ },
+  alertSeconds: 90,
+})
+/** Eve has money of her own to give. */
+const richEve = {
+  deposits: [
+    { party: "alice", asset: "USDT", amount: "1_000" },
+    { party: "bob", asset: "USDT", amount: "50" },
+    { party: "eve", asset: "USDT", amount: "500" },
+  ],
+}
 
 /** Takes no transaction, and lists no transfers: nothing proves what became of a payment. */
 const blind: Manner = async ({ method, url }, ask) => {
@@ -207,6 +236,57 @@ const outages: ReadonlyArray<Outage> = [
     remedy: /"cofferer plan"/,
     alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
     alertSeconds: 200,
+  },
+  {
+    name: "a limit of the policy that is used up",
+    setup: { scenario: richEve, transfersPer24h: 1 },
+    ...isHeldBy("limit"),
+  },
+  {
+    name: "a funder that is short",
+    setup: { scenario: richEve, alice: { floor: { USDT: "840" } }, keepBob: { onShort: "hold" } },
+    ...isHeldBy("short"),
+  },
+  {
+    name: "a quota of the network that is used up",
+    setup: { scenario: { ...richEve, transfersPerEpoch: 1, epochLength: "1h" } },
+    ...isHeldBy("quota"),
+  },
+  {
+    name: "our clock an hour fast, beside three gateways",
+    gateways: 3,
+    begin: clockOff(60),
+    end: clockOff(0),
+    condition: "clock",
+    severity: "bad",
+    headline: /^This host's clock is (1 h|6\d min) ahead of the blocks of 3 gateways \(a, b, c\); nothing is signed; /,
+    remedy: /^set this host's clock: check NTP/,
+    alert: { receiver: "desk", severity: "page", subject: /^clock$/ },
+    alertSeconds: 100,
+  },
+  {
+    name: "two of three gateways down, where two must agree",
+    gateways: 3,
+    begin: answer(down, 0, 2),
+    end: answer(honest, 0, 2),
+    condition: "gateway_down",
+    severity: "bad",
+    headline: /^No answer counts of 2 gateways: a is down .*; 2 must agree, and nothing is signed; /,
+    remedy: /check the node of gateway a/,
+    alert: { receiver: "desk", severity: "page", subject: /^gateway down$/ },
+    alertSeconds: 90,
+  },
+  {
+    name: "a process that is killed over and over",
+    begin: () => Effect.repeat(noteStart(), { times: 3 }),
+    end: ({ sandbox }) =>
+      Effect.andThen(sandbox.stepBlock, TestClock.adjust("20 seconds")).pipe(Effect.repeat({ times: 45 })),
+    condition: "restarts",
+    severity: "warn",
+    headline: /^The process ended \d times in 15 min without being stopped: killed, or ended without a word \(\d\); /,
+    remedy: /^the log has the lines before each end/,
+    alert: { receiver: "log", severity: "ticket", subject: /^restarts$/ },
+    alertSeconds: 10,
   },
   {
     name: "a payment past the bound of its state",

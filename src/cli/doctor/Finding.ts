@@ -1,5 +1,5 @@
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
-import type { Found } from "../../http/conditionTable.ts"
+import type { Found } from "../../http/HealthFacts.ts"
 
 /** What `doctor` examines, in the order in which it prints. */
 export const doctorChecks = [

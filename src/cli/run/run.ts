@@ -16,6 +16,7 @@ import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
+import { noteEnd } from "../../store/controls/starts.ts"
 import { Draining } from "../../submitter/Draining.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
@@ -152,7 +153,10 @@ const serve = (
     yield* Effect.forkScoped(logStateOnSignal)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
-    return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
+    return yield* Fiber.join(loops).pipe(
+      Effect.onInterrupt(() => stop(loops)),
+      Effect.tapError(({ message }) => Effect.ignore(noteEnd(message))),
+    )
   }).pipe(Effect.scoped)
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
@@ -163,6 +167,7 @@ const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) 
   }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
+  yield* Effect.ignore(noteEnd())
   yield* sayStopped(startedAt).pipe(Effect.ignore)
 })
 

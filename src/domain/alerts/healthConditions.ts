@@ -88,6 +88,18 @@ export const healthConditions = {
     alert: "ticket at once",
     act: '"cofferer check", correct the file, then "cofferer reload --reason TEXT"',
   },
+  restarts: {
+    holds: "the process ended three times in 15 min without being stopped",
+    alert: "ticket at once",
+    act: "the text has how each process ended; the log has the lines before it",
+    alertAfterMillis: 0,
+  },
+  acceptance: {
+    holds: "mempools refused five submissions or more in 24 h, and accepted fewer than 90 %",
+    alert: "ticket after 5 min",
+    act: '"cofferer intents show ID" has the code of each refusal',
+    alertAfterMillis: 300_000,
+  },
   signing_waits: {
     holds:
       "nothing is signed for one window and ten blocks: after `adopt`, `recover`, or with a new database and no listing of transfers",
@@ -118,8 +130,9 @@ export const healthConditions = {
   },
   rule_held: {
     holds: "a rule wants to pay and must not: limit, policy, quota, fee, funds, disagreement",
-    alert: "by the reason",
+    alert: "ticket after 5 min, where no other alert has the reason",
     act: '"cofferer explain RULE" shows every check',
+    alertAfterMillis: 300_000,
   },
   approval_waiting: {
     holds: "a payment waits for operators",

@@ -1,0 +1,45 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import { lastly, Settings } from "../database/Settings.ts"
+
+/** Setting: the last starts of this store's processes, and how each process ended. */
+const key = "starts"
+const Starts = Schema.Array(Schema.Struct({ at: Schema.Finite, end: Schema.optionalKey(Schema.String) }))
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Starts))
+const read = lastly((text) => Option.getOrUndefined(decode(text)))
+const kept = 20
+
+const startsNow = Effect.gen(function* () {
+  return read(yield* (yield* Settings).get(key)) ?? []
+})
+const save = Effect.fnUntraced(function* (starts: typeof Starts.Type) {
+  yield* (yield* Settings).set(key, JSON.stringify(starts.slice(-kept)))
+})
+
+/** Notes a start. A process before it that noted no end was killed, or its machine was. */
+export const noteStart = Effect.fn("Starts.note")(function* () {
+  const at = yield* Clock.currentTimeMillis
+  yield* save([...(yield* startsNow), { at }])
+})
+
+const stopped = "stopped"
+
+/** Notes how this process ends: a stop by a signal, or its error. */
+export const noteEnd = Effect.fn("Starts.noteEnd")(function* (error?: string) {
+  const starts = yield* startsNow
+  const last = starts.at(-1)
+  if (last === undefined) return
+  yield* save([...starts.slice(0, -1), { ...last, end: error?.slice(0, 200) ?? stopped }])
+})
+
+/** How long an end counts. */
+const loopMillis = 900_000
+
+/** How processes ended that were not stopped, in the last 15 minutes, the newest last. */
+export const crashes = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  const starts = yield* startsNow
+  return starts.slice(0, -1).flatMap(({ end = "killed, or ended without a word" }, i) => {
+    const next = starts[i + 1]?.at ?? now
+    return end === stopped || next > now || now - next >= loopMillis ? [] : [end]
+  })
+})
