@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { Notifier } from "../notify/Notifier.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
 /** A loop that finished nothing for longer stands still. */
@@ -27,7 +28,7 @@ export const beatOnce = Effect.fn("Alerts.beat")(function* () {
   yield* beat.pipe(
     Effect.andThen(Clock.currentTimeMillis),
     Effect.tap((now) => Effect.sync(() => heartbeat.set(now / 1_000))),
-    Effect.catch(({ detail }) => Effect.logWarning("the heartbeat was not accepted", { reason: detail })),
+    Effect.catch(({ detail }) => logEvent("heartbeat not accepted", { reason: detail })),
   )
 })
 

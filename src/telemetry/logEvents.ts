@@ -367,6 +367,7 @@ export const logEvents = {
     may: ["delivered"],
   }),
   "alert not delivered": failure,
+  "heartbeat not accepted": failure,
   "receivers not read": failure,
   "database not writable": page({ needs: ["reason", "remedy"] }),
   "database writable": info({ word: "store", line: "it takes writes again", needs: [] }),

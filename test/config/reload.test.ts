@@ -104,7 +104,7 @@ describe("a daemon whose treasury file is changed", () => {
     assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /^in force: policy changed, [0-9a-f]{12}\nnow permitted: policy line 1/)
     const journal = (await callCofferer(["export", "--what", "journal", "--format", "jsonl", "--data", data])).stdout
-    const entries = journal.split("\n").filter((line) => line.includes('"config"'))
+    const entries = journal.split("\n").filter((line) => line.includes('"kind":"config","subject":"sandbox"'))
     assert.lengthOf(entries, 3, entries.join("\n"))
     assert.include(entries[0], "the first configuration")
     assert.include(entries[2], "a test")
