@@ -52,7 +52,24 @@ const clock = ({ wrongClock, gap }: Pick<HealthFacts, "wrongClock" | "gap">): Fo
   return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
 }
 
-const gatewayDown = (facts: Pick<HealthFacts, "network">): Found | undefined => {
+/** Reasons of rules that wait for newer balances. */
+const unseen: ReadonlySet<string | null> = new Set(["stale", "disagreement"])
+const unsigned: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "reserved"])
+
+/** Consequences of too few answers: they have no alerts of their own. */
+const waitingText = ({ rules: all = [], intents = [] }: Partial<Pick<HealthFacts, "rules" | "intents">>): string => {
+  const rules = all.filter(({ trial, reason }) => !trial && unseen.has(reason)).length
+  const payments = intents.filter(({ state }) => unsigned.has(state)).length
+  const words = [
+    ...(rules === 0 ? [] : [plural(rules, "rule")]),
+    ...(payments === 0 ? [] : [plural(payments, "payment")]),
+  ]
+  return words.length === 0 ? "" : `; waiting for it: ${words.join(" and ")}`
+}
+
+const gatewayDown = (
+  facts: Pick<HealthFacts, "network"> & Partial<Pick<HealthFacts, "rules" | "intents">>,
+): Found | undefined => {
   const { gateways, quorum } = facts.network
   const down = gateways.filter(isDown)
   const [first] = down
@@ -62,7 +79,7 @@ const gatewayDown = (facts: Pick<HealthFacts, "network">): Found | undefined => 
   )
   const isBad = isQuorumLost(facts)
   const all = down.length === gateways.length && down.length > 1 ? "all gateways" : plural(down.length, "gateway")
-  const stops = isBad ? `; ${quorum} must agree, and nothing is signed` : ""
+  const stops = isBad ? `; ${quorum} must agree, and nothing is signed${waitingText(facts)}` : ""
   return {
     severity: isBad ? "bad" : "warn",
     text: `No answer counts of ${all}: ${words.join(", ")}${stops}`,
@@ -308,7 +325,11 @@ const ruleHeld = (facts: HealthFacts): Found | undefined => {
   const isQuick = (account: string) =>
     facts.outOfBand.some((one) => one.account === account && one.cycleSeconds * 1_000 < heldMillis)
   const isAlerted = held.every(
-    ({ reason, kind, subject }) => toldElsewhere.has(reason) || kind === "payout" || isQuick(subject),
+    ({ reason, kind, subject }) =>
+      toldElsewhere.has(reason) ||
+      (reason === "disagreement" && isQuorumLost(facts)) ||
+      kind === "payout" ||
+      isQuick(subject),
   )
   return { ...warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim())), isAlerted }
 }

@@ -8,6 +8,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { type HealthCondition, troubleKey } from "./conditions.ts"
 import { noteOutOfBand } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
+import type { View } from "./View.ts"
 
 const waitMillis = 5_000
 
@@ -28,8 +29,24 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
       if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
       yield* watchOne(name, conditions)
     }
+    yield* watchLimits(view)
   })
   yield* (yield* Database).atomically(round)
+})
+
+const dayMillis = 86_400_000
+/** A third, as shares are rounded. */
+const shareMax = 0.333
+
+/** Tells of limits that may not last for the day. */
+const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
+  const { conditions } = (yield* ConfigInForce).now().treasury.alerting
+  const millis = Date.parse(at)
+  if (conditions.has("limit_used") || millis % dayMillis >= dayMillis / 2) return
+  for (const { line, text: words, used, limit, transfers, share } of policy) {
+    if (share < shareMax) continue
+    yield* raise("limit_used", { line, day: Math.floor(millis / dayMillis), words, used, limit, transfers })
+  }
 })
 
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<HealthCondition>) {

@@ -402,6 +402,18 @@ describe("the conditions of health", () => {
     assert.match(sentence.text, /Also: stale, low disk, gateway down and 1 more\.$/)
   })
 
+  it("count what waits for gateways instead of alerting to each", () => {
+    const { sentence } = said({
+      network: { chainId: "c", quorum: 1, gateways: [down] },
+      rules: [rule("stale"), rule("disagreement"), rule("stale", { trial: true }), rule("in_band")],
+      intents: [intent("reserved"), intent("in_flight")],
+    })
+    assert.include(
+      sentence.text,
+      "nothing is signed; waiting for it: 2 rules and 1 payment; check the node of gateway b",
+    )
+  })
+
   it.each([
     ["a limit", [rule("limit")], [], false],
     ["a payout, which is told once it is late", [rule("short", { kind: "payout" })], [], true],

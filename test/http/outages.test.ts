@@ -280,7 +280,7 @@ const outages: ReadonlyArray<Outage> = [
     name: "a process that is killed over and over",
     begin: () => Effect.repeat(noteStart(), { times: 3 }),
     end: ({ sandbox }) =>
-      Effect.andThen(sandbox.stepBlock, TestClock.adjust("20 seconds")).pipe(Effect.repeat({ times: 45 })),
+      Effect.andThen(sandbox.stepBlock, TestClock.adjust("1 minute")).pipe(Effect.repeat({ times: 15 })),
     condition: "restarts",
     severity: "warn",
     headline: /^The process ended \d times in 15 min without being stopped: killed, or ended without a word \(\d\); /,

@@ -23,7 +23,7 @@ export interface AlertingConfig {
   readonly repeatMillis: number | undefined
   readonly grouping: { readonly waitMillis: number; readonly intervalMillis: number }
   /** Milliseconds that a condition must hold before people are alerted; undefined: they are not. */
-  readonly conditions: ReadonlyMap<ConditionName, number | undefined>
+  readonly conditions: ReadonlyMap<AlertedName, number | undefined>
   readonly heartbeat: HeartbeatConfig | undefined
 }
 
@@ -32,6 +32,9 @@ interface HeartbeatConfig {
   readonly everyMillis: number
   readonly allowPrivate: boolean
 }
+
+/** Conditions of health, and an alert that is no condition. */
+type AlertedName = ConditionName | "limit_used"
 
 interface AlertsResolved {
   readonly receivers: ReadonlyArray<ReceiverConfig>
@@ -88,17 +91,20 @@ const checkNames = (
 
 const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): AlertingConfig => {
   const { repeatInterval = usual.repeatInterval, groupWait = usual.group, groupInterval = usual.group } = raw ?? {}
-  const alerted: ReadonlyArray<string> = conditionNames.filter((name) => alertAfterMillis(name) !== undefined)
-  const conditions = Object.entries(raw?.conditions ?? {}).flatMap(([name, { after, alert }]) => {
-    const condition = conditionNames.find((one) => one === name && alerted.includes(one))
-    if (condition === undefined) {
-      const remedy = nameRemedy(name, alerted, "docs/operations.md lists them")
-      report.add(["alerts", "conditions", name], `"${name}" is no condition that has an alert of its own`, remedy)
-      return []
-    }
-    const millis = after === undefined ? alertAfterMillis(condition) : durationMillis(after)
-    return [[condition, alert === "false" ? undefined : millis] as const]
-  })
+  const alerted = [...conditionNames.filter((name) => alertAfterMillis(name) !== undefined), "limit_used"] as const
+  const conditions = Object.entries(raw?.conditions ?? {}).flatMap(
+    ([name, { after, alert }]): ReadonlyArray<readonly [AlertedName, number | undefined]> => {
+      const condition = alerted.find((one) => one === name)
+      if (condition === undefined) {
+        const remedy = nameRemedy(name, alerted, "docs/operations.md lists them")
+        report.add(["alerts", "conditions", name], `"${name}" is no condition that has an alert of its own`, remedy)
+        return []
+      }
+      if (condition === "limit_used") return alert === "false" ? [[condition, undefined]] : []
+      const millis = after === undefined ? alertAfterMillis(condition) : durationMillis(after)
+      return [[condition, alert === "false" ? undefined : millis]]
+    },
+  )
   const repeatMillis = durationMillis(repeatInterval)
   return {
     repeatMillis: repeatMillis === 0 ? undefined : repeatMillis,

@@ -307,6 +307,16 @@ const ofTreasury = {
       ends: ["config_reload"],
     },
   },
+  limit_used: {
+    kind: "policy",
+    severity: "info",
+    id: "limit/{line}/{day}",
+    subject: "line {line}",
+    text: "a third of a day's limit is used before noon (UTC): {used} of {limit}, {transfers}, in 24 h ({line}: {words})",
+    fields: ["line", "used", "limit"],
+    raised: "once a day and line of the policy; `alerts.conditions.limit_used` switches it off",
+    ends: "nothing",
+  },
   test: {
     kind: "test",
     severity: "info",
