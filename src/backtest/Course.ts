@@ -70,7 +70,7 @@ export const silence = (
       return outcome === undefined ? [] : [silenceText(outcome)]
     })
 
-/** Why a subject is silent, and what would end that: "hot/USDT is silent: cooldown, 12 s left; until …". */
+/** Why a subject is silent, and what would end that: "hot/USDT holds: cooldown, 12 s left; until …". */
 export const silenceText = ({ look }: Outcome): string => {
   const { sentence, checks, verdict, next } = explainSubject(look)
   if (verdict !== "holds") return sentence

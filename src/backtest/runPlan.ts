@@ -1,4 +1,5 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { holdText } from "../domain/Decision.ts"
 import { instantText, timeText } from "../domain/Time.ts"
 import type { Waiting } from "./Approving.ts"
 import {
@@ -129,7 +130,7 @@ const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
   const alerted = rehearsal.alerted(rule)
   if (alerted === undefined) return []
   const { reason, detail } = alerted
-  return [`${rule} ${reason === undefined ? "fires" : `is silent: ${reason.replaceAll("_", " ")}`}, ${detail}`]
+  return [`${rule} ${reason === undefined ? `fires, ${detail}` : holdText(reason, detail)}`]
 }
 
 const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds" }>): Judged => {

@@ -144,7 +144,7 @@ const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, 
   if (decided === null) return ["  the engine has not looked at it yet"]
   const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
   if (decided.reason === reason) return [`  so ${since}`]
-  const was = decided.reason === null ? "it acted" : `it was silent: ${words(decided.reason)}`
+  const was = decided.reason === null ? "it acted" : `it held: ${words(decided.reason)}`
   return [`  at the engine's last look ${was}, ${since}`]
 }
 

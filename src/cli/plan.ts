@@ -25,7 +25,7 @@ export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunn
       : `block ${knowledge.block} of ${knowledge.at.slice(0, 19).replace("T", " ")}Z, from ${knowledge.source}`
   const acting = plan.subjects.filter(({ verdict }) => verdict !== "holds")
   const soon = plan.subjects.filter((subject) => subject.soon !== null)
-  const silent = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
+  const idle = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
   return [
     `${plan.file}  mode ${plan.mode}, policy ${plan.policy}, on what is known at ${seen}`,
     ...(isRunning ? [] : ["no daemon runs: this is what it would have done at its last look"]),
@@ -35,8 +35,8 @@ export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunn
       soon.map((subject) => soonLine(subject, at)),
     ),
     ...section(
-      "silent",
-      silent.map(({ sentence, trial }) => `${sentence.replace(" is silent:", ":")}${trial ? " (on trial)" : ""}`),
+      "idle",
+      idle.map(({ sentence, trial }) => `${sentence}${trial ? " (on trial)" : ""}`),
     ),
     ...(difference === null ? [] : differenceText(difference)),
   ].join("\n")

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ageText } from "../domain/text.ts"
+import { ageText, plural } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
@@ -21,7 +21,7 @@ export const viewText = (view: View): string => {
   const rules = view.rules.map((r) => [
     `  ${r.name}`,
     r.subject,
-    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state),
+    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state === "inactive" ? "OK" : r.state),
     r.sentence,
   ])
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
@@ -36,7 +36,7 @@ export const viewText = (view: View): string => {
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
     ...pastText(view),
-    `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
+    `${accepted} of ${plural(accepted + refused, "answered submission")} accepted in 24 h, ${lost} unanswered; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")
 }
 

@@ -57,3 +57,7 @@ export type Decision =
 
 /** Where a rule stands for one subject. */
 export type RuleState = "inactive" | "pending" | "acting" | "holding"
+
+/** A hold as a verb phrase: "has nothing to do: 25,000 (trigger 10,000)", "holds: cooldown, 12 s left". */
+export const holdText = (reason: string, detail: string): string =>
+  reason === "in_band" ? `has nothing to do: ${detail}` : `holds: ${reason.replaceAll("_", " ")}, ${detail}`

@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { holdText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
@@ -240,7 +241,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
       fires: null,
       detail: m.detail,
       sentence: `${onTrial(rule.trial)}${
-        m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`
+        m.reason === undefined ? `acting: ${m.detail}` : holdText(m.reason, m.detail)
       }`,
     }))
   })
@@ -261,7 +262,7 @@ const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): Reado
     state === "acting"
       ? "fires"
       : reason === undefined || reason === "in_band"
-        ? "silent"
-        : `silent: ${reason.replaceAll("_", " ")}`
+        ? "nothing to report"
+        : `holds: ${reason.replaceAll("_", " ")}`
   return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${detail} (${waits})` }]
 }

@@ -131,7 +131,7 @@ describe("a payment that people must approve, in a test", () => {
     await fails(
       `{ at: 1m, expect: [{ pays: "450", ${fill} }] }`,
       /got {7}nothing was paid up to 1 min/,
-      /why {7}fill till\/TOK is silent: awaiting approval, 450.00 TOK waits for people/,
+      /why {7}fill till\/TOK holds: awaiting approval, 450.00 TOK waits for people/,
     )
     await fails(
       `{ at: 1m, expect: [{ waits: "440", ${fill} }] }`,

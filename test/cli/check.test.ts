@@ -60,7 +60,10 @@ describe("check", () => {
     assert.strictEqual(code, 0, stderr)
     assert.include(stdout, "ok   2 rules, 2 parties, 1 asset, mode live")
     const reserve = "100,000 USDT (25,000 each time, 10 transfers)"
-    assert.include(stdout, `  reserve -> hot   ${reserve}   <- the only money that leaves the treasury unasked\n`)
+    assert.include(
+      stdout,
+      `  reserve -> hot   ${reserve}   <- the only money that leaves your control without approval\n`,
+    )
     assert.include(stdout, "  network quota    reserve 10 of 20 transfers (10 free)")
     assert.include(stdout, "at most 0.2 % of each")
     const page = readFileSync(join(root, "docs/configuration.md"), "utf8")

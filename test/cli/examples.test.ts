@@ -62,7 +62,7 @@ describe("the examples beside a daemon that has paid", () => {
     ...["doctor", "check", "status", "explain", "plan", "intents", "intents show", "intents resolve", "intents reject"],
     ...["intents cancel", "intents abandon", "reject", "keys list", "reload", "adopt", "recover", "backfill"],
     ...["verify", "export", "assets", "balances", "balances rebase", "sandbox fault list", "sandbox fault arm"],
-    ...["sandbox fault clear", "pause", "halt", "resume", "version"],
+    ...["sandbox fault clear", "pause", "halt", "resume", "alerts list", "version"],
   ]
 
   it.each(run)("%s does what it says", async (path) => {

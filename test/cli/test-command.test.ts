@@ -74,10 +74,10 @@ const failing: ReadonlyArray<readonly [title: string, from: string, to: string, 
     'change: { hot: { USDT: "-1_000" } }',
     [
       /got {7}nothing was paid after 12 s, up to 13 s/,
-      /why {7}keep-hot-funded hot\/USDT is silent: in band, 11,000.00 is not below/,
+      /why {7}keep-hot-funded hot\/USDT has nothing to do: 11,000.00 \(trigger/,
     ],
   ],
-  ["another reason", "holds: limit", "holds: cooldown", [/got .* is silent: limit, .*policy line 1/]],
+  ["another reason", "holds: limit", "holds: cooldown", [/got .* holds: limit, .*policy line 1/]],
   ["a payment that nothing names", "payments: any", "payments: expected", [/no payment that no expectation names/]],
   [
     "another number of payments",

@@ -50,7 +50,7 @@ describe("a rule whose payments come to nothing", () => {
         assert.deepStrictEqual(yield* locks, [], "two are none too many")
         yield* fail("denied")
         const { plan } = yield* planOf({ plan: options, inForce: undefined, asLastSeen: false })
-        assert.match(plan.subjects[0]?.sentence ?? "", /is silent: locked, its last 3 payments failed/)
+        assert.match(plan.subjects[0]?.sentence ?? "", /holds: locked, its last 3 payments failed/)
         assert.deepStrictEqual(yield* locks, [], "whoever asks what would be done changes nothing")
         yield* TestClock.adjust("2 minutes")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)

@@ -100,7 +100,7 @@ describe("a planned payment that is signed after the next planned time", () => {
         for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
           yield* rounds(options, sandbox, 1, new Set(["decide"]))
         assert.deepStrictEqual(yield* paidOf, ["confirmed"])
-        assert.match(yield* explained, /is silent: not due, a payment that was signed later stands for it$/)
+        assert.match(yield* explained, /holds: not due, a payment that was signed later stands for it$/)
         yield* rounds(options, sandbox, 9)
         assert.deepStrictEqual(yield* paidOf, ["confirmed"])
       },

@@ -29,7 +29,7 @@ describe("a treasury that rehearses", () => {
       function* (options, sandbox) {
         for (let i = 0; i < 12; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["rehearsed"])
-        assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 is not below 100" })
+        assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 (trigger 100)" })
         assert.lengthOf(yield* paid(sandbox), 0)
         const [rehearsal] = yield* (yield* Rehearsals).of(["keep-bob"])
         assert.strictEqual(rehearsal?.payments, 1)

@@ -212,7 +212,7 @@ const cases = {
   in_band: {
     words: { keep: { for: "30s" } },
     rows: { hot: 100_000n },
-    says: /^1,000\.00 is not below 1,000$/,
+    says: /^1,000\.00 \(trigger 1,000\)$/,
     after: /^hot\/USDT falls below 1,000 and stays so for 30 s, seen twice$/,
   },
   pending: {

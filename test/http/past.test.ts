@@ -36,7 +36,7 @@ describe("what a rule did at a time", () => {
       const paused = yield* told(treasury, "keep-bob", start + 11_000, "bob")
       assert.match(paused, /was silent at 2027-01-15 08:00:11Z: paused, paused \(rule:keep-bob\): audit\n/)
       assert.match(paused, /\n {2}since {5}2027-01-15 08:00:09Z, in force to this day, 3 s; /)
-      assert.match(paused, /\n {2}before .*in band, 200\.00 is not below 100\n {2}after {5}nothing else yet$/)
+      assert.match(paused, /\n {2}before .*in band, 200\.00 \(trigger 100\)\n {2}after {5}nothing else yet$/)
       const early = yield* told(treasury, "keep-bob", start - 3_600_000)
       assert.match(
         early,
@@ -89,7 +89,7 @@ describe("the page and the socket", () => {
       assert.strictEqual(field(answer, "subjects.0.reason"), "in_band")
       assert.strictEqual(
         field(answer, "subjects.0.sentence"),
-        "keep-bob bob/USDT is silent: in band, 200.00 is not below 100",
+        "keep-bob bob/USDT has nothing to do: 200.00 (trigger 100)",
       )
       for (const [query, status] of [
         ["", 400],

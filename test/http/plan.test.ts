@@ -43,7 +43,7 @@ describe("a plan", () => {
 
   it.effect.each([
     [50_000n, /keep hot\/USDT pays .* 500\.00 is below 1,000 \(on trial: only rehearsed\)$/m],
-    [200_000n, /silent {4}keep hot\/USDT: in band, .* \(on trial\)$/m],
+    [200_000n, /idle {6}keep hot\/USDT has nothing to do: .* \(on trial\)$/m],
   ] as const)("marks a rule on trial, as its explanation does, with %d base units", ([hot, says]) => {
     const trying = [
       {
@@ -120,7 +120,7 @@ describe("a plan", () => {
       yield* arrange({ hot: 100_000n })
       const calm = yield* shown(treasury)
       assert.strictEqual(calm.plan.fires, 0)
-      assert.include(calm.text, "silent    keep hot/USDT: in band, 1,000.00 is not below 1,000")
+      assert.include(calm.text, "idle      keep hot/USDT has nothing to do: 1,000.00 (trigger 1,000)")
     }),
   )
 

@@ -111,7 +111,7 @@ describe("a daemon among whose rules in code most do harm", () => {
   it("goes on answering people", { timeout: 120_000 }, async () => {
     const { stdout, code } = await cofferer(["explain", "own", "-c", file, "--data", data], { cwd: dir })
     assert.strictEqual(code, 0, stdout)
-    assert.match(stdout, /own warm\/USDT is silent: in band, at 25,000\.00 warm\/USDT its code needs nothing/)
+    assert.match(stdout, /own warm\/USDT has nothing to do: at 25,000\.00 warm\/USDT its code needs nothing/)
   })
 
   it("proves what code decided, with the code's hash, as any other payment", { timeout: 120_000 }, async () => {

@@ -80,7 +80,9 @@ const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]
     if (!unasked.includes(line)) return [who, what]
     const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
     const words =
-      unasked.length === 1 ? "the only money that leaves the treasury unasked" : "leaves the treasury unasked"
+      unasked.length === 1
+        ? "the only money that leaves your control without approval"
+        : "leaves your control without approval"
     return [who, `${what.padEnd(width)}   <- ${words}${part}`]
   })
 }

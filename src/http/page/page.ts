@@ -138,7 +138,7 @@ const firing = { page: "✕", ticket: "!", info: "●" } as const
 const Rule = (r: RuleView) => {
   const query = whyOf(r)
   return html`
-  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : r.state}</em>
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : r.state === "inactive" ? "OK" : r.state}</em>
     <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
     ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
 }
@@ -246,7 +246,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
       ${Past(view)}
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
-        <p>Mempool accepted ${accepted} of ${definite} definite answers in 24 h; ${lost} lost. ${view.alertsPending} alerts wait for delivery.</p>
+        <p>${accepted} of ${definite} answered submissions accepted in 24 h; ${lost} unanswered. ${view.alertsPending} alerts wait for delivery.</p>
         <h2>Gateways</h2>
         <ul>${view.network.gateways.map(Gateway)}</ul>
         ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}

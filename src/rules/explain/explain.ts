@@ -1,5 +1,5 @@
 import { formatAmount } from "../../domain/Amount.ts"
-import type { Decision, HoldReason } from "../../domain/Decision.ts"
+import { type Decision, type HoldReason, holdText } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import { timeText } from "../../domain/Time.ts"
 import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
@@ -180,7 +180,7 @@ export interface Explanation extends Means {
   readonly verdict: "acts" | "asks" | "holds"
   /** The first that holds; null where it acts. */
   readonly reason: HoldReason | null
-  /** "keep-hot-funded hot/USDT is silent: cooldown, 12 s left" */
+  /** "keep-hot-funded hot/USDT holds: cooldown, 12 s left" */
   readonly sentence: string
   /** Payments or funding requests due now. */
   readonly payments: ReadonlyArray<ExplainedPayment>
@@ -288,9 +288,9 @@ const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<Explain
         units: String(payment.amount),
       }))
 
-/** "is silent: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */
+/** "holds: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */
 const verdictText = (decision: Decision, decimals: number): string => {
-  if (decision._tag === "Hold") return `is silent: ${decision.reason.replaceAll("_", " ")}, ${decision.detail}`
+  if (decision._tag === "Hold") return holdText(decision.reason, decision.detail)
   const what = paymentsOf(decision, decimals).map((p) => `${p.amount} ${p.asset} ${p.from} -> ${p.to}`)
   return `${decision._tag === "Act" ? "pays" : "asks people for"} ${what.join(", ")}: ${decision.detail}`
 }

@@ -54,7 +54,7 @@ type Transfers = (amount: bigint) => ReadonlyArray<NeededTransfer>
 const filled = ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {
   const [now, level] = [formatAmount(balance, decimals), formatLevel(trigger, decimals)]
   return balance >= trigger
-    ? { _tag: "InBand", detail: `${now} is not below ${level}` }
+    ? { _tag: "InBand", detail: `${now} (trigger ${level})` }
     : { _tag: "Wanted", detail: `${now} is below ${level}`, transfers: transfers(target - balance) }
 }
 
@@ -62,7 +62,7 @@ const filled = ({ asset: { decimals }, trigger, target }: Level, balance: bigint
 const emptied = ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {
   const [now, level] = [formatAmount(balance, decimals), formatLevel(trigger, decimals)]
   return balance <= trigger
-    ? { _tag: "InBand", detail: `${now} is not above ${level}` }
+    ? { _tag: "InBand", detail: `${now} (trigger ${level})` }
     : { _tag: "Wanted", detail: `${now} is above ${level}`, transfers: transfers(balance - target) }
 }
 
