@@ -8,7 +8,8 @@ import { type History, millisOf, outsideOf, termsIn } from "../backtest/History.
 import { loadPlayed, readTests } from "../backtest/readTests.ts"
 import { runPlan } from "../backtest/runPlan.ts"
 import { TestFile } from "../backtest/TestFile.ts"
-import type { Paid, RaisedAlert, WorldSettings } from "../backtest/World.ts"
+import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/World.ts"
+import { ProcessContext } from "../config/Environment.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -17,6 +18,7 @@ import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, writeOut } from "./common/output.ts"
+import { progressBar } from "./common/progressBar.ts"
 import { configFlag, dataFlag, filesOf } from "./common/setup.ts"
 import { asksGateways, historyForm, readHistory } from "./history.ts"
 import { DateText } from "./receipt.ts"
@@ -181,6 +183,14 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
 }
 
 /** Plays rules over the past: what they would have paid, and why they would have been silent. */
+/** The same events; `pass` hears of the time of each as it is taken. */
+function* watched(events: Iterable<WorldEvent>, pass: (at: number) => void): Iterable<WorldEvent> {
+  for (const event of events) {
+    pass(event.at)
+    yield event
+  }
+}
+
 export const backtest = Command.make(
   "backtest",
   flags,
@@ -199,16 +209,17 @@ export const backtest = Command.make(
     if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
     const events = outsideOf(history, start)
     const draws = chosen.output === "svg" || Option.isSome(chosen.chart)
+    const bar = progressBar((yield* ProcessContext).progress, "backtest")
     const play = (one: Treasury) =>
       Effect.promise(() =>
         runBacktest({
           settings: settingsOf(one, history, start, chosen),
           parties: one.parties.values(),
           assets: one.assets.values(),
-          events,
+          events: watched(events, (at) => bar.show((at - start) / (until - start))),
           until,
           draws,
-        }),
+        }).finally(bar.end),
       )
     const result = yield* play(treasury)
     const against = other === undefined ? undefined : yield* play(other)

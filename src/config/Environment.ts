@@ -94,6 +94,8 @@ export interface ProcessContext {
   readonly output: Writable
   /** True if a person can be asked: standard input and output are terminals. */
   readonly isInteractive: boolean
+  /** Standard error, if it is a terminal: long work shows its progress there. */
+  readonly progress: Writable | undefined
 }
 
 export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config/ProcessContext", {
@@ -101,5 +103,6 @@ export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config
     env: process.env,
     output: process.stdout,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
+    progress: process.stderr.isTTY ? process.stderr : undefined,
   }),
 })

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Writable } from "node:stream"
 import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -16,6 +17,28 @@ const play = (name: string, ...lines: ReadonlyArray<string>) => {
   writeFileSync(file, `${lines.join("\n")}\n`)
   return callCofferer(["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", file])
 }
+
+describe("the progress of a backtest", () => {
+  it("is shown on a terminal alone, and taken away at the end", async () => {
+    const rows = Array.from({ length: 40 }, (_, minute) => rowOf("hot", `${30_000_000_000 - minute}`, minute))
+    const file = join(dir, "progress.csv")
+    writeFileSync(file, `${[header, rowOf("reserve", "90000000000", 0), ...rows].join("\n")}\n`)
+    const args = ["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", file]
+    let drawn = ""
+    const progress = new Writable({
+      write: (chunk: Buffer, _, done) => {
+        drawn += chunk.toString()
+        done()
+      },
+    })
+    const shown = await callCofferer(args, { progress })
+    const escape = String.fromCharCode(27)
+    assert.match(drawn, /backtest \[#+ +\] [1-9]\d? %/)
+    assert.isTrue(drawn.endsWith(`\r${escape}[K`))
+    const plain = await callCofferer(args)
+    assert.deepStrictEqual([shown.stdout, shown.stderr], [plain.stdout, ""])
+  })
+})
 
 describe("a file of balances", () => {
   const past = [rowOf("reserve", "90000000000", 0), rowOf("hot", "30000000000", 0), rowOf("hot", "1000000000", 1)]

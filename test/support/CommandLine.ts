@@ -13,6 +13,8 @@ interface Surroundings {
   readonly ahead?: () => number
   /** Keys that a person presses on a terminal: a text character by character, or a key such as "<enter>". */
   readonly typed?: ReadonlyArray<string>
+  /** Terminal on which long work shows its progress; default none. */
+  readonly progress?: Writable
 }
 
 /** A terminal at which somebody has typed these keys. What a program draws is thrown away. */
@@ -51,7 +53,7 @@ const clockAhead = (clock: Clock.Clock, ahead: () => number): Clock.Clock => {
 const within = (
   args: ReadonlyArray<string>,
   write: (descriptor: 1 | 2, text: string) => void,
-  { env = {}, ahead = () => 0, typed }: Surroundings,
+  { env = {}, ahead = () => 0, typed, progress }: Surroundings,
 ) => {
   const console: Console.Console = Object.assign(Object.create(globalThis.console), {
     log: (...words: ReadonlyArray<unknown>) => write(1, `${words.join(" ")}\n`),
@@ -73,6 +75,7 @@ const within = (
       env: { PATH: process.env["PATH"], ...env },
       output,
       isInteractive: typed !== undefined,
+      progress,
     }),
   )
 }
