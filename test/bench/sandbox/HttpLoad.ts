@@ -7,12 +7,12 @@ export interface Shot {
 }
 
 export const getShot = (path: string, accept: Shot["accept"]): Shot => ({
-  bytes: `GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`,
+  bytes: `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`,
   accept,
 })
 
 export const postShot = (path: string, body: string, accept: Shot["accept"]): Shot => ({
-  bytes: `POST ${path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  bytes: `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   accept,
 })
 
@@ -64,7 +64,10 @@ export const fire = (
           refused++
           example = body.slice(0, 200)
         }
-        next()
+        // A connection answers so many requests and no more.
+        if (!/\r\nconnection: close/i.test(head)) return next()
+        socket.end()
+        start()
       })
     }
     for (let n = 0; n < options.connections; n++) start()
