@@ -1,11 +1,11 @@
 import { join } from "node:path"
 import { Effect, Layer, type Redacted } from "effect"
-import { byOneConfig, ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce.ts"
 import { readSecret, readSecrets, version } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import type { ConfigError } from "./config/yaml/ConfigError.ts"
 import { Attention } from "./engine/Attention.ts"
-import { isWanted, letGoPlanned, standingOf, wantedSince } from "./engine/isWanted.ts"
+import { isWanted } from "./engine/isWanted.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
 import { gatewayOptions, Transport } from "./gateway/Transport.ts"
 import { withFormerReceivers } from "./http/putInForce.ts"
@@ -44,10 +44,10 @@ import { RuleStates } from "./store/rules/RuleStates.ts"
 import { BlockPace } from "./submitter/BlockPace.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
+import { SigningFacts } from "./submitter/SigningFacts.ts"
 import { Solving } from "./submitter/solveWork.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
-import { Wanted } from "./submitter/Wanted.ts"
 import { Cycle } from "./telemetry/Cycle.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
@@ -204,26 +204,6 @@ const notifierLayer = ({ treasury }: DaemonOptions) =>
     }),
   )
 
-/** The submitter asks the engine's question; neither loop knows the other. */
-const wantedLayer = Layer.effect(
-  Wanted,
-  Effect.gen(function* () {
-    type Asked =
-      | ReturnType<typeof isWanted>
-      | ReturnType<typeof standingOf>
-      | ReturnType<typeof wantedSince>
-      | ReturnType<typeof letGoPlanned>
-    type Needs = Effect.Services<Asked>
-    const services = yield* Effect.context<Needs | ConfigInForce>()
-    return Wanted.of({
-      judge: (intent) => Effect.provide(byOneConfig(isWanted(intent)), services),
-      standing: (intent) => Effect.provide(byOneConfig(standingOf(intent)), services),
-      since: (intent) => Effect.provide(byOneConfig(wantedSince(intent)), services),
-      letGoPlanned: (payers) => Effect.provide(byOneConfig(letGoPlanned(payers)), services),
-    })
-  }),
-)
-
 /** The engine asks which payments the ledger knows by their tags, and never holds the keys that these come from. */
 const tagsLayer = Layer.effect(
   Tags,
@@ -257,8 +237,7 @@ export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
 /** Everything above the store, by the configuration in force. */
 const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
-  return Layer.mergeAll(
-    wantedLayer,
+  const parts = Layer.mergeAll(
     Draining.layer,
     Solving.layer,
     Looks.layer,
@@ -269,5 +248,9 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     machine.notifier,
     machine.work,
     Cycle.layer(treasury.name),
-  ).pipe(Layer.provideMerge(Layer.merge(machine.metrics, Layer.succeed(CycleConfig, { treasury, mode }))))
+  )
+  return SigningFacts.layer(isWanted).pipe(
+    Layer.provideMerge(parts),
+    Layer.provideMerge(Layer.merge(machine.metrics, Layer.succeed(CycleConfig, { treasury, mode }))),
+  )
 }

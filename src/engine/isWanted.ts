@@ -1,43 +1,28 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision } from "../domain/Decision.ts"
-import { type Intent, isFinalIntent, submittedRule } from "../domain/Intent.ts"
-import type { Party } from "../rules/Account.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import type { NeedVerdict } from "../payments/planAttempt.ts"
+import { isTogether, receiversOf, subjectOfIntent } from "../payments/standing.ts"
 import { decide, decidePart } from "../rules/checks/decide.ts"
-import { unseenOf } from "../rules/kinds/payout.ts"
-import { lostNotice } from "../rules/kinds/payoutNotices.ts"
 import type { Memory } from "../rules/Look.ts"
 import type { NeededTransfer } from "../rules/Need.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
-import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import { memoryKey } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
-import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
-import { isEarlier, type Standing } from "../rules/waiting.ts"
-import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { isOfSubject, type Subject } from "../rules/Subject.ts"
+import { isEarlier } from "../rules/waiting.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
-
-/** Subject in force that decided the intent; undefined if no rule decides such a payment. */
-const subjectOf = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {
-  const rule = rules.filter(isPaying).find(({ name }) => name === intent.rule)
-  return rule === undefined ? undefined : subjectsOf(rule).find((subject) => isOfSubject(intent, subject))
-}
-
-/** Receivers that are paid all or not at all; of other kinds each payment stands for itself. */
-const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
-  if (subject.kind === "split") return subject.rule.to.map(({ party }) => party)
-  return subject.kind === "code" ? subject.rule.to : []
-}
 
 /**
  * Finds another part of the same decision that is paid or signed, or decided and about to be paid. A part that itself
  * needs another attempt is neither: both are judged, and the first result is for the whole.
  */
 const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
-  if (receiversOf(subject).length < 2) return undefined
+  if (!isTogether(subject)) return undefined
   const outbox = yield* Outbox
   let decided = false
   for (const other of yield* outbox.siblings(intent)) {
@@ -50,30 +35,6 @@ const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   return decided ? "decided" : undefined
 })
 
-/** Source that backs an unsigned payment under the rules in force. */
-export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent) {
-  if (intent.rule === submittedRule) return { _tag: "Submitted" } satisfies Standing as Standing
-  const { treasury, mode } = yield* CycleConfig
-  const subject = subjectOf(treasury.rules, intent)
-  if (subject === undefined || isRehearsed(mode, subject.rule)) return { _tag: "Gone" } satisfies Standing as Standing
-  if (subject.kind === "payout") {
-    const { missed, lateMillis } = subject.rule.schedule
-    const planned: Standing = { _tag: "Planned", at: intent.episode * 1_000, missed, lateMillis }
-    return planned
-  }
-  const part: Standing = { _tag: "Part" }
-  const level: Standing = { _tag: "Level", together: receiversOf(subject).length > 1 }
-  return (yield* begunBy(intent, subject)) === "signed" ? part : level
-})
-
-/** Since when the condition of the rule that decided it has been true; undefined where it is not, or has no rule. */
-export const wantedSince = Effect.fn("Engine.wantedSince")(function* (intent: Intent) {
-  const subject = subjectOf((yield* CycleConfig).treasury.rules, intent)
-  if (subject === undefined) return undefined
-  const memories = yield* (yield* RuleStates).all
-  return memories.find((memory) => memory.rule === intent.rule && memory.subject === subject.name)?.firingSince
-})
-
 /** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
@@ -84,13 +45,7 @@ const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", 
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
 
-/** Tells if a payment would be decided today, or why not. `later`: for reasons that pass. */
-interface Verdict {
-  readonly verdict: "wanted" | "gone" | "later"
-  readonly why: string
-}
-
-const gone = (why: string): Verdict => ({ verdict: "gone", why })
+const gone = (why: string): NeedVerdict => ({ verdict: "gone", why })
 
 /**
  * Judges if the intent's rule would decide the same payment today, or a larger one, without this intent. A rule that is
@@ -100,7 +55,7 @@ const gone = (why: string): Verdict => ({ verdict: "gone", why })
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig
   const { memories } = yield* (yield* RuleStates).byKey
-  const subject = subjectOf(treasury.rules, intent)
+  const subject = subjectOfIntent(treasury.rules, intent)
   if (subject === undefined) return gone("no rule in force pays it any more")
   const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
   const seen = yield* takeSnapshot(memories)
@@ -113,7 +68,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   if (decision === undefined) return gone("its rule pays another amount now, or somebody else")
   if (decision._tag === "Hold") {
     const isOver = isOwed ? isHopeless(decision.reason, intent, subject) : needless.has(decision.reason)
-    return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies Verdict as Verdict
+    return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies NeedVerdict as NeedVerdict
   }
   const same = decision.payments.some(
     ({ fromKey, toKey, assetId, amount }) =>
@@ -122,9 +77,9 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
       assetId === intent.payment.assetId &&
       amount >= intent.payment.amount,
   )
-  if (same) return { verdict: "wanted", why: decision.detail } satisfies Verdict as Verdict
+  if (same) return { verdict: "wanted", why: decision.detail } satisfies NeedVerdict as NeedVerdict
   const why = "today the rule would pay less of it"
-  return { verdict: isOwed ? "later" : "gone", why } satisfies Verdict as Verdict
+  return { verdict: isOwed ? "later" : "gone", why } satisfies NeedVerdict as NeedVerdict
 })
 
 const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Decision => {
@@ -157,22 +112,3 @@ const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, su
   const transfer: NeededTransfer = { from, to, amount }
   return transfer
 }
-
-/**
- * Skips the planned times until now of the rules of these keys, and alerts: a lost store may have paid them, and no
- * gateway lists what was paid.
- */
-export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* (payers: ReadonlySet<string>) {
-  const { treasury, mode } = yield* CycleConfig
-  const states = yield* RuleStates
-  const now = yield* Clock.currentTimeMillis
-  for (const before of yield* states.all) {
-    const rule = treasury.rules.find(({ name }) => name === before.rule)
-    // A rule that has concluded nothing begins with its next look.
-    if (rule?.kind !== "payout" || before.episode === 0 || !payers.has(rule.from.publicKey)) continue
-    const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)
-    if (lost === undefined) continue
-    yield* states.save({ ...before, episode: Math.floor(lost.last / 1_000) }, before)
-    if (!isRehearsed(mode, rule)) yield* (yield* AlertQueue).raise(lostNotice(rule, before.subject, lost).alert)
-  }
-})

@@ -3,10 +3,10 @@ import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, intentWaits, isFinalIntent, overdueOf } from "../domain/Intent.ts"
+import { approvalOf } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { approvalOf } from "./approvalOf.ts"
 import { Looks } from "./Looks.ts"
 
 const waitMillis = 5_000

@@ -4,9 +4,7 @@ import { hasElapsed } from "../domain/Time.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
-import type { Watermark } from "../store/balances/Observations.ts"
 import { trip } from "../store/controls/trip.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
@@ -84,20 +82,3 @@ export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
   yield* trip("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${chainId}`)
   return false
 })
-
-/**
- * Why a payment must not stand on this head; undefined where it may, or where balances name no block. Each answer of a
- * head may be far above the one before, so some in a row lead anywhere; a payment on a block that has not come can
- * execute once it has, and until then nobody can end it.
- */
-export const aheadOfRows = (
-  { height }: Pick<ChainHead, "height">,
-  rows: Pick<Watermark, "height" | "timestamp">,
-  now: number,
-): string | undefined => {
-  if (rows.height === 0n) return undefined
-  const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
-  return height <= ceilingOf(named, now, rowsApart)
-    ? undefined
-    : `block ${height} is told as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on what may not have come`
-}

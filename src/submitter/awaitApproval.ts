@@ -4,15 +4,15 @@ import { lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { approvalOf, type NeededApproval } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { approversOf, type GivenApproval } from "../tx/Approval.ts"
-import { approvalOf, type NeededApproval } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { Wanted } from "./Wanted.ts"
+import { standing } from "./standing.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** A signature, and what it was given for. */
@@ -114,7 +114,7 @@ const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
 
 /** The end of a payment whose time is over, in the state that says how far it had come. */
 const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
-  if ((yield* (yield* Wanted).standing(intent))._tag === "Part") {
+  if ((yield* standing(intent))._tag === "Part") {
     return yield* askAnew(intent, needed, "was not approved in time and stays owed, since another part is paid: ")
   }
   const { group } = needed

@@ -9,7 +9,7 @@ import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { Wanted } from "./Wanted.ts"
+import { standing } from "./standing.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
 interface Ending {
@@ -22,9 +22,9 @@ interface Ending {
 }
 
 /** Consequence of an unpaid end, as text. What another copy of this store paid must not be paid again. */
-const whatFollows = Effect.fnUntraced(function* (intent: Intent, standing: Standing) {
-  const listed = standing._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
-  if (listed === undefined) return afterUnpaid(standing)
+const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Standing) {
+  const listed = source._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
+  if (listed === undefined) return afterUnpaid(source)
   const { id, status } = listed
   return `the ledger lists it as transfer ${id} of another life of this store (${status}): pay it by no other name before that is looked up`
 })
@@ -37,9 +37,9 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
 ) {
   const facts = { ...paymentFacts(intent), state }
   // A manual payment has not ended: its text says what people have to do.
-  const standing = state === "manual" ? undefined : yield* (yield* Wanted).standing(intent)
-  const after = standing === undefined ? "" : `; ${yield* whatFollows(intent, standing)}`
-  const isLost = standing !== undefined && standing._tag !== "Level"
+  const source = state === "manual" ? undefined : yield* standing(intent)
+  const after = source === undefined ? "" : `; ${yield* whatFollows(intent, source)}`
+  const isLost = source !== undefined && source._tag !== "Level"
   const alert =
     state === "manual"
       ? raise("payment_manual", { ...facts, sentence })

@@ -2,8 +2,10 @@ import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, submittedRule } from "../domain/Intent.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { instantText } from "../domain/Time.ts"
+import { approvalOf } from "../payments/approvalOf.ts"
+import { isNamed, subjectOfIntent } from "../payments/standing.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
 import { judgeWait, type Standing, type WaitFacts, waitToldMillis } from "../rules/waiting.ts"
@@ -13,22 +15,17 @@ import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { Wanted } from "./Wanted.ts"
+import { standing } from "./standing.ts"
 
-/** True if the payment's name comes from outside, so that every restored database gives it the same one. */
-export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
-  rule === submittedRule || standing._tag === "Planned"
-
-/** The other payments of the same decision. */
-export const otherParts = Effect.fnUntraced(function* (intent: Intent) {
-  const at = intent.subject.lastIndexOf(": ")
-  if (at < 0) return []
-  const ours = intent.subject.slice(0, at + 2)
-  return (yield* (yield* Outbox).siblings(intent)).filter(({ subject }) => subject.startsWith(ours))
+/** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
+const neededSince = Effect.fnUntraced(function* (intent: Intent) {
+  const subject = subjectOfIntent((yield* CycleConfig).treasury.rules, intent)
+  const memories = yield* (yield* RuleStates).all
+  return memories.find(({ rule, subject: name }) => rule === intent.rule && name === subject?.name)?.firingSince
 })
 
 /**
@@ -65,8 +62,8 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   const detail = `waits: ${why}`
   const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
   const { facts, signed } = yield* factsOf(intent)
-  const standing = yield* (yield* Wanted).standing(intent)
-  const wait = judgeWait(standing, facts)
+  const source = yield* standing(intent)
+  const wait = judgeWait(source, facts)
   if (wait._tag !== "Waits" || wait.tellAt === undefined || facts.now < wait.tellAt) {
     if (shown !== undefined) yield* shown
     return false
@@ -74,7 +71,7 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   const alert = raise("payment_waits", {
     ...paymentFacts(intent),
     times: Math.floor((facts.now - wait.tellAt) / toldAgainMillis),
-    since: instantText(sinceOf(standing, facts)),
+    since: instantText(sinceOf(source, facts)),
     why,
     verb: signed === 0 ? "cancel" : "abandon",
     name: shortId(intent.id),
@@ -100,7 +97,7 @@ export const waitsReserved = (intent: Intent, why: string) =>
  * of a quorum does (`settleListed`), or people. Only payments named from outside are known this way.
  */
 export const waitsListed = Effect.fn("Submitter.waitListed")(function* (intent: Intent) {
-  if (!isUnsigned(intent) || !isNamed(intent, yield* (yield* Wanted).standing(intent))) return false
+  if (!isUnsigned(intent) || !isNamed(intent, yield* standing(intent))) return false
   const [listed] = yield* listedBefore(intent)
   if (listed === undefined) return false
   const detail = `waits: the ledger lists it already, as transfer ${listed.id} of another life of this store`
@@ -117,9 +114,8 @@ const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
 /** Ends a payment that is not signed and has waited its time; says whether it did. */
 export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: Intent) {
   if (!isUnsigned(intent) || intent.state === "awaiting_approval") return false
-  const standing = yield* (yield* Wanted).standing(intent)
   const { facts, signed } = yield* factsOf(intent)
-  const wait = judgeWait(standing, facts)
+  const wait = judgeWait(yield* standing(intent), facts)
   if (wait._tag === "Waits" || !(yield* clockAgrees)) return false
   const outbox = yield* Outbox
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
@@ -138,7 +134,7 @@ export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: I
  */
 const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const now = yield* Clock.currentTimeMillis
-  const wanted = yield* (yield* Wanted).since(intent)
+  const wanted = yield* neededSince(intent)
   const dropped = yield* (yield* Outbox).droppedSince(intent)
   if (wanted === undefined || dropped === undefined) return
   const since = Math.max(wanted, dropped)
@@ -157,15 +153,14 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 
 /**
  * Drops a decision that its rule makes again. If another part was signed meanwhile, this one is owed and stays; once
- * this one is dropped, no other is signed any more: see `isDroppedInPart`.
+ * this one is dropped, no other is signed any more: see `planAttempt`.
  */
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox
-  const wanted = yield* Wanted
   const detail = `decided too long ago and never signed${kept}; the rule decides anew`
   const isDropped = yield* (yield* Database).atomically(
     Effect.gen(function* () {
-      if ((yield* wanted.standing(intent))._tag !== "Level") return false
+      if ((yield* standing(intent))._tag !== "Level") return false
       yield* outbox.move(intent, "cancelled", { detail })
       yield* tellDropped(intent, kept)
       return true
@@ -176,14 +171,4 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   yield* countEnd(intent, "cancelled")
   yield* logEvent("payment ended", { intent: intent.id, state: "cancelled", reason: detail })
   return true
-})
-
-/**
- * True if another part of the same decision was dropped and none is signed: then this one is not signed either, and its
- * rule decides all of them again. Call it in the transaction that signs.
- */
-export const isDroppedInPart = Effect.fnUntraced(function* (intent: Intent) {
-  if (!(yield* otherParts(intent)).some(({ state }) => state === "cancelled")) return false
-  const standing = yield* (yield* Wanted).standing(intent)
-  return standing._tag === "Level" && standing.together
 })

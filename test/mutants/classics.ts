@@ -20,7 +20,7 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "submitter/signIntent.ts",
+        file: "payments/planAttempt.ts",
         source: "const others = [...claims, ...unseen, ...unmoved].filter(",
         instead: "const others = [...claims].filter(",
       },
@@ -32,9 +32,9 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "submitter/signIntent.ts",
-        source: "const isFrozen = (yield* (yield* Drifts).all).some(isOf(intent))",
-        instead: "const isFrozen = false",
+        file: "payments/planAttempt.ts",
+        source: "  if (context.drifting.some(isOf(intent))) return wait(frozenWords)\n",
+        instead: "",
       },
     ],
   },
@@ -44,9 +44,9 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "submitter/signIntent.ts",
-        source: "if (k === 1 && isCompared && !isDoubted && ",
-        instead: "if (k === 1 && isCompared && ",
+        file: "payments/planAttempt.ts",
+        source: "!isCompared || drifted.some(isOf(intent)) || ",
+        instead: "!isCompared || ",
       },
     ],
   },
@@ -110,9 +110,9 @@ export const classics: ReadonlyArray<Mutant> = [
     tests: ["submitter"],
     edits: [
       {
-        file: "submitter/signIntent.ts",
-        source: "head.height)) < head.pow.txPerBlock)",
-        instead: "head.height)) <= head.pow.txPerBlock)",
+        file: "payments/planAttempt.ts",
+        source: "?? 0) < pow.txPerBlock)",
+        instead: "?? 0) <= pow.txPerBlock)",
       },
     ],
   },
@@ -228,9 +228,7 @@ export const classics: ReadonlyArray<Mutant> = [
     name: "nothing is looked up before a signature",
     by: "test",
     tests: ["submitter/handOver.test.ts"],
-    edits: [
-      { file: "submitter/signIntent.ts", source: "  if (yield* isListed(intent, k)) return undefined\n", instead: "" },
-    ],
+    edits: [{ file: "payments/planAttempt.ts", source: "  if (listed !== undefined) return listed\n", instead: "" }],
   },
   {
     name: "a reload that ignores weakening",

@@ -9,7 +9,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["known"],
     edits: [
       {
-        file: "submitter/signIntent.ts",
+        file: "submitter/signAttempt.ts",
         source: "transferId: transferId(signature),",
         instead: "transferId: transferId(signature.slice(2)),",
       },

@@ -5,7 +5,7 @@ import { takeSnapshot } from "../../src/engine/snapshot.ts"
 import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.ts"
 import { Epochs } from "../../src/store/network/Epochs.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
-import { feeTermsOf } from "../../src/submitter/feeTermsOf.ts"
+import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
 import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
 import {
   addressesOf,

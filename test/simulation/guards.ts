@@ -112,9 +112,11 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "",
     edits: [
       {
-        file: "submitter/signIntent.ts",
-        source: "    Effect.map(Result.succeed),\n",
-        instead: '    Effect.catchTag("StoreError", () => Effect.undefined),\n    Effect.map(Result.succeed),\n',
+        file: "submitter/signAttempt.ts",
+        source: '    Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),\n',
+        instead:
+          '    Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),\n' +
+          '    Effect.catchTag("StoreError", () => Effect.succeed<Outcome>({ _tag: "Ask", of: "chain" })),\n',
       },
     ],
   },

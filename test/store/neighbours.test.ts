@@ -234,7 +234,14 @@ describe("what is read of payments", () => {
       yield* signed(yield* reserved(intentOf("2")), 1, { anchorHeight: 101n })
       const another = "f".repeat(64) as PublicKey
       yield* signed(yield* reserved(intentOf("3")), 1, { party: another, anchorHeight: 100n })
-      assert.strictEqual(yield* outbox.signedAt(party, 100n), 1)
+      assert.deepStrictEqual(
+        [...(yield* outbox.signedFrom(party, 100n))],
+        [
+          [100n, 1],
+          [101n, 1],
+        ],
+      )
+      assert.deepStrictEqual([...(yield* outbox.signedFrom(party, 101n))], [[101n, 1]])
       const send = Effect.fnUntraced(function* (of: Attempt, first: boolean) {
         const begun = yield* sending(of, first)
         const done = { ...end, ...begun, state: "accepted", nextAt: 0, nextHeight: 0n } as const

@@ -6,25 +6,14 @@ import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { compareHistory } from "../../src/submitter/audit/adopt.ts"
-import { feeTermsOf } from "../../src/submitter/feeTermsOf.ts"
+import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { tooSlow } from "../../src/submitter/solveWork.ts"
-import { aheadOfRows } from "../../src/submitter/Tip.ts"
 import { alice, flow, round } from "../support/Flow.ts"
 import { behind, withoutTransfers } from "../support/Instead.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { isWoken } from "../support/woken.ts"
-
-describe("a newest block far above the balances", () => {
-  const now = 1_800_000_000_000
-  it("is not signed on, unless no block of the balances is known", () => {
-    const timestamp = BigInt(now) * 1_000_000n
-    assert.include(aheadOfRows({ height: 1_000_000n }, { height: 10n, timestamp }, now), "nothing is signed")
-    assert.isUndefined(aheadOfRows({ height: 11n }, { height: 10n, timestamp }, now))
-    assert.isUndefined(aheadOfRows({ height: 1_000_000n }, { height: 0n, timestamp }, now))
-  })
-})
 
 describe("a rule", () => {
   it.effect("is pending while its need is new, acts, and then rests", () =>

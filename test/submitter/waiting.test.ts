@@ -7,7 +7,8 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
-import { Wanted } from "../../src/submitter/Wanted.ts"
+import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
+import { standing } from "../../src/submitter/standing.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import type { Fields } from "../support/treasury.ts"
@@ -213,13 +214,13 @@ describe("a planned payment", () => {
     flow(function* (options, sandbox) {
       yield* decided(options, sandbox)
       const [intent] = yield* paymentsOf("wage")
-      const wanted = yield* Wanted
+      const facts = yield* SigningFacts
       const states = yield* RuleStates
-      assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
+      assert.strictEqual((yield* facts.need(intent!)).verdict, "wanted")
       const memory = (yield* states.all).find(({ rule }) => rule === "wage")
       yield* states.save({ ...memory!, episode: intent!.episode + 86_400 }, memory)
-      assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
-      assert.deepInclude(yield* wanted.standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
+      assert.strictEqual((yield* facts.need(intent!)).verdict, "wanted")
+      assert.deepInclude(yield* standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
     }, daily),
   )
 

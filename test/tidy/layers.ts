@@ -4,6 +4,7 @@ import { type Code, complaint, folderOf, isNode, member, walk } from "./Source.t
 export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["domain"],
   ["rules", "tx"],
+  ["payments"],
   ["config", "telemetry"],
   ["store", "backtest"],
   ["gateway", "signer", "pow", "notify", "listen"],
@@ -89,9 +90,9 @@ const impure: Readonly<Record<string, RegExp>> = {
 }
 const impureCalls = new Set(["fetch", "setTimeout", "setInterval", "setImmediate", "queueMicrotask"])
 
-/** domain, rules and tx compute and nothing else: time, balances and luck come in as arguments. */
+/** domain, rules, tx and payments compute and nothing else: time, balances and luck come in as arguments. */
 export const lowLayersArePure = (code: Code): ReadonlyArray<string> => {
-  if (!["domain", "rules", "tx"].includes(folderOf(code.path))) return []
+  if (!["domain", "rules", "tx", "payments"].includes(folderOf(code.path))) return []
   const complaints = code.imports.flatMap(({ specifier, names, target, line }) =>
     target !== undefined
       ? []

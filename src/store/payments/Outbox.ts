@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Attempt, attemptMoves, type EvidenceKind } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves } from "../../domain/Intent.ts"
-import { rowsOf } from "../database/columns.ts"
+import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
@@ -89,8 +89,8 @@ export class Outbox extends Context.Service<
     ) => Effect.Effect<void, StoreError>
     readonly sends: (intentId: string) => Effect.Effect<ReadonlyArray<Send>, StoreError>
     readonly evidence: (intentId: string) => Effect.Effect<ReadonlyArray<Evidence>, StoreError>
-    /** How many commands of the party were signed on the block at this height. */
-    readonly signedAt: (party: string, height: bigint) => Effect.Effect<number, StoreError>
+    /** How many commands of the party were signed on each block from this height on. */
+    readonly signedFrom: (party: string, height: bigint) => Effect.Effect<ReadonlyMap<bigint, number>, StoreError>
     /** Definite answers to first sends since the given Unix milliseconds. */
     readonly acceptance: (
       since: number,
@@ -115,7 +115,7 @@ export class Outbox extends Context.Service<
   ).pipe(Layer.provide(SpendLog.layerNoDeps))
 }
 
-const SignedRow = Schema.Struct({ n: Schema.Int })
+const SignedRow = Schema.Struct({ height: Big, n: Schema.Int })
 const AcceptanceRow = Schema.Struct({ accepted: Schema.Int, refused: Schema.Int, lost: Schema.Int })
 const LastRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
@@ -135,7 +135,7 @@ type Reads = Pick<
   | "live"
   | "sends"
   | "evidence"
-  | "signedAt"
+  | "signedFrom"
   | "acceptance"
   | "counts"
 >
@@ -234,10 +234,11 @@ const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Rea
       sql`SELECT ${sql.literal(evidenceColumns)} FROM evidence WHERE intent_id = ${intentId} ORDER BY seq`.pipe(
         rowsOf(EvidenceRow, "Outbox.evidence"),
       ),
-    signedAt: (party: string, height: bigint) =>
-      sql`SELECT count(*) AS n FROM attempts WHERE party = ${party} AND anchor_height = ${height}`.pipe(
-        rowsOf(SignedRow, "Outbox.signedAt"),
-        Effect.map((rows) => rows[0]?.n ?? 0),
+    signedFrom: (party: string, height: bigint) =>
+      sql`SELECT anchor_height AS height, count(*) AS n FROM attempts
+        WHERE party = ${party} AND anchor_height >= ${height} GROUP BY anchor_height`.pipe(
+        rowsOf(SignedRow, "Outbox.signedFrom"),
+        Effect.map((rows) => new Map(rows.map((row) => [row.height, row.n]))),
       ),
     acceptance: (since: number) =>
       sql`SELECT

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { plainAmount } from "../../domain/Amount.ts"
 import { type Attempt, isFinalAttempt } from "../../domain/Attempt.ts"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
@@ -10,21 +11,26 @@ import { instantText } from "../../domain/Time.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
 import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
+import { isNamed } from "../../payments/standing.ts"
+import { unseenOf } from "../../rules/kinds/payout.ts"
+import { lostNotice } from "../../rules/kinds/payoutNotices.ts"
+import { isRehearsed } from "../../rules/Rule.ts"
+import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import type { UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { listedBefore } from "../../store/payments/Tags.ts"
+import { RuleStates } from "../../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
 import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
 import { isOver, sureHeight } from "../evidence.ts"
+import { standing } from "../standing.ts"
 import { Tip } from "../Tip.ts"
 import { inTurn } from "../Turns.ts"
-import { Wanted } from "../Wanted.ts"
-import { isNamed } from "../waiting.ts"
 
 /**
  * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys
@@ -52,10 +58,29 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   yield* database.atomically(
     Effect.gen(function* () {
       for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
-      if (blind.size > 0) yield* (yield* Wanted).letGoPlanned(blind)
+      if (blind.size > 0) yield* letGoPlanned(blind)
       yield* settings.set(handOverKey, "")
     }),
   )
+})
+
+/**
+ * Skips the planned times until now of the rules of these keys, and alerts: a lost store may have paid them, and no
+ * gateway lists what was paid.
+ */
+const letGoPlanned = Effect.fn("Recover.letGoPlanned")(function* (payers: ReadonlySet<string>) {
+  const { treasury, mode } = yield* CycleConfig
+  const states = yield* RuleStates
+  const now = yield* Clock.currentTimeMillis
+  for (const before of yield* states.all) {
+    const rule = treasury.rules.find(({ name }) => name === before.rule)
+    // A rule that has concluded nothing begins with its next look.
+    if (rule?.kind !== "payout" || before.episode === 0 || !payers.has(rule.from.publicKey)) continue
+    const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)
+    if (lost === undefined) continue
+    yield* states.save({ ...before, episode: Math.floor(lost.last / 1_000) }, before)
+    if (!isRehearsed(mode, rule)) yield* (yield* AlertQueue).raise(lostNotice(rule, before.subject, lost).alert)
+  }
 })
 
 /** Bytes that this store never sent may have left the other one: their end is looked for on the ledger. */
@@ -76,7 +101,7 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: Readonly
     return yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail: why }))
   }
   const isListed = intent.command === "transfer" && !blind.has(intent.payment.fromKey)
-  if (isListed && isNamed(intent, yield* (yield* Wanted).standing(intent))) return
+  if (isListed && isNamed(intent, yield* standing(intent))) return
   const state = attempts.length === 0 ? "cancelled" : "abandoned"
   const ending = { state, sentence: `is ${state}: ${why}`, detail: why, severity: "ticket" } as const
   yield* endAndTell(intent, ending, outbox.move(intent, state, { detail: why }))
@@ -104,7 +129,7 @@ export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
 
 const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (!idle.has(intent.state)) return
-  if (intent.state !== "manual" && !isNamed(intent, yield* (yield* Wanted).standing(intent))) return
+  if (intent.state !== "manual" && !isNamed(intent, yield* standing(intent))) return
   if (yield* mayExecute(intent)) return
   const listed = yield* listedBefore(intent)
   // First the word of a quorum: what is listed is what any one gateway said.

@@ -1,0 +1,314 @@
+import { general } from "../domain/AccountType.ts"
+import type { AccountKey } from "../domain/Balance.ts"
+import { shortId } from "../domain/Hex.ts"
+import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
+import type { PinnedAsset } from "../rules/Account.ts"
+import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
+import { isUnsigned } from "../rules/policy/limits.ts"
+import type { Quota } from "../rules/Snapshot.ts"
+import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
+import { decisionValidMillis, isEarlier, type Standing } from "../rules/waiting.ts"
+import { oddWork, type WorkParameters } from "../rules/workParameters.ts"
+import { isNamed } from "./standing.ts"
+
+/** The newest block begun, as an anchor. */
+interface Head {
+  readonly chainId: string
+  readonly height: bigint
+  readonly hash: string
+  readonly pow: WorkParameters
+}
+
+/** Newest block of the balances; height 0 where the gateway reports none. Timestamp in Unix nanoseconds. */
+interface Rows {
+  readonly height: bigint
+  readonly timestamp: bigint
+}
+
+/** Judgement of the rules in force on a decided payment. `later`: it cannot be judged or paid now, but may be soon. */
+export interface NeedVerdict {
+  readonly verdict: "wanted" | "gone" | "later"
+  readonly why: string
+}
+
+interface Wait {
+  readonly _tag: "Wait"
+  /** Undefined: it waits for a place on a block, which needs no words. */
+  readonly why: string | undefined
+  /** True if the ledger lists it as paid by another life of this store: the answer of a quorum ends it. */
+  readonly isListed?: true
+}
+
+interface End {
+  readonly _tag: "End"
+  readonly state: "cancelled" | "denied" | "abandoned"
+  /** Goes on behind "RULE: AMOUNT FROM -> TO". */
+  readonly sentence: string
+  readonly detail: string
+}
+
+/** Next step of a permitted payment that has no attempt under way. */
+export type AttemptPlan =
+  | { readonly _tag: "Sign"; readonly anchor: Head }
+  | Wait
+  | End
+  /** The gateway is on another chain: nothing at all may be signed. */
+  | { readonly _tag: "Halt"; readonly detail: string }
+  /** A fact is missing that only the rules or the network can give. */
+  | { readonly _tag: "Ask"; readonly of: "need" | "chain" }
+
+/** Blocks to sign on. */
+export interface Anchors {
+  /** Newest first. */
+  readonly heads: ReadonlyArray<Head>
+  /** Why nothing may be signed on the newest one. */
+  readonly refusal: AttemptPlan | undefined
+}
+
+/** All values by which it is decided if a payment is signed. */
+export interface AttemptContext {
+  readonly intent: Intent
+  /** Number of the attempt, from 1. */
+  readonly k: number
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Largest difference between our clock and the newest block of the balances. */
+  readonly maxAgeMillis: number
+  /** Why nothing may be signed for the payer, by the gateways or by the checks of the start. */
+  readonly blocked: string | undefined
+  /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
+  readonly clearedAt: number | undefined
+  readonly needsApproval: boolean
+  readonly standing: Standing
+  /** Accounts whose balances differ from the gateway's: now, and at any time since the decision. */
+  readonly drifting: ReadonlyArray<AccountKey>
+  readonly drifted: ReadonlyArray<AccountKey>
+  readonly rows: Rows | undefined
+  readonly pinLacking: string | undefined
+  /** The other payments of its decision. */
+  readonly parts: ReadonlyArray<{ readonly state: IntentState }>
+  /** First transfer of another life of this store with the tag of the payment, and of any of its parts. */
+  readonly listed: string | undefined
+  readonly listedPart: string | undefined
+  readonly quota: Quota | undefined
+  /** Transfers of an epoch that are kept for people. */
+  readonly transfersKept: number
+  readonly finding: string | undefined
+  /** Answer of the rules; undefined where they were not asked. */
+  readonly need: NeedVerdict | undefined
+  /** Undefined where the network was not asked. */
+  readonly chain: Anchors | undefined
+  /** Commands of the payer that are signed on a block, by its height. */
+  readonly placesUsed: ReadonlyMap<bigint, number>
+}
+
+const frozenWords =
+  "our rows and the gateway's balance of an account of it differ until both agree twice; to begin that anew by " +
+  "balances rebase, end this payment first"
+const droppedWords = "another part of its decision was dropped, and the rule decides all of them anew"
+
+const wait = (why: string): Wait => ({ _tag: "Wait", why })
+
+const end = (state: End["state"], words: string): End => ({
+  _tag: "End",
+  state,
+  sentence: words,
+  detail: words.replace("was not signed: ", ""),
+})
+
+/** State of a payment that ends before this attempt: after an earlier one something was signed once. */
+const endState = (k: number): "cancelled" | "abandoned" => (k === 1 ? "cancelled" : "abandoned")
+
+/**
+ * Decides if a payment is signed now, and on which block. The first reason counts. The signer judges the bytes by
+ * itself: this plan is a proposal to it.
+ */
+export const planAttempt = (context: AttemptContext): AttemptPlan => {
+  const { intent, k, need, chain, blocked } = context
+  if (blocked !== undefined) return wait(blocked)
+  if (isNeedDoubtful(context)) {
+    if (need === undefined) return { _tag: "Ask", of: "need" }
+    if (need.verdict === "later") return wait(need.why)
+    const before = k === 1 ? "it was never signed" : "no attempt executed"
+    if (need.verdict === "gone")
+      return end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
+  }
+  const block = context.rows && Number(context.rows.timestamp / 1_000_000n)
+  const gap = clockGap(context.now, block, context.maxAgeMillis)
+  if (gap !== undefined) return wait(gap.detail)
+  if (chain === undefined) return { _tag: "Ask", of: "chain" }
+  if (chain.refusal !== undefined) return chain.refusal
+  if (context.drifting.some(isOf(intent))) return wait(frozenWords)
+  if (context.pinLacking !== undefined) return wait(context.pinLacking)
+  const listed = planListed(context)
+  if (listed !== undefined) return listed
+  if (k === 1 && isDroppedInPart(context)) return wait(droppedWords)
+  const lacking = usedUp(context) ?? context.finding
+  if (lacking !== undefined) return wait(lacking)
+  const anchor = chain.heads.find(({ height, pow }) => (context.placesUsed.get(height) ?? 0) < pow.txPerBlock)
+  return anchor === undefined ? { _tag: "Wait", why: undefined } : { _tag: "Sign", anchor }
+}
+
+/**
+ * True if the need is judged again: before a second attempt, and before the first one of a payment that has waited,
+ * unless people approved it. One decided before the ledger was compared with the journal is judged even if approved:
+ * its decision did not know payments of another copy of this store. So is one since whose decision a mismatch was
+ * seen: its rows may have been false.
+ */
+const isNeedDoubtful = ({ intent, k, now, clearedAt, drifted, needsApproval }: AttemptContext): boolean => {
+  if (intent.rule === submittedRule) return false
+  const hasWaited = now - intent.createdAt > decisionValidMillis
+  const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt
+  return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (hasWaited && !needsApproval)
+}
+
+/** True if the payment moves money of this account. */
+const isOf =
+  ({ payment: { fromKey, toKey, assetId } }: Intent) =>
+  ({ party, asset, market, type }: AccountKey): boolean =>
+    asset === assetId && (party === fromKey || party === toKey) && type === general && market === ""
+
+/**
+ * Ends or delays a payment that another copy of this store has paid, or a part of its decision. One named from outside
+ * waits until the state of that payment is known; one numbered by a rule is over, and decided again under a number
+ * that no listed transfer has.
+ */
+const planListed = ({ intent, k, standing, listed, listedPart }: AttemptContext): Wait | End | undefined => {
+  if (isNamed(intent, standing)) return listed === undefined ? undefined : { ...wait(listed), isListed: true }
+  if (listedPart === undefined) return undefined
+  const words = `is over: another life of this store paid its number ${intent.episode}, transfer ${listedPart}`
+  return end(endState(k), words)
+}
+
+/** True if another part of the same decision was dropped and none is signed: its rule decides all of them again. */
+const isDroppedInPart = ({ parts, standing }: AttemptContext): boolean =>
+  standing._tag === "Level" && standing.together && parts.some(({ state }) => state === "cancelled")
+
+/** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
+const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {
+  const kept = intent.rule === submittedRule ? 0 : transfersKept
+  if (quota === undefined || quota.used < quota.limit - kept) return undefined
+  const words = kept > 0 ? `, ${kept} are kept for people` : ""
+  return `${intent.payment.from} used ${quota.used} of ${quota.limit} transfers of this epoch${words}`
+}
+
+/**
+ * Why a payment must not stand on this head; undefined where it may, or where balances name no block. Each answer of a
+ * head may be far above the one before, so some in a row lead anywhere; a payment on a block that has not come can
+ * execute once it has, and until then nobody can end it.
+ */
+export const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number): string | undefined => {
+  if (rows.height === 0n) return undefined
+  const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
+  return height <= ceilingOf(named, now, rowsApart)
+    ? undefined
+    : `block ${height} is told as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on what may not have come`
+}
+
+/** Why nothing is signed on this head; undefined where it may be, as far as its own values show. */
+export const headRefused = (head: Head, chainId: string, rows: Rows, now: number): AttemptPlan | undefined => {
+  if (head.chainId !== chainId) {
+    return { _tag: "Halt", detail: `the gateway is on chain ${head.chainId}, this treasury on ${chainId}` }
+  }
+  const lacking = aheadOfRows(head, rows, now) ?? oddWork(head.pow)
+  return lacking === undefined ? undefined : wait(lacking)
+}
+
+/** Refusals that pass, whoever's payment it is. What lacks an approval goes back to people, until its time is over. */
+const passing: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale", "approval", "fee"])
+/** Limits that pass: a payment approved by people waits for them. */
+const limits: ReadonlySet<string> = new Set(["window_amount", "window_count", "floor"])
+
+/**
+ * Consequence of the signer's refusal. The policy has the last word. A person's payment that nobody approved is refused
+ * at once, and one whose rule decides again waits for a limit only while no attempt was signed.
+ */
+export const planRefused = (
+  refused: { readonly refusal: string; readonly detail: string } | undefined,
+  message: string,
+  { k, needsApproval, standing: { _tag } }: Pick<AttemptContext, "k" | "needsApproval" | "standing">,
+): Wait | End => {
+  const mayWait = needsApproval || (_tag !== "Submitted" && (_tag !== "Level" || k === 1))
+  if (refused !== undefined && (passing.has(refused.refusal) || (limits.has(refused.refusal) && mayWait))) {
+    return wait(`the signer refuses it now (${refused.refusal}): ${refused.detail}`)
+  }
+  return end(k === 1 ? "denied" : "abandoned", `was not signed: ${message}`)
+}
+
+/**
+ * Why nothing of the asset may be signed as it is pinned: its decimals are not compared with the listing yet, or are
+ * others there, whatever a person resumed. Undefined where they agree, and where no gateway lists assets.
+ */
+export const pinLacking = (
+  pin: PinnedAsset | undefined,
+  { assets, isRead, isUnlisted }: ListingKnown,
+): string | undefined => {
+  if (pin === undefined) return undefined
+  if (assets.length === 0 || !isRead) {
+    return isUnlisted ? undefined : `${pin.symbol} is not compared with the asset listing yet`
+  }
+  const listed = assets.find(({ id }) => id === pin.id)
+  if (listed === undefined || listed.decimals === pin.decimals) return undefined
+  const enabled = { decimals: listed.decimals, status: "enabled" } as const
+  return `${contradiction(pin, enabled)}; ${pinRemedy(pin, enabled)}`
+}
+
+/** What is known of the asset listing. */
+interface ListingKnown {
+  readonly assets: ReadonlyArray<{ readonly id: string; readonly decimals: number }>
+  readonly isRead: boolean
+  /** True if the gateways report that they list no assets. */
+  readonly isUnlisted: boolean
+}
+
+/** A payment that is under way for longer finds nothing out: the others try for themselves, as it did. */
+const waitMillisMax = 30_000
+/** One without its proof of work after this has nothing to send, and may not have for long. */
+const unsolvedMillisMax = 2_000
+
+/**
+ * Reason to wait while another payment finds out which wire form the chain takes: only one does, so that not each of
+ * several is refused once. Undefined if there is nothing to wait for.
+ */
+export const otherFindsForm = (
+  id: string,
+  live: ReadonlyArray<{ readonly intentId: string; readonly work: unknown; readonly createdAt: number }>,
+  now: number,
+): string | undefined => {
+  const others = live.filter(
+    ({ intentId, work, createdAt }) =>
+      intentId !== id && (work !== undefined || Math.abs(now - createdAt) < unsolvedMillisMax),
+  )
+  const [first] = others
+  if (first === undefined || others.some(({ createdAt }) => Math.abs(now - createdAt) >= waitMillisMax))
+    return undefined
+  return `payment ${shortId(first.intentId).slice(0, 4)} finds out which wire form the network takes`
+}
+
+/** Payments that take from the payer's balance beside this one. */
+interface Claims {
+  readonly open: ReadonlyArray<Intent>
+  /** Confirmed, with no movement seen yet. */
+  readonly unmoved: ReadonlyArray<Intent>
+  /** Executed since the newest balance row. */
+  readonly executed: ReadonlyArray<Intent>
+}
+
+/**
+ * The sender's free balance as observed, less what every other open intent may take, and less what was executed since:
+ * a payment that is settled and not yet in the balances would otherwise be spent twice. Where two payments wait for the
+ * same money, the one that was decided first gets it: neither waits for the other.
+ */
+export const spendableOf = (intent: Intent, balance: bigint, { open, unmoved, executed }: Claims): bigint => {
+  const { fromKey, assetId } = intent.payment
+  const unseen = executed.filter(({ id }) => !unmoved.some((one) => one.id === id))
+  const claims = open.filter((other) => !isUnsigned(other) || isEarlier(other, intent))
+  const others = [...claims, ...unseen, ...unmoved].filter(
+    (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
+  )
+  return others.reduce((sum, o) => sum - o.payment.amount - costMax(o), balance)
+}
+
+/** The fee that was taken, where it was more than might have been; else the most that may be. */
+const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)

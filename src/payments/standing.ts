@@ -1,0 +1,45 @@
+import { type Intent, submittedRule } from "../domain/Intent.ts"
+import type { Party } from "../rules/Account.ts"
+import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
+import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
+import type { Standing } from "../rules/waiting.ts"
+
+/** Subject in force that decided the intent; undefined if no rule decides such a payment. */
+export const subjectOfIntent = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {
+  const rule = rules.filter(isPaying).find(({ name }) => name === intent.rule)
+  return rule === undefined ? undefined : subjectsOf(rule).find((subject) => isOfSubject(intent, subject))
+}
+
+/** Receivers that are paid all or not at all; of other kinds each payment stands for itself. */
+export const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
+  if (subject.kind === "split") return subject.rule.to.map(({ party }) => party)
+  return subject.kind === "code" ? subject.rule.to : []
+}
+
+/** True if the payments of the subject's decision are made all, or none. */
+export const isTogether = (subject: Subject | undefined): boolean =>
+  subject !== undefined && receiversOf(subject).length > 1
+
+const begun: ReadonlySet<string> = new Set(["in_flight", "unknown", "manual", "confirmed"])
+
+/** Source that backs an unsigned payment. `siblings` are the other payments of its rule and episode. */
+export const standingOf = (
+  intent: Intent,
+  { rules, mode }: { readonly rules: ReadonlyArray<Rule>; readonly mode: string },
+  siblings: ReadonlyArray<Intent>,
+): Standing => {
+  if (intent.rule === submittedRule) return { _tag: "Submitted" }
+  const subject = subjectOfIntent(rules, intent)
+  if (subject === undefined || isRehearsed(mode, subject.rule)) return { _tag: "Gone" }
+  if (subject.kind === "payout") {
+    const { missed, lateMillis } = subject.rule.schedule
+    return { _tag: "Planned", at: intent.episode * 1_000, missed, lateMillis }
+  }
+  const together = isTogether(subject)
+  const isBegun = siblings.some((other) => isOfSubject(other, subject) && begun.has(other.state))
+  return together && isBegun ? { _tag: "Part" } : { _tag: "Level", together }
+}
+
+/** True if the payment's name comes from outside, so that every restored database gives it the same one. */
+export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
+  rule === submittedRule || standing._tag === "Planned"

@@ -1,0 +1,201 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
+import { general } from "../domain/AccountType.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import { approvalOf } from "../payments/approvalOf.ts"
+import {
+  type Anchors,
+  type AttemptContext,
+  aheadOfRows,
+  headRefused,
+  type NeedVerdict,
+  otherFindsForm,
+  pinLacking,
+  spendableOf,
+} from "../payments/planAttempt.ts"
+import type { Share } from "../rules/Account.ts"
+import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/FeeTerms.ts"
+import { fraction } from "../rules/Snapshot.ts"
+import { disagreement } from "../store/alerts/makeTrouble.ts"
+import { Drifts } from "../store/balances/Drifts.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Settings } from "../store/database/Settings.ts"
+import type { StoreError } from "../store/database/StoreError.ts"
+import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { ChainRules } from "../store/network/ChainRules.ts"
+import { Epochs } from "../store/network/Epochs.ts"
+import { Listings } from "../store/network/Listings.ts"
+import { Approvals } from "../store/payments/Approvals.ts"
+import { Clearance } from "../store/payments/Clearance.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { listedBefore } from "../store/payments/Tags.ts"
+import { knownFraming } from "./knownFraming.ts"
+import { tooSlow } from "./solveWork.ts"
+import { otherParts, standing } from "./standing.ts"
+import { Tip } from "./Tip.ts"
+
+/** Answers that are asked for where the plan needs them. */
+type Asked = Pick<AttemptContext, "need" | "chain">
+
+const attemptContext = Effect.fnUntraced(function* (intent: Intent, asked: Asked) {
+  const { treasury } = yield* CycleConfig
+  const { from, fromKey, assetId } = intent.payment
+  const outbox = yield* Outbox
+  const drifts = yield* Drifts
+  const clearance = yield* Clearance
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const parts = yield* otherParts(intent)
+  const listed = yield* Effect.forEach([intent, ...parts], listedBefore)
+  const finding = (yield* knownFraming) !== undefined ? undefined : otherFindsForm(intent.id, yield* outbox.live, now)
+  const listing = {
+    assets: yield* (yield* Listings).assets,
+    isRead: (yield* settings.get(assetsReadKey)) !== undefined,
+    isUnlisted: (yield* settings.get(assetsUnlistedKey)) !== undefined,
+  }
+  const pin = [...treasury.assets.values()].find(({ id }) => id === assetId)
+  const oldest = asked.chain?.heads.at(-1)?.height
+  const context: AttemptContext = {
+    intent,
+    k: (yield* outbox.attempts(intent.id)).length + 1,
+    now,
+    maxAgeMillis: treasury.network.maxAgeMillis,
+    blocked: (yield* (yield* disagreement).now)?.detail ?? (yield* clearance.lacking(fromKey)),
+    clearedAt: yield* clearance.since(fromKey),
+    needsApproval: approvalOf(treasury, intent) !== undefined,
+    standing: yield* standing(intent),
+    drifting: yield* drifts.all,
+    drifted: yield* drifts.since(intent.createdAt),
+    rows: yield* (yield* Observations).watermark,
+    pinLacking: pinLacking(pin, listing),
+    parts,
+    listed: listed[0]?.[0]?.id,
+    listedPart: listed.flat()[0]?.id,
+    quota: yield* (yield* Epochs).quota(fromKey),
+    transfersKept: treasury.parties.get(from)?.transfersKept ?? 0,
+    finding,
+    ...asked,
+    placesUsed: oldest === undefined ? new Map() : yield* outbox.signedFrom(fromKey, oldest),
+  }
+  return context
+})
+
+/** The newest blocks, by the network; people hear of work that is not to be expected. */
+const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<AttemptContext["rows"]>) {
+  const { chainId } = (yield* CycleConfig).treasury.network
+  const tip = yield* Tip
+  const head = yield* tip.head
+  const now = yield* Clock.currentTimeMillis
+  const rows = (yield* (yield* AcceptedHead).of(head.chainId)).accepted?.block ?? watermark
+  const refused = headRefused(head, chainId, rows, now)
+  const slow = refused === undefined ? yield* tooSlow(head) : undefined
+  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now) === undefined)
+  const chain: Anchors = {
+    heads: [head, ...recent],
+    refusal: slow === undefined ? refused : { _tag: "Wait", why: slow },
+  }
+  return chain
+})
+
+/**
+ * Network fee of a transfer of the asset, for the signer to judge; undefined if it is unknown. The configured fee
+ * counts only if the gateways report that they have no parameters.
+ */
+export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
+  const settings = yield* Settings
+  const quantum = yield* quantumOf(assetId)
+  const capOf = (maxQuantum: Share | undefined): bigint | undefined =>
+    quantum === undefined || maxQuantum === undefined
+      ? undefined
+      : (quantum * maxQuantum.numerator) / maxQuantum.denominator
+  if ((yield* settings.get(parametersServedKey)) === "no") {
+    const { fee } = (yield* CycleConfig).treasury.network
+    const written: FeeTerms | undefined =
+      fee === undefined ? undefined : { factor: fee.factor, cap: capOf(fee.maxQuantum), readAt: undefined }
+    return written
+  }
+  const parameters = yield* (yield* Listings).parameters
+  const readAt = yield* settings.get(parametersReadKey)
+  const factor = fraction(parameters.get("transfer.fee.factor") ?? "")
+  if (factor === undefined || readAt === undefined) return undefined
+  const cap = capOf(fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? ""))
+  const read: FeeTerms = { factor, cap, readAt: Number(readAt) }
+  return read
+})
+
+/** The asset's quantum as listed of late: an old one may cap a fee that is higher by now. */
+const quantumOf = Effect.fnUntraced(function* (assetId: string) {
+  const readAt = Number((yield* (yield* Settings).get(assetsReadKey)) ?? Number.NaN)
+  const age = (yield* Clock.currentTimeMillis) - readAt
+  if (!(age >= 0 && age <= feeAgeMillisMax)) return undefined
+  return (yield* (yield* Listings).assets).find(({ id }) => id === assetId)?.quantum
+})
+
+/** What the signer judges the bytes by, beside the bytes; and what is stored with its signature. */
+const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: bigint) {
+  const { fromKey, assetId } = intent.payment
+  const observations = yield* Observations
+  const outbox = yield* Outbox
+  const asOf = (yield* observations.watermark)?.timestamp
+  const account = (yield* observations.accounts).find(
+    (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === general,
+  )
+  const open = yield* outbox.open
+  const claims = { open, unmoved: yield* outbox.unmoved, executed: yield* outbox.executedSince(asOf ?? 0n) }
+  return {
+    spendable: spendableOf(intent, account?.balance ?? 0n, claims),
+    fee: yield* feeTermsOf(assetId),
+    given: yield* (yield* Approvals).about(intent.id),
+    installation: (yield* (yield* Settings).get("installation")) ?? "00000000",
+    windowMax: yield* (yield* ChainRules).windowAt(anchorHeight),
+    /** Block time up to which balances are known, Unix nanoseconds. */
+    asOf,
+  }
+})
+
+type Facts<F extends (...args: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Success<ReturnType<F>>
+
+/**
+ * All values that a signature depends on, of the store, the rules and the network. Each method reads at one moment, by
+ * the configuration of the caller's cycle.
+ *
+ * @effect-expect-leaking CycleConfig
+ */
+export class SigningFacts extends Context.Service<
+  SigningFacts,
+  {
+    /** Reads what the plan of the next attempt depends on. Call it in the transaction that signs as well. */
+    readonly context: (intent: Intent, asked: Asked) => Effect.Effect<AttemptContext, StoreError, CycleConfig>
+    /** Asks the rules in force. */
+    readonly need: (intent: Intent) => Effect.Effect<NeedVerdict, StoreError, CycleConfig>
+    /** Asks the network. */
+    readonly chain: (
+      rows: NonNullable<AttemptContext["rows"]>,
+    ) => Effect.Effect<Anchors, GatewayError | StoreError, CycleConfig>
+    /** Reads what the signer is told. Call it in the transaction that signs. */
+    readonly request: (
+      intent: Intent,
+      anchorHeight: bigint,
+    ) => Effect.Effect<Facts<typeof requestFacts>, StoreError, CycleConfig>
+  }
+>()("cofferer/submitter/SigningFacts") {
+  /** `judgeNeed` decides the payment again by the rules in force, as the engine does. */
+  static readonly layer = <R>(judgeNeed: (intent: Intent) => Effect.Effect<NeedVerdict, StoreError, R>) =>
+    Layer.effect(
+      SigningFacts,
+      Effect.gen(function* () {
+        type Read = ReturnType<typeof attemptContext | typeof chainFor | typeof requestFacts | typeof judgeNeed>
+        const services = yield* Effect.context<Effect.Services<Read>>()
+        const by = <A, E>(effect: Effect.Effect<A, E, Effect.Services<Read>>) =>
+          Effect.updateContext(effect, (cycle: Context.Context<CycleConfig>) => Context.merge(services, cycle))
+        return SigningFacts.of({
+          context: (intent, asked) => by(attemptContext(intent, asked)),
+          need: (intent) => by(judgeNeed(intent)),
+          chain: (rows) => by(chainFor(rows)),
+          request: (intent, anchorHeight) => by(requestFacts(intent, anchorHeight)),
+        })
+      }),
+    )
+}

@@ -1,0 +1,151 @@
+import { Clock, Effect } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { accountTypeNumbers } from "../domain/AccountType.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import { Command } from "../domain/Command.ts"
+import { askedFrom, type Intent } from "../domain/Intent.ts"
+import { referenceText } from "../domain/Reference.ts"
+import { type AttemptContext, type AttemptPlan, planAttempt } from "../payments/planAttempt.ts"
+import { Signer } from "../signer/Signer.ts"
+import type { SignerError } from "../signer/SignerError.ts"
+import { Database } from "../store/database/Database.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { encodeInputData } from "../tx/InputData.ts"
+import { transferId } from "../tx/Transaction.ts"
+import { SigningFacts } from "./SigningFacts.ts"
+import { reserved } from "./waiting.ts"
+
+/** Result of the step: a stored signature, a refusal of the signer, or the plan that does not sign. */
+type Outcome =
+  | { readonly _tag: "Signed"; readonly attempt: Attempt }
+  | { readonly _tag: "Refused"; readonly error: SignerError }
+  | AttemptPlan
+
+interface Step {
+  /** The payment as it stands now. */
+  readonly current: Intent
+  readonly context: AttemptContext
+  readonly outcome: Outcome
+}
+
+/**
+ * Signs a permitted intent where the plan says so. Load, plan, judgement of the signer and record are one transaction,
+ * so that payments that are signed side by side never share more places on a block than the network gives. Rules and
+ * network are asked before it.
+ */
+export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent) {
+  const facts = yield* SigningFacts
+  const first = yield* facts.context(intent, { need: undefined, chain: undefined })
+  const need = isAsked("need", planAttempt(first)) ? yield* facts.need(intent) : undefined
+  const context = { ...first, need }
+  const { rows } = context
+  const unsigned = (outcome: Outcome): Step => ({ current: intent, context, outcome })
+  const plan = planAttempt(context)
+  if (!isAsked("chain", plan) || rows === undefined) return unsigned(plan)
+  const chain = yield* facts.chain(rows)
+  if (chain.refusal !== undefined) return unsigned(chain.refusal)
+  const { atomically } = yield* Database
+  const { steady } = yield* ConfigInForce
+  const step = Effect.gen(function* () {
+    const current = yield* reserved(intent)
+    // The clock as it was before the network was asked: the signer judges it at the signature.
+    const fresh = { ...(yield* facts.context(current, { need, chain })), now: context.now, rows }
+    const outcome: Outcome = yield* signPlanned(fresh, planAttempt(fresh))
+    return { current, context: fresh, outcome }
+  })
+  return yield* steady(atomically(step)).pipe(
+    Effect.catchTag("SignerError", (error) => Effect.succeed(unsigned({ _tag: "Refused", error }))),
+  )
+})
+
+const isAsked = (of: "need" | "chain", plan: AttemptPlan): boolean => plan._tag === "Ask" && plan.of === of
+
+/**
+ * A refusal is an outcome: the transaction keeps what the journal says of it. Whatever else fails takes the whole
+ * transaction back, so that no signature stays without the attempt that it is for.
+ */
+const signPlanned = Effect.fnUntraced(function* (context: AttemptContext, plan: AttemptPlan) {
+  if (plan._tag !== "Sign") return plan
+  return yield* signAndPersist(context, plan.anchor).pipe(
+    Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),
+    Effect.catchTag("SignerError", (error) =>
+      error.reason._tag === "MemoryFailed" ? Effect.fail(error) : Effect.succeed<Outcome>({ _tag: "Refused", error }),
+    ),
+  )
+})
+
+type Anchor = Extract<AttemptPlan, { readonly _tag: "Sign" }>["anchor"]
+
+const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
+  { intent, k, rows }: AttemptContext,
+  anchor: Anchor,
+) {
+  const signer = yield* Signer
+  const now = yield* Clock.currentTimeMillis
+  const { payment } = intent
+  const { spendable, fee, given, installation, windowMax, asOf } = yield* (yield* SigningFacts).request(
+    intent,
+    anchor.height,
+  )
+  const asked = {
+    intentId: intent.id,
+    k,
+    party: payment.fromKey,
+    chainId: anchor.chainId,
+    blockTimeMillis: Number((rows?.timestamp ?? 0n) / 1_000_000n),
+    spendable,
+    fee,
+    approval: { rule: intent.rule, proposer: intent.submittedBy, askedAt: askedFrom(intent), given },
+  }
+  const { seq, hash } = yield* signer.permit({ ...asked, command: commandOf(intent, "") })
+  // A withdrawal has no reference; of a key that is not held here nothing is signed.
+  const tag = signer.tag(payment.fromKey, intent.id) ?? ""
+  const command = commandOf(intent, referenceText({ installation, seq, hash, tag }))
+  const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
+  const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
+  const signature = yield* signer.sign({ ...asked, inputData })
+  const attempt: Attempt = {
+    intentId: intent.id,
+    k,
+    chainId: anchor.chainId,
+    party: payment.fromKey,
+    nonce,
+    anchorHeight: anchor.height,
+    anchorHash: anchor.hash,
+    windowBlocks: anchor.pow.pastBlocks,
+    windowMax,
+    inputData,
+    signature,
+    transferId: transferId(signature),
+    difficulty: anchor.pow.difficulty,
+    workIndex: 0,
+    work: undefined,
+    hashBare: undefined,
+    hashPrefixed: undefined,
+    state: "signed",
+    framing: undefined,
+    sends: 0,
+    nextAt: now,
+    nextHeight: 0n,
+    createdAt: now,
+    updatedAt: now,
+    signedAfter: asOf,
+  }
+  yield* (yield* Outbox).persist(intent, attempt)
+  return attempt
+})
+
+/** Network command of the payment: a transfer at once, or a withdrawal to an address outside. */
+const commandOf = ({ command, payment }: Intent, reference: string): Command => {
+  const { toKey, assetId: asset, amount } = payment
+  if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })
+  return Command.cases.Transfer.make({
+    fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    to: toKey,
+    toAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    asset,
+    amount,
+    reference,
+    kind: { _tag: "OneOff", deliverOn: 0n },
+  })
+}

@@ -1,0 +1,241 @@
+import { assert, describe, it } from "@effect/vitest"
+import { powHashFunction } from "../../src/domain/chain.ts"
+import { submittedRule } from "../../src/domain/Intent.ts"
+import {
+  type AttemptContext,
+  type AttemptPlan,
+  aheadOfRows,
+  headRefused,
+  otherFindsForm,
+  pinLacking,
+  planAttempt,
+  planRefused,
+  spendableOf,
+} from "../../src/payments/planAttempt.ts"
+import { decisionValidMillis } from "../../src/rules/waiting.ts"
+import { intentOf } from "../support/Payments.ts"
+
+const now = 1_800_000_000_000
+const rows = { height: 90n, timestamp: BigInt(now) * 1_000_000n }
+const pow = { hashFunction: powHashFunction, difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }
+const headAt = (height: bigint) => ({ chainId: "chain", height, hash: `${height}`, pow })
+const chain = { heads: [headAt(100n), headAt(99n)], refusal: undefined }
+const decided = intentOf("1", { createdAt: now - 1_000 })
+const { fromKey, toKey, assetId } = decided.payment
+const level = { _tag: "Level", together: false } as const
+const together = { _tag: "Level", together: true } as const
+const planned = { _tag: "Planned", at: now, missed: "once", lateMillis: 0 } as const
+const account = { party: toKey, asset: assetId, market: "", type: "ACCOUNT_TYPE_GENERAL" }
+
+const signable: AttemptContext = {
+  intent: decided,
+  k: 1,
+  now,
+  maxAgeMillis: 30_000,
+  blocked: undefined,
+  clearedAt: now - 2_000,
+  needsApproval: false,
+  standing: level,
+  drifting: [],
+  drifted: [],
+  rows,
+  pinLacking: undefined,
+  parts: [],
+  listed: undefined,
+  listedPart: undefined,
+  quota: undefined,
+  transfersKept: 0,
+  finding: undefined,
+  need: undefined,
+  chain,
+  placesUsed: new Map(),
+}
+const old = { ...decided, createdAt: now - decisionValidMillis - 1 }
+const submitted = { ...old, rule: submittedRule }
+const wanted = { verdict: "wanted", why: "" } as const
+const later = { verdict: "later", why: "halted" } as const
+const gone = { verdict: "gone", why: "in band" } as const
+
+const textOf = (plan: AttemptPlan): string => {
+  if (plan._tag === "Sign") return `Sign ${plan.anchor.height}`
+  if (plan._tag === "Ask") return `Ask ${plan.of}`
+  if (plan._tag === "Wait") return `Wait ${plan.why}`
+  return plan._tag === "End" ? `End ${plan.state}: ${plan.sentence}` : `Halt ${plan.detail}`
+}
+
+/** What differs from a payment that is signed on block 100 → its plan, or the beginning of it. */
+const plans: ReadonlyArray<readonly [string, Partial<AttemptContext>, string]> = [
+  ["nothing", {}, "Sign 100"],
+  ["gateways or clearance", { blocked: "not compared", chain: undefined }, "Wait not compared"],
+  ["network not asked", { chain: undefined }, "Ask chain"],
+  ["second attempt", { k: 2 }, "Ask need"],
+  ["second attempt, wanted", { k: 2, need: wanted }, "Sign 100"],
+  ["second attempt, wanted later", { k: 2, need: later }, "Wait halted"],
+  ["second attempt, gone", { k: 2, need: gone }, "End abandoned: is over: no attempt executed, and today"],
+  ["waited too long", { intent: old, clearedAt: 0 }, "Ask need"],
+  ["waited too long, gone", { intent: old, clearedAt: 0, need: gone }, "End cancelled: is over: it was never signed, "],
+  ["waited too long, approved", { intent: old, clearedAt: 0, needsApproval: true }, "Sign 100"],
+  ["waited too long, a person's", { intent: submitted, standing: { _tag: "Submitted" } }, "Sign 100"],
+  ["decided before the clearance, approved", { clearedAt: now, needsApproval: true }, "Ask need"],
+  ["not cleared", { clearedAt: undefined, needsApproval: true }, "Ask need"],
+  ["mismatch since the decision, approved", { drifted: [account], needsApproval: true }, "Ask need"],
+  [
+    "mismatch of another account",
+    { drifted: [{ ...account, market: "m" }], drifting: [{ ...account, party: "x" }] },
+    "Sign",
+  ],
+  ["mismatch now", { drifting: [{ ...account, party: fromKey }] }, "Wait our rows and the gateway's balance"],
+  ["no rows", { rows: undefined }, "Wait no final block was read yet"],
+  ["clock ahead", { now: now + 30_001 }, "Wait the newest final block is more than 30 s behind our clock"],
+  ["clock behind", { now: now - 30_001 }, "Wait the newest final block is more than 30 s ahead of our clock"],
+  ["head refused", { chain: { ...chain, refusal: { _tag: "Wait", why: "slow" } } }, "Wait slow"],
+  ["pin not compared", { pinLacking: "BIG is not compared" }, "Wait BIG is not compared"],
+  [
+    "listed, decided by a rule",
+    { listed: "t1", listedPart: "t1" },
+    "End cancelled: is over: another life of this store paid its number 1, transfer t1",
+  ],
+  ["part listed, second attempt", { k: 2, need: wanted, listedPart: "t2" }, "End abandoned: is over: another life"],
+  ["listed, planned", { standing: planned, listed: "t1", listedPart: "t1" }, "Wait t1"],
+  ["part listed, planned", { standing: planned, listedPart: "t2" }, "Sign 100"],
+  [
+    "part dropped",
+    { standing: together, parts: [{ state: "cancelled" }] },
+    "Wait another part of its decision was dropped",
+  ],
+  [
+    "part dropped, second attempt",
+    { k: 2, need: wanted, standing: together, parts: [{ state: "cancelled" }] },
+    "Sign 100",
+  ],
+  ["part dropped, each for itself", { parts: [{ state: "cancelled" }] }, "Sign 100"],
+  ["part dropped, another signed", { standing: { _tag: "Part" }, parts: [{ state: "cancelled" }] }, "Sign 100"],
+  ["transfers left", { quota: { used: 18, limit: 20, endsAt: 0 }, transfersKept: 1 }, "Sign 100"],
+  [
+    "transfers kept",
+    { quota: { used: 19, limit: 20, endsAt: 0 }, transfersKept: 1 },
+    "Wait reserve used 19 of 20 transfers of this epoch, 1 are kept for people",
+  ],
+  [
+    "transfers kept, a person's",
+    { intent: submitted, quota: { used: 19, limit: 20, endsAt: 0 }, transfersKept: 1 },
+    "Sign",
+  ],
+  [
+    "no transfers left",
+    { quota: { used: 20, limit: 20, endsAt: 0 } },
+    "Wait reserve used 20 of 20 transfers of this epoch",
+  ],
+  ["form not known", { finding: "payment 1 finds out" }, "Wait payment 1 finds out"],
+  ["newest block taken", { placesUsed: new Map([[100n, 2]]) }, "Sign 99"],
+  [
+    "no place",
+    {
+      placesUsed: new Map([
+        [100n, 2],
+        [99n, 3],
+      ]),
+    },
+    "Wait undefined",
+  ],
+]
+
+describe("the plan of an attempt", () => {
+  for (const [name, change, plan] of plans) {
+    it(`${name}: ${plan}`, () => {
+      assert.strictEqual(textOf(planAttempt({ ...signable, ...change })).slice(0, plan.length), plan)
+    })
+  }
+  it("tells of a listed payment that a quorum ends its wait", () => {
+    assert.include(planAttempt({ ...signable, standing: planned, listed: "t1" }), { isListed: true })
+  })
+})
+
+describe("a head", () => {
+  const refusalOf = (head: ReturnType<typeof headAt>, at = rows) => {
+    const plan = headRefused(head, "chain", at, now)
+    return plan && textOf(plan)
+  }
+  it("is signed on where chain, height and work are sane", () => {
+    assert.isUndefined(refusalOf(headAt(100n)))
+    assert.strictEqual(
+      refusalOf({ ...headAt(100n), chainId: "x" }),
+      "Halt the gateway is on chain x, this treasury on chain",
+    )
+    assert.include(refusalOf(headAt(1_000_000n)), "nothing is signed on what may not have come")
+    assert.include(refusalOf({ ...headAt(100n), pow: { ...pow, pastBlocks: 1 } }), "a window of 1 blocks")
+  })
+  it("far above the balances is not signed on, unless no block of the balances is known", () => {
+    assert.isDefined(aheadOfRows({ height: 1_000_000n }, rows, now))
+    assert.isUndefined(aheadOfRows({ height: 91n }, rows, now))
+    assert.isUndefined(aheadOfRows({ height: 1_000_000n }, { ...rows, height: 0n }, now))
+  })
+})
+
+describe("a refusal of the signer", () => {
+  const planOf = (refusal: string | undefined, change: Partial<AttemptContext> = {}) => {
+    const refused = refusal === undefined ? undefined : { refusal, detail: "why" }
+    return textOf(planRefused(refused, "no", { ...signable, ...change }))
+  }
+  it("is waited for where it passes", () => {
+    for (const refusal of ["halted", "watermark", "lease", "stale", "approval", "fee"]) {
+      assert.strictEqual(
+        planOf(refusal, { standing: { _tag: "Submitted" } }),
+        `Wait the signer refuses it now (${refusal}): why`,
+      )
+    }
+  })
+  it("ends the payment where the policy forbids it", () => {
+    assert.strictEqual(planOf("recipient"), "End denied: was not signed: no")
+    assert.strictEqual(planOf(undefined, { k: 2 }), "End abandoned: was not signed: no")
+    assert.include(planRefused(undefined, "no", signable), { detail: "no" })
+  })
+  it("by a limit is waited for, but not by a person's payment, nor after an attempt of a level", () => {
+    assert.match(planOf("floor"), /^Wait/)
+    assert.match(planOf("window_count", { k: 2 }), /^End abandoned/)
+    assert.match(planOf("window_count", { k: 2, standing: planned }), /^Wait/)
+    assert.match(planOf("window_amount", { standing: { _tag: "Submitted" } }), /^End denied/)
+    assert.match(planOf("window_amount", { standing: { _tag: "Submitted" }, needsApproval: true }), /^Wait/)
+  })
+})
+
+describe("facts of the plan", () => {
+  it("hold a payment whose asset's decimals are not compared, or differ", () => {
+    const pin = { symbol: "BIG", id: "big", decimals: 18 }
+    const read = { assets: [{ id: "big", decimals: 18 }], isRead: true, isUnlisted: false }
+    assert.isUndefined(pinLacking(pin, read))
+    assert.isUndefined(pinLacking(undefined, read))
+    assert.isUndefined(pinLacking({ ...pin, id: "other" }, read))
+    assert.isUndefined(pinLacking(pin, { ...read, assets: [], isUnlisted: true }))
+    assert.strictEqual(pinLacking(pin, { ...read, isRead: false }), "BIG is not compared with the asset listing yet")
+    assert.match(pinLacking({ ...pin, decimals: 6 }, read) ?? "", /^BIG is listed with 18 decimals, pinned with 6/)
+  })
+  it("let one payment find out the wire form, for a while", () => {
+    const live = (createdAt: number, isSolved = true) => ({
+      intentId: "abcdef",
+      work: isSolved ? {} : undefined,
+      createdAt,
+    })
+    assert.match(otherFindsForm("1", [live(now - 29_999)], now) ?? "", /^payment .* finds out/)
+    assert.isUndefined(otherFindsForm("1", [], now))
+    assert.isUndefined(otherFindsForm("abcdef", [live(now)], now))
+    assert.isUndefined(otherFindsForm("1", [live(now - 30_000)], now))
+    assert.isUndefined(otherFindsForm("1", [live(now - 2_000, false)], now))
+    assert.isDefined(otherFindsForm("1", [live(now - 1_999, false)], now))
+  })
+  it("leave of the balance what no other payment may take", () => {
+    const amount = decided.payment.amount
+    const claim = amount + decided.feeMax
+    const none = { open: [], unmoved: [], executed: [] }
+    const later = intentOf("2", { createdAt: now })
+    const signed = { ...later, state: "in_flight" } as const
+    const done = { ...later, state: "confirmed", fee: 2n * decided.feeMax } as const
+    const left = (claims: Partial<Parameters<typeof spendableOf>[2]>) =>
+      spendableOf(decided, 10n * claim, { ...none, ...claims }) - 10n * claim
+    assert.strictEqual(left({ open: [decided, later] }), 0n, "itself, and what was decided after it")
+    assert.strictEqual(left({ open: [{ ...later, createdAt: 0 }] }), -claim, "decided before it")
+    assert.strictEqual(left({ open: [signed] }), -claim, "signed")
+    assert.strictEqual(left({ open: [{ ...signed, payment: { ...later.payment, assetId: toKey } }] }), 0n, "of another")
+    assert.strictEqual(left({ executed: [done], unmoved: [done] }), -(amount + 2n * decided.feeMax), "once, by its fee")
+  })
+})
