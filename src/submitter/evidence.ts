@@ -10,7 +10,7 @@ import {
 } from "../domain/Attempt.ts"
 import { quorumTip } from "../domain/chain.ts"
 import type { IntentState } from "../domain/Intent.ts"
-import { rebroadcastBlocks, type SendVerdict } from "./classify.ts"
+import { rebroadcastBlocks, type SendVerdict } from "../payments/planSend.ts"
 
 /**
  * Conclusions from evidence on an attempt. Every step that ends one, or lets another begin, is decided here, on values

@@ -1,21 +1,29 @@
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Random, Result } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { Health } from "../gateway/Health.ts"
 import type { Turn } from "../gateway/Limiter.ts"
+import {
+  backoffMillis,
+  classifyAnswer,
+  classifyError,
+  isSendDue,
+  nextSend,
+  planSend,
+  type SendVerdict,
+} from "../payments/planSend.ts"
 import { violated } from "../store/controls/trip.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Witness } from "../store/journal/Witness.ts"
-import { Outbox, type Send } from "../store/payments/Outbox.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart } from "../store/payments/outboxRows.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
-import { type Framing, type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
+import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
-import { classifyAnswer, classifyError, isLater, maySend, nextSend, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
@@ -29,17 +37,11 @@ import { solveWork } from "./solveWork.ts"
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  if (isFinalAttempt(stored.state) || isLater(stored.nextAt, now) || stored.nextHeight > height) return
-  if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
+  if (!isSendDue(stored, { now, height }) || (yield* (yield* Draining).isDraining)) return
   const attempt = hasWork(stored) ? stored : yield* solveWork(stored, height)
   if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
-  const known = yield* knownFraming
-  const framing = known ?? nextForm(sends, yield* refusedForm(attempt.chainId))
-  // The other form is tried once: a code 60 to the second form is about the command itself.
-  const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
-  const first = sends.every((s) => s.outcome === "framing")
-  yield* post(attempt, { framing, mayReframe, first })
+  yield* post(attempt, planSend(sends, yield* knownFraming, yield* refusedForm(attempt.chainId)))
 })
 
 /** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
@@ -60,23 +62,11 @@ const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   )
 })
 
-/** The specification's form first; after a code 60 to it the other, and from then on the one that was last sent. */
-const nextForm = (sends: ReadonlyArray<Send>, refused: Framing | undefined): Framing => {
-  const last = sends.at(-1)
-  if (last === undefined) return refused === undefined ? "prefixed" : otherForm(refused)
-  return last.outcome === "framing" ? otherForm(last.framing) : last.framing
-}
-
-const otherForm = (framing: Framing): Framing => (framing === "prefixed" ? "bare" : "prefixed")
-
-interface Post {
-  readonly framing: Framing
-  readonly mayReframe: boolean
-  readonly first: boolean
-}
-
 /** All that may take time comes before the row that begins the send; nothing comes between that row and the POST. */
-const post = Effect.fn("Submitter.post")(function* (attempt: Solved, { framing, mayReframe, first }: Post) {
+const post = Effect.fn("Submitter.post")(function* (
+  attempt: Solved,
+  { framing, mayReframe, first }: ReturnType<typeof planSend>,
+) {
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   const tx = transactionOf(attempt, attempt.work, framing)
   if (txHash(transactionBytes(tx)) !== hash) {
@@ -110,11 +100,14 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
     onFailure: classifyError,
   })
   const now = yield* Clock.currentTimeMillis
-  const next = yield* nextSend(verdict.next, attempt, { sends: attempt.sends + 1, now, height })
+  const sends = attempt.sends + 1
+  const longest = backoffMillis(verdict.next, sends)
+  const wait = longest === undefined ? 0 : Math.round((yield* Random.next) * longest)
+  const next = nextSend(verdict.next, attempt, { sends, now, height, wait })
   const state = stateAfterSend(attempt.state, verdict)
   yield* outbox.endSend({
     seq,
-    attempt: { ...attempt, sends: attempt.sends + 1 },
+    attempt: { ...attempt, sends },
     gateway,
     outcome: verdict.outcome,
     code: verdict.code,

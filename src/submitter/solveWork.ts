@@ -3,6 +3,7 @@ import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { blocksLeft } from "../payments/planSend.ts"
 import type { PowError } from "../pow/PowError.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { raise } from "../store/alerts/raise.ts"
@@ -16,7 +17,6 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { BlockPace } from "./BlockPace.ts"
 import { mayGoOut, type Solved, solutionOf, solvedBy } from "./beginSend.ts"
-import { blocksLeft } from "./classify.ts"
 import { Tip } from "./Tip.ts"
 
 /** A round waits so long for a search that it began: most work is found by then, and goes out in the same round. */

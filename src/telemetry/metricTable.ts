@@ -2,6 +2,7 @@ import { type AssetStatusWord, statusWords } from "../domain/Asset.ts"
 import { holdReasons } from "../domain/Decision.ts"
 import { haltReasons, invariants } from "../domain/Halt.ts"
 import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
+import { submissionOutcomes } from "../payments/planSend.ts"
 import { refusals } from "../rules/policy/Policy.ts"
 
 const modes = ["observe", "shadow", "live"] as const
@@ -25,16 +26,6 @@ export type GatewayOperation = (typeof operations)[number]
 const requestOutcomes = ["ok", "refused", "rate_limited", "banned", "timeout", "unreachable", "unreadable"] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
 
-const submissionOutcomes = [
-  "accepted",
-  "refused",
-  "duplicate",
-  "throttled",
-  "ambiguous",
-  "unreachable",
-  "framing",
-] as const
-export type SubmissionOutcome = (typeof submissionOutcomes)[number]
 const submissionCodes = ["0", "51", "60", "70", "71", "80", "89", "other", "none"] as const
 type SubmissionCode = (typeof submissionCodes)[number]
 

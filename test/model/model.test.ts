@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { attemptsMax, deadlineHeight } from "../../src/domain/Attempt.ts"
-import { rebroadcastBlocks } from "../../src/submitter/classify.ts"
+import { rebroadcastBlocks } from "../../src/payments/planSend.ts"
 import type { IntentFacts } from "../../src/submitter/endIntent.ts"
 import { type Explored, explore } from "./explore.ts"
 import { productRules, type Rules } from "./model.ts"

@@ -8,7 +8,7 @@ import {
 import { TransferId } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/submitter/classify.ts"
+import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/payments/planSend.ts"
 import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import * as evidence from "../../src/submitter/evidence.ts"
 import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
@@ -97,7 +97,7 @@ const attemptOf = (k: number, t: Try): Attempt =>
   })
 
 const answer = (success: boolean, code: number, data = ""): SendVerdict =>
-  classifyAnswer({ success, txHash: "", code, data, log: "", height: 0n }, false)
+  classifyAnswer({ success, code, data }, false)
 
 /** Anything that can come back; a gateway may say any of it whatever it did. */
 const verdicts: ReadonlyArray<readonly [string, SendVerdict]> = [

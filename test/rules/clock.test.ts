@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { hasElapsed } from "../../src/domain/Time.ts"
 import { clockGap } from "../../src/rules/checks/wrongClock.ts"
 import { advance } from "../../src/rules/Look.ts"
-import { isLater } from "../../src/submitter/classify.ts"
+import { isLater } from "../../src/payments/planSend.ts"
 
 describe("a clock and the newest trusted block", () => {
   const cases: ReadonlyArray<readonly [string, number, number | undefined, string | undefined]> = [

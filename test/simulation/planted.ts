@@ -77,10 +77,9 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: twice,
     edits: [
       {
-        file: "submitter/classify.ts",
-        source: '    Match.orElse(() => silent("ambiguous", "silent", "resend", message)),\n',
-        instead:
-          '    Match.orElse(() => ({ ...silent("ambiguous", "silent", "resend", message), state: "refused" as const })),\n',
+        file: "payments/planSend.ts",
+        source: '      return silent("ambiguous", "silent", "resend", message)\n',
+        instead: '      return { ...silent("ambiguous", "silent", "resend", message), state: "refused" as const }\n',
       },
       {
         file: confirm,

@@ -84,7 +84,7 @@ describe("the simulation of the whole daemon", () => {
   })
 
   it("refuses to plant what it does not find", async () => {
-    const edits = [{ file: "submitter/classify.ts", source: "no such source", instead: "" }]
+    const edits = [{ file: "payments/planSend.ts", source: "no such source", instead: "" }]
     const run = simulate({ first: 1, seeds: 1, gateways: honest, workers: 1, edits })
     await run.then(
       () => assert.fail("it ran"),

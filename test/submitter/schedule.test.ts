@@ -1,14 +1,14 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Random } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Attempt.ts"
 import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
+import { maySend, rebroadcastBlocks } from "../../src/payments/planSend.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/classify.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
 import { it } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -38,36 +38,6 @@ describe("when the same bytes may be sent", () => {
     assert.isTrue(maySend(of, last))
     assert.isFalse(maySend(of, last + 1n))
     assert.isFalse(maySend(of, deadlineHeight(of) + 1n))
-  })
-
-  it.effect("after silence waits a random time under a doubling ceiling", () =>
-    Effect.gen(function* () {
-      for (const [sends, ceiling] of [500, 1_000, 2_000, 4_000, 8_000].entries()) {
-        const waits: Array<number> = []
-        for (let i = 0; i < 200; i++) {
-          const next = yield* nextSend("resend", attempt, { sends: sends + 1, now: 1_000, height: 100n })
-          assert.strictEqual(next.nextHeight, 0n)
-          waits.push(next.nextAt - 1_000)
-        }
-        assert.isAtLeast(Math.min(...waits), 0)
-        assert.isAtMost(Math.max(...waits), ceiling)
-        assert.isAbove(Math.max(...waits), ceiling * 0.8)
-        assert.isBelow(Math.min(...waits), ceiling * 0.2)
-      }
-    }).pipe(Random.withSeed("schedule 1")),
-  )
-
-  it.effect("goes by blocks after the quick sends and for known bytes", function* () {
-    const at = { now: 1_000, height: 120n }
-    const slow = { nextAt: 1_000, nextHeight: 130n }
-    assert.deepStrictEqual(yield* nextSend("resend", attempt, { ...at, sends: sendsMax }), slow)
-    assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: sendsMax }), slow)
-    assert.deepStrictEqual(yield* nextSend("observe", attempt, { ...at, sends: 1 }), slow)
-    const soon = { nextAt: 1_000, nextHeight: 121n }
-    assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: 1 }), soon)
-    for (const step of ["otherFraming", "newWork"] as const) {
-      assert.deepStrictEqual(yield* nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
-    }
   })
 })
 

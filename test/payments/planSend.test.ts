@@ -1,6 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { GatewayError, type GatewayReason } from "../../src/gateway/GatewayError.ts"
-import { classifyAnswer, classifyError } from "../../src/submitter/classify.ts"
+import {
+  backoffMillis,
+  classifyAnswer,
+  classifyError,
+  isSendDue,
+  nextSend,
+  planSend,
+  sendsMax,
+} from "../../src/payments/planSend.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const answer = (success: boolean, code: number, data = "") => ({
   success,
@@ -60,6 +69,50 @@ const reasons: ReadonlyArray<readonly [GatewayReason, readonly [string, string, 
   [{ _tag: "NotFound", detail: "404" }, ["ambiguous", "silent", "resend"]],
   [{ _tag: "Unsupported", detail: "501" }, ["ambiguous", "silent", "resend"]],
 ]
+
+const sent = (...outcomes: ReadonlyArray<readonly ["bare" | "prefixed", string | null]>) =>
+  outcomes.map(([framing, outcome]) => ({ framing, outcome }))
+
+/** Sends so far, known form, refused form → form, whether the other may be tried, whether it counts as the first. */
+const forms: ReadonlyArray<readonly [...Parameters<typeof planSend>, "bare" | "prefixed", boolean, boolean]> = [
+  [[], undefined, undefined, "prefixed", true, true],
+  [[], undefined, "prefixed", "bare", true, true],
+  [[], "bare", undefined, "bare", false, true],
+  [sent(["prefixed", "framing"]), undefined, "prefixed", "bare", false, true],
+  [sent(["prefixed", "framing"], ["bare", "ambiguous"]), undefined, "prefixed", "bare", false, false],
+  [sent(["bare", "accepted"]), undefined, "prefixed", "bare", true, false],
+  [sent(["bare", null]), "prefixed", undefined, "prefixed", false, false],
+]
+
+describe("the next send", () => {
+  const attempt = attemptOf(intentOf("1"), 1, { nextAt: 1_000, nextHeight: 100n })
+  it.each(forms)("after %j, known %s, refused %s: in form %s", (sends, known, refused, framing, mayReframe, first) => {
+    assert.deepStrictEqual(planSend(sends, known, refused), { framing, mayReframe, first })
+  })
+  it("is due at its time and height, outside the margin of its window, while the attempt is not over", () => {
+    const at = { now: 1_000, height: 100n }
+    assert.isTrue(isSendDue(attempt, at))
+    assert.isFalse(isSendDue(attempt, { ...at, now: 999 }))
+    assert.isTrue(isSendDue(attempt, { ...at, now: -7_001 }), "a wrong clock does not hold it")
+    assert.isFalse(isSendDue(attempt, { ...at, height: 99n }))
+    assert.isFalse(isSendDue(attempt, { ...at, height: 190n }))
+    assert.isFalse(isSendDue({ ...attempt, state: "expired" }, at))
+  })
+  it("after silence comes within a doubling time, and by blocks after the quick sends and for known bytes", () => {
+    const waits = Array.from({ length: sendsMax }, (_, i) => backoffMillis("resend", i + 1))
+    assert.deepStrictEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, undefined])
+    const at = { now: 1_000, height: 120n, sends: 1, wait: 400 }
+    const slow = { nextAt: 1_000, nextHeight: 130n }
+    assert.deepStrictEqual(nextSend("resend", attempt, at), { nextAt: 1_400, nextHeight: 0n })
+    assert.deepStrictEqual(nextSend("resend", attempt, { ...at, sends: sendsMax }), slow)
+    assert.deepStrictEqual(nextSend("nextBlock", attempt, { ...at, sends: sendsMax }), slow)
+    assert.deepStrictEqual(nextSend("observe", attempt, at), slow)
+    assert.deepStrictEqual(nextSend("nextBlock", attempt, at), { nextAt: 1_000, nextHeight: 121n })
+    for (const step of ["otherFraming", "newWork"] as const) {
+      assert.deepStrictEqual(nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
+    }
+  })
+})
 
 describe("what an answer to a submission proves", () => {
   it.each(answers)("success %s, code %i, %j, other form open %s", (success, code, data, mayReframe, expected) => {
