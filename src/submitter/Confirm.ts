@@ -7,6 +7,15 @@ import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { agreedSighting } from "../gateway/together.ts"
+import {
+  absencesOf,
+  apartMillis,
+  isDeadUnsent,
+  isOver,
+  judgeAbsence,
+  quorumListing,
+  sureHeight,
+} from "../payments/judgeAttempt.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -18,8 +27,7 @@ import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { BlockPace } from "./BlockPace.ts"
 import { Draining } from "./Draining.ts"
-import { absencesOf, confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
-import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing, sureHeight } from "./evidence.ts"
+import { confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { movementOf, seeMoved } from "./movementOf.ts"

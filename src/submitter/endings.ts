@@ -1,13 +1,14 @@
 import { Clock, Effect, Option } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
-import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { absencesOf, afterExpiry, isGivenUp, type SureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
 import type { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -19,7 +20,6 @@ import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
-import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
 import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
 
 /** An attempt that is out, and what is known of time. */
@@ -164,15 +164,6 @@ export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: 
   const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
   yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
 })
-
-/**
- * The listings that bore witness against the attempt, the first one first: none from before the end of its window,
- * which may have become larger since.
- */
-export const absencesOf = (evidence: ReadonlyArray<Evidence>, attempt: Attempt) =>
-  evidence.flatMap(({ k, kind, height, at }) =>
-    k === attempt.k && kind === "absent" && height !== null && height > deadlineHeight(attempt) ? [{ height, at }] : [],
-  )
 
 const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>
   absencesOf(evidence, attempt).map(({ height }) => height)

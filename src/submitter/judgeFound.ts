@@ -6,6 +6,7 @@ import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/Transfers.ts"
+import { judgeSighting } from "../payments/judgeAttempt.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Findings } from "../store/payments/Findings.ts"
@@ -14,7 +15,6 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, noteListing } from "./audit/noteListing.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
-import { isOver } from "./evidence.ts"
 import { behindNanos, hasFallen, hasLeftAt, mayHaveLeft, sendsOf, signedBy } from "./movementOf.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
@@ -127,9 +127,6 @@ export const fewerThanAgreed = Effect.gen(function* () {
 
 type Where = "by id" | "in the listing"
 
-/** Ends of a transfer that did not pay. */
-const refused: ReadonlySet<string> = new Set(["rejected", "stopped", "cancelled"])
-
 /** Settles by a sighting of the attempt under its own transfer id. */
 export const judgeFound = Effect.fnUntraced(function* (
   live: Live,
@@ -139,65 +136,60 @@ export const judgeFound = Effect.fnUntraced(function* (
   const { intent, attempt } = live
   if (found === undefined) return
   const outbox = yield* Outbox
-  const { payment } = intent
-  const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
-  if (!same || found.amount !== payment.amount) {
-    const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
-    if (agreed) return yield* contradicted(live, shown, gateway)
-    yield* logEvent("gateway shows another payment", { intent: intent.id, gateway, reason: "under our transfer id" })
-    return yield* giveUp(live, `one of ${gateway} shows ${shown} under its transfer id`)
-  }
-  if (yield* isToCome(found.timestamp)) {
-    return yield* giveUp(live, `${gateway} shows it at a time that has not come`)
-  }
+  const isWithdrawn = intent.command === "withdraw"
+  const context = { ...live, found, gateway, latest: yield* latestTime, lacking: yield* fewerThanAgreed }
+  const first = judgeSighting({ ...context, before: undefined })
+  const before = first._tag === "Ask" ? yield* hasExecuted(intent, attempt, found.timestamp) : undefined
+  const verdict = before === undefined ? first : judgeSighting({ ...context, before })
   const seen = {
     gateway,
     height: undefined,
-    detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
+    detail: `${isWithdrawn ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
-  if (found.status === "done") {
-    const findings = yield* Findings
-    const how = intent.command === "withdraw" ? "found by its id" : "found by transfer id"
-    const execution = {
-      fee: found.fees,
-      settledAt: yield* executedAt(intent, attempt, found.timestamp),
-      how: where === "by id" ? how : "found in the listing",
+  switch (verdict._tag) {
+    case "Ask":
+      return
+    case "Other": {
+      if (agreed) return yield* contradicted(live, verdict.shown, gateway)
+      yield* logEvent("gateway shows another payment", { intent: intent.id, gateway, reason: "under our transfer id" })
+      return yield* giveUp(live, `one of ${gateway} shows ${verdict.shown} under its transfer id`)
     }
-    const noted = Effect.gen(function* () {
-      yield* noteExecution(attempt, found.timestamp)
-      yield* findings.watch(attempt)
-      yield* outbox.addEvidence(attempt, "executed", seen)
-    })
-    return yield* confirmed(live, execution, noted)
+    case "Nothing":
+      return yield* giveUp(live, verdict.why)
+    case "Executed": {
+      const findings = yield* Findings
+      const how =
+        where === "in the listing" ? "found in the listing" : isWithdrawn ? "found by its id" : "found by transfer id"
+      const settledAt = yield* executedAt(intent, attempt, found.timestamp)
+      const noted = Effect.gen(function* () {
+        yield* noteExecution(attempt, found.timestamp)
+        yield* findings.watch(attempt)
+        yield* outbox.addEvidence(attempt, "executed", seen)
+      })
+      return yield* confirmed(live, { fee: found.fees, settledAt, how }, noted)
+    }
+    case "ExecutedBefore": {
+      const settledAt = yield* executedAt(intent, attempt, found.timestamp)
+      const noted = outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
+      return yield* confirmed(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
+    }
+    case "Failed": {
+      if (isWithdrawn && (yield* hasWithdrawn(intent, attempt))) return yield* giveUp(live)
+      const { detail } = verdict
+      yield* outbox.addEvidence(attempt, "execution_failed", seen)
+      const ending = { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" } as const
+      const failed = outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
+      return yield* endAndTell(intent, ending, failed)
+    }
   }
-  // Until the window is over a third party may still bring the same bytes into a block that takes them.
-  if (!refused.has(found.status) || !isOver(attempt, live.height)) return yield* giveUp(live)
-  if ((yield* fewerThanAgreed) !== undefined) return yield* giveUp(live)
-  const executed = yield* hasExecuted(intent, attempt, found.timestamp)
-  if (executed === "unknown") {
-    return yield* giveUp(live, `${gateway} shows it ${found.status}, and nothing tells whether it executed before`)
-  }
-  if (executed === "yes") {
-    const settledAt = yield* executedAt(intent, attempt, found.timestamp)
-    const noted = outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
-    return yield* confirmed(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
-  }
-  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) return yield* giveUp(live)
-  yield* outbox.addEvidence(attempt, "execution_failed", seen)
-  const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
-  yield* endAndTell(
-    intent,
-    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
-    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
-  )
 })
 
-/** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
-const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
+/** The latest time that a block can have by now, Unix nanoseconds. */
+const latestTime = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
-  const clock = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
+  const clock = yield* now
+  return (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
 /** When it executed: the reported time if possible, else now. Rules evaluate again once balances surely have it. */

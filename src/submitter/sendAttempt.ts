@@ -5,6 +5,7 @@ import { escapeText } from "../gateway/GatewayError.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { Health } from "../gateway/Health.ts"
 import type { Turn } from "../gateway/Limiter.ts"
+import { stateAfterSend } from "../payments/judgeAttempt.ts"
 import {
   backoffMillis,
   classifyAnswer,
@@ -25,7 +26,6 @@ import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
 import { Draining } from "./Draining.ts"
-import { stateAfterSend } from "./evidence.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
 import { solveWork } from "./solveWork.ts"
 

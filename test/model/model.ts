@@ -8,9 +8,9 @@ import {
 import { TransferId } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
+import * as evidence from "../../src/payments/judgeAttempt.ts"
 import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/payments/planSend.ts"
 import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
-import * as evidence from "../../src/submitter/evidence.ts"
 import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
 
 /**

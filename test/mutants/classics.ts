@@ -4,11 +4,11 @@ import type { Mutant } from "./Mutant.ts"
 export const classics: ReadonlyArray<Mutant> = [
   {
     name: "one gateway's listing taken as proof of absence",
-    tests: ["submitter/evidence.test.ts"],
+    tests: ["payments/judgeAttempt.test.ts"],
     by: "test",
     edits: [
       {
-        file: "submitter/evidence.ts",
+        file: "payments/judgeAttempt.ts",
         source: "[listing.height] : [])),\n    quorum,\n",
         instead: "[listing.height] : [])),\n    1,\n",
       },
@@ -118,11 +118,11 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "death at the deadline without margin",
-    tests: ["submitter/evidence.test.ts"],
+    tests: ["payments/judgeAttempt.test.ts"],
     by: "test",
     edits: [
       {
-        file: "submitter/evidence.ts",
+        file: "payments/judgeAttempt.ts",
         source: "deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))",
         instead: "deadlineHeight(attempt)",
       },
@@ -148,16 +148,16 @@ export const classics: ReadonlyArray<Mutant> = [
   {
     name: "a new attempt after manual",
     oracles: ["left", "once"],
-    tests: ["submitter/evidence.test.ts"],
-    edits: [{ file: "submitter/evidence.ts", source: 'intent === "manual" || ', instead: "" }],
+    tests: ["payments/judgeAttempt.test.ts"],
+    edits: [{ file: "payments/judgeAttempt.ts", source: 'intent === "manual" || ', instead: "" }],
   },
   {
     name: "listings that need not be blocks apart",
-    tests: ["submitter/evidence.test.ts"],
+    tests: ["payments/judgeAttempt.test.ts"],
     by: "test",
     edits: [
       {
-        file: "submitter/evidence.ts",
+        file: "payments/judgeAttempt.ts",
         source: "listing.height < first + rebroadcastBlocks(attempt.windowBlocks)",
         instead: "listing.height < first",
       },
@@ -188,10 +188,14 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "an end by a height that the clock does not bear out",
-    tests: ["submitter/evidence.test.ts"],
+    tests: ["payments/judgeAttempt.test.ts"],
     by: "test",
     edits: [
-      { file: "submitter/evidence.ts", source: "SureHeight(told < reach ? told : reach)", instead: "SureHeight(told)" },
+      {
+        file: "payments/judgeAttempt.ts",
+        source: "SureHeight(told < reach ? told : reach)",
+        instead: "SureHeight(told)",
+      },
     ],
   },
   {

@@ -340,7 +340,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   },
   {
     name: "takes every window for the shortest",
-    test: "test/submitter/evidence.test.ts",
+    test: "test/payments/judgeAttempt.test.ts",
     title: "ends no window before it is over by the clock",
     edits: [
       {

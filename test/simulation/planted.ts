@@ -23,7 +23,7 @@ const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) r
 
 /** No window is over before its time: alone, a mistake about the end of the window is not seen. */
 const atOnce = {
-  file: "submitter/evidence.ts",
+  file: "payments/judgeAttempt.ts",
   source: "SureHeight(told < reach ? told : reach)",
   instead: "SureHeight(told)",
 }
@@ -140,9 +140,9 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: twice,
     edits: [
       {
-        file: "submitter/judgeFound.ts",
-        source: '  if (found.status === "done") {\n',
-        instead: '  if (found.status !== "pending") {\n',
+        file: "payments/judgeAttempt.ts",
+        source: '  if (found.status === "done") return',
+        instead: '  if (found.status !== "pending") return',
       },
     ],
   },

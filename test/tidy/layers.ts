@@ -55,6 +55,7 @@ export const writerIsForSubmitter = (code: Code): ReadonlyArray<string> =>
   )
 
 const pureEffect = new Set([
+  "Brand",
   "Schema",
   "SchemaGetter",
   "SchemaIssue",

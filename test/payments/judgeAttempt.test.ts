@@ -2,20 +2,21 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
 import { majorityOf, quorumTip } from "../../src/domain/chain.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
-import { absencesOf } from "../../src/submitter/endings.ts"
 import {
+  absencesOf,
   afterExpiry,
   intentStateOf,
   isDeadUnsent,
   isGivenUp,
   isOver,
   judgeAbsence,
+  judgeSighting,
   type ListingSeen,
   quorumListing,
   type SureHeight,
   stateAfterSend,
   sureHeight,
-} from "../../src/submitter/evidence.ts"
+} from "../../src/payments/judgeAttempt.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
 /** Anchored on 100 with a window of 5: the last block is 105, the margin 3, two listings 2 blocks apart. */
@@ -176,4 +177,70 @@ describe("states", () => {
     const states: ReadonlyArray<AttemptState> = ["signed", "sending", "accepted", "refused", "unknown"]
     assert.deepStrictEqual(states.map(intentStateOf), ["in_flight", "unknown", "in_flight", "in_flight", "unknown"])
   })
+})
+
+describe("a sighting under the transfer id", () => {
+  const sent = attempt()
+  const { payment } = intentOf("a")
+  const paid = {
+    from: payment.fromKey,
+    to: payment.toKey,
+    asset: payment.assetId,
+    amount: payment.amount,
+    timestamp: 5n,
+  }
+  const seen: Parameters<typeof judgeSighting>[0] = {
+    intent: intentOf("a"),
+    attempt: sent,
+    height: sure(109n),
+    gateway: "g",
+    found: { ...paid, status: "rejected" },
+    latest: 5n,
+    lacking: undefined,
+    before: "no",
+  }
+  type Change = Partial<typeof seen> & { readonly of?: Partial<(typeof seen)["found"]> }
+  const sightings: ReadonlyArray<readonly [string, Change, string, string?]> = [
+    ["done", { of: { status: "done" } }, "Executed"],
+    [
+      "of another amount",
+      { of: { amount: 7n } },
+      "Other",
+      `another payment (7 of ${"c".repeat(8)} to ${"b".repeat(8)})`,
+    ],
+    ["from another key", { of: { from: "x", status: "done" } }, "Other"],
+    [
+      "at a time that has not come",
+      { latest: 4n, of: { status: "done" } },
+      "Nothing",
+      "g shows it at a time that has not come",
+    ],
+    ["pending", { of: { status: "pending" } }, "Nothing"],
+    ["refused within the window", { height: sure(108n) }, "Nothing"],
+    ["refused, while more gateways must agree", { lacking: "2 must agree" }, "Nothing"],
+    ["refused, not asked", { before: undefined }, "Ask"],
+    ["refused, executed before", { before: "yes" }, "ExecutedBefore"],
+    [
+      "refused, perhaps executed before",
+      { before: "unknown" },
+      "Nothing",
+      "g shows it rejected, and nothing tells whether it executed before",
+    ],
+    ["refused", {}, "Failed", "in a block and rejected: no reason given"],
+    [
+      "stopped for a reason",
+      { of: { status: "stopped", reason: "no funds" } },
+      "Failed",
+      "in a block and stopped: no funds",
+    ],
+  ]
+  for (const [name, change, tag, words] of sightings) {
+    it(`${name}: ${tag}`, () => {
+      const verdict = judgeSighting({ ...seen, ...change, found: { ...seen.found, ...change.of } })
+      assert.strictEqual(verdict._tag, tag)
+      const told =
+        "why" in verdict ? verdict.why : "shown" in verdict ? verdict.shown : "detail" in verdict ? verdict.detail : ""
+      if (words !== undefined) assert.strictEqual(told, words)
+    })
+  }
 })

@@ -9,8 +9,8 @@ import {
   marginBlocks,
 } from "../domain/Attempt.ts"
 import { quorumTip } from "../domain/chain.ts"
-import type { IntentState } from "../domain/Intent.ts"
-import { rebroadcastBlocks, type SendVerdict } from "../payments/planSend.ts"
+import type { Intent, IntentState } from "../domain/Intent.ts"
+import { rebroadcastBlocks, type SendVerdict } from "./planSend.ts"
 
 /**
  * Conclusions from evidence on an attempt. Every step that ends one, or lets another begin, is decided here, on values
@@ -104,14 +104,15 @@ export const judgeAbsence = (
 /** Milliseconds between two listings before the second proves anything: no momentary answer lasts so long. */
 export const apartMillis = 30_000
 
-interface ListedAt {
+/** A listing that lacks the attempt. */
+interface Absence {
   /** Unix milliseconds. */
   readonly at: number
   readonly height: bigint
 }
 
 /** True if two listings are far enough apart, in time and in blocks. */
-export const isApart = ({ windowBlocks }: Attempt, first: ListedAt, second: ListedAt): boolean =>
+export const isApart = ({ windowBlocks }: Attempt, first: Absence, second: Absence): boolean =>
   second.at - first.at >= apartMillis && second.height >= first.height + rebroadcastBlocks(windowBlocks)
 
 /** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
@@ -140,3 +141,87 @@ const hopeless: ReadonlySet<number> = new Set([51, 60, 80])
  */
 export const afterExpiry = (k: number, refusal: number | undefined, intent: IntentState): "reserved" | "abandoned" =>
   k >= attemptsMax || intent === "manual" || (refusal !== undefined && hopeless.has(refusal)) ? "abandoned" : "reserved"
+
+/**
+ * The listings that bore witness against the attempt, the first one first: none from before the end of its window,
+ * which may have become larger since.
+ */
+export const absencesOf = (
+  evidence: ReadonlyArray<
+    Pick<Absence, "at"> & { readonly k: number; readonly kind: string; readonly height: bigint | null }
+  >,
+  attempt: Attempt,
+): ReadonlyArray<Absence> =>
+  evidence.flatMap(({ k, kind, height, at }) =>
+    k === attempt.k && kind === "absent" && height !== null && height > deadlineHeight(attempt) ? [{ height, at }] : [],
+  )
+
+/** A sighting of an attempt under its own transfer id, and what it is judged by. */
+interface SightingContext {
+  readonly intent: Intent
+  readonly attempt: Attempt
+  readonly height: SureHeight
+  readonly gateway: string
+  readonly found: {
+    readonly from: string
+    readonly to: string
+    readonly asset: string
+    readonly amount: bigint
+    readonly status: string
+    readonly reason?: string | undefined
+    /** Block time, Unix nanoseconds. */
+    readonly timestamp: bigint
+  }
+  /** The latest time that a block can have by now, Unix nanoseconds. */
+  readonly latest: bigint
+  /** Why the gateways of this process prove no payment dead. */
+  readonly lacking: string | undefined
+  /** Earlier execution of the same bytes, which a later failure hides; undefined where nobody was asked. */
+  readonly before: "yes" | "no" | "unknown" | undefined
+}
+
+type SightingVerdict =
+  /** Another payment is shown under the transfer id. */
+  | { readonly _tag: "Other"; readonly shown: string }
+  /** It proves nothing yet. */
+  | { readonly _tag: "Nothing"; readonly why: string | undefined }
+  | { readonly _tag: "Executed" }
+  | { readonly _tag: "ExecutedBefore" }
+  | { readonly _tag: "Failed"; readonly detail: string }
+  /** The ledger must be asked if the bytes executed before they failed. */
+  | { readonly _tag: "Ask" }
+
+/** Ends of a transfer that did not pay. */
+const refused: ReadonlySet<string> = new Set(["rejected", "stopped", "cancelled"])
+
+/** Judges by a sighting. Until the window ends a third party may bring refused bytes into a block that takes them. */
+export const judgeSighting = (context: SightingContext): SightingVerdict => {
+  const { intent, attempt, height, gateway, found, before } = context
+  const { payment } = intent
+  const isSame = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
+  if (!isSame || found.amount !== payment.amount) {
+    const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
+    return { _tag: "Other", shown }
+  }
+  // Taken for true, balances would never be known to hold the payment.
+  if (found.timestamp > context.latest) {
+    return { _tag: "Nothing", why: `${gateway} shows it at a time that has not come` }
+  }
+  if (found.status === "done") return { _tag: "Executed" }
+  if (!refused.has(found.status) || !isOver(attempt, height) || context.lacking !== undefined) {
+    return { _tag: "Nothing", why: undefined }
+  }
+  switch (before) {
+    case undefined:
+      return { _tag: "Ask" }
+    case "unknown":
+      return {
+        _tag: "Nothing",
+        why: `${gateway} shows it ${found.status}, and nothing tells whether it executed before`,
+      }
+    case "yes":
+      return { _tag: "ExecutedBefore" }
+    case "no":
+      return { _tag: "Failed", detail: `in a block and ${found.status}: ${found.reason ?? "no reason given"}` }
+  }
+}
