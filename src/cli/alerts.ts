@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
+import { runbookOf } from "../domain/alerts/catalogue.ts"
 import { plural } from "../domain/text.ts"
 import {
   ackAlert,
@@ -77,7 +78,7 @@ const show = Command.make(
           ({ receiver, state: how, tries, round, error, updatedAt }) =>
             `${receiver}  ${how.replace("_", " ")} ${instant(updatedAt)}, sent ${plural(tries, "time")}${round === 0 ? "" : `, repeated ${round} times`}${error === null ? "" : `: ${error}`}`,
         ),
-        ...(name === "" ? [] : [`runbook  docs/runbooks.md#${name}`]),
+        ...(name === "" ? [] : [`runbook  ${runbookOf(name)}`]),
       ].join("\n")
     })
   }),

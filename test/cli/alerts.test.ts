@@ -25,6 +25,8 @@ describe("the verbs of alerts", () => {
         /^1 {2}\d{4}-\S+Z {2}page {2}firing {2}halt {2}operator: nothing is signed: ana: audit/,
       )
       assert.match((yield* call("show", "1")).stdout, /runbook {2}docs\/runbooks\.md#halt/)
+      yield* raise("work_late", { payment: "p", short: "x", state: "reserved", intent: "i", k: 1, detail: "slow" })
+      assert.match((yield* call("show", "2")).stdout, /runbook {2}docs\/runbooks-payments\.md#work_late/)
       const acked = yield* call("ack", "1", "--reason", "I am on it")
       assert.strictEqual(acked.code, 0, acked.stderr)
       assert.match((yield* call("show", "1")).stdout, /^1 {2}page {2}acknowledged/)

@@ -341,4 +341,7 @@ const ofTreasury = {
 
 /** Every alert, by its name. docs/runbooks.md shows this table. */
 export const catalogue = { ...ofTreasury, ...ofPayments }
+/** Page and heading of an alert's runbook. */
+export const runbookOf = (name: string): string =>
+  `${Object.hasOwn(ofPayments, name) ? "docs/runbooks-payments.md" : "docs/runbooks.md"}#${name}`
 export type AlertName = keyof typeof catalogue
