@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
-import { runbookOf } from "../domain/alerts/catalogue.ts"
+import { runbookPageOf } from "../domain/alerts/catalogue.ts"
 import { plural } from "../domain/text.ts"
 import {
   ackAlert,
@@ -69,7 +69,7 @@ const show = Command.make(
       stored: () => alertStory(seq),
     })
     yield* printResult(chosen.output, found, () => {
-      const { severity, state, name, subject, detail, at, endedAt, ackedAt, ackedBy, ackedReason } = found
+      const { severity, state, name, kind, subject, detail, at, endedAt, ackedAt, ackedBy, ackedReason } = found
       return [
         `${seq}  ${severity}  ${state}  ${subject}: ${detail}`,
         `raised ${instant(at)}${endedAt === null || endedAt === at ? "" : `, resolved ${instant(endedAt)}`}`,
@@ -78,7 +78,7 @@ const show = Command.make(
           ({ receiver, state: how, tries, round, error, updatedAt }) =>
             `${receiver}  ${how.replace("_", " ")} ${instant(updatedAt)}, sent ${plural(tries, "time")}${round === 0 ? "" : `, repeated ${round} times`}${error === null ? "" : `: ${error}`}`,
         ),
-        ...(name === "" ? [] : [`runbook  ${runbookOf(name)}`]),
+        ...(name === "" ? [] : [`runbook  ${runbookPageOf(kind)}#${name}`]),
       ].join("\n")
     })
   }),

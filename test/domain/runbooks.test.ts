@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { CatalogueEntry } from "../../src/domain/alerts/CatalogueEntry.ts"
-import { catalogue } from "../../src/domain/alerts/catalogue.ts"
+import { catalogue, runbookPageOf } from "../../src/domain/alerts/catalogue.ts"
 import { healthConditions } from "../../src/domain/alerts/healthConditions.ts"
 import { haltReasons, remedyOf } from "../../src/domain/Halt.ts"
 
@@ -29,12 +29,9 @@ const tables: Readonly<Record<string, string>> = {
   health: `\n| condition | alert | what to do |\n|---|---|---|\n${conditionTable}\n`,
 }
 
-/** Kinds of alerts about payments, which have a page of their own. */
-const paymentKinds = ["intent", "approval", "work", "payout", "request", "policy"]
-
-const sectionsOf = (isPayment: boolean): string =>
+const sectionsOf = (page: string): string =>
   Object.entries<CatalogueEntry>(catalogue)
-    .filter(([, { kind }]) => paymentKinds.includes(kind) === isPayment)
+    .filter(([, { kind }]) => runbookPageOf(kind) === page)
     .map(([name, entry]) => section([name, entry]) + (tables[name] ?? ""))
     .join("\n")
 
@@ -48,14 +45,14 @@ Every alert that is not about a payment: when it is raised, what to do about it,
 ${notes} [Alerts about payments](runbooks-payments.md) have a page of their own.
 [Monitoring](monitoring.md#runbook) has the alerts of Prometheus, [alerts](alerts.md) how alerts reach people.
 
-${sectionsOf(false)}`,
+${sectionsOf("docs/runbooks.md")}`,
   "runbooks-payments.md": `# Runbooks: payments
 
 Every alert about a payment: when it is raised, what to do about it, and what resolves it.
 
 ${notes} [Other alerts](runbooks.md) have a page of their own.
 
-${sectionsOf(true)}`,
+${sectionsOf("docs/runbooks-payments.md")}`,
 }
 
 describe("the runbooks", () => {

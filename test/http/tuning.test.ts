@@ -58,7 +58,7 @@ describe("a condition of health", () => {
         assert.notInclude((yield* raised("health")).join(), "The process ended")
         yield* TestClock.adjust("2 minutes")
         yield* watchHealth()
-        assert.include((yield* raised("health")).join(), "The process ended 3 times")
+        assert.match((yield* raised("health")).join(), /The process ended \d times/)
       }),
       conditions({ restarts: { after: "2m" } }),
     ),

@@ -341,7 +341,10 @@ const ofTreasury = {
 
 /** Every alert, by its name. docs/runbooks.md shows this table. */
 export const catalogue = { ...ofTreasury, ...ofPayments }
-/** Page and heading of an alert's runbook. */
-export const runbookOf = (name: string): string =>
-  `${Object.hasOwn(ofPayments, name) ? "docs/runbooks-payments.md" : "docs/runbooks.md"}#${name}`
+/** Kinds of alerts about payments, whose runbooks have a page of their own. */
+const paymentKinds: ReadonlySet<string> = new Set(["intent", "approval", "work", "payout", "request", "policy"])
+
+/** Page of the runbook of alerts of this kind. */
+export const runbookPageOf = (kind: string): string =>
+  paymentKinds.has(kind) ? "docs/runbooks-payments.md" : "docs/runbooks.md"
 export type AlertName = keyof typeof catalogue
