@@ -25,6 +25,7 @@ describe("the loop that sends alerts", () => {
     flow((options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 2)
+        yield* watchHealth()
         yield* TestClock.adjust("2 minutes")
         yield* isWoken("alerts")
         yield* watchHealth()
@@ -51,6 +52,7 @@ describe("the loop that sends alerts", () => {
           yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
           yield* watchHealth()
         })
+        yield* watchHealth()
         yield* isWoken("alerts")
         yield* hear
         assert.isFalse(yield* isWoken("alerts"), "seen first")
