@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 import { ChainRules } from "../../src/store/network/ChainRules.ts"
@@ -20,12 +21,18 @@ import { isWoken } from "../support/woken.ts"
 
 const undone = new Set(["submit", "confirm"])
 
+const takeAll = Effect.gen(function* () {
+  const queue = yield* AlertQueue
+  for (const delivery of yield* queue.due(50)) yield* queue.delivered(delivery)
+})
+
 describe("the loop that sends alerts", () => {
   it.effect("is woken once by the alert of balances without newer blocks", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
-        yield* rounds(options, sandbox, 2)
+        yield* rounds(options, sandbox, 8)
         yield* watchHealth()
+        yield* takeAll
         yield* TestClock.adjust("2 minutes")
         yield* isWoken("alerts")
         yield* watchHealth()
@@ -53,12 +60,14 @@ describe("the loop that sends alerts", () => {
           yield* watchHealth()
         })
         yield* watchHealth()
+        yield* takeAll
         yield* isWoken("alerts")
         yield* hear
         assert.isFalse(yield* isWoken("alerts"), "seen first")
         yield* TestClock.adjust("1 minute")
         yield* hear
         assert.isTrue(yield* isWoken("alerts"), "told")
+        yield* takeAll
         yield* hear
         assert.isFalse(yield* isWoken("alerts"), "once")
       }),
