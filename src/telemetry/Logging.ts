@@ -79,7 +79,7 @@ interface LoggingOptions {
   readonly startedAt: number
   /** Width of the terminal, at which text lines are broken between words; default: they are not broken. */
   readonly columns?: number | undefined
-  /** Whether text lines have colours; default false. */
+  /** True if text lines have colours; default false. */
   readonly hasColours?: boolean
 }
 

@@ -1,7 +1,7 @@
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
 import type { Found } from "../../http/HealthFacts.ts"
 
-/** What `doctor` examines, in the order in which it prints. */
+/** Subjects that `doctor` examines, in the order in which it prints them. */
 export const doctorChecks = [
   "chain",
   "gateway",
@@ -23,7 +23,7 @@ export interface DoctorFinding {
   readonly check: DoctorCheck
   readonly severity: "ok" | "warn" | "bad"
   readonly text: string
-  /** What ends it; null where nothing is wrong. */
+  /** The fix; null where nothing is wrong. */
   readonly remedy: string | null
 }
 

@@ -13,7 +13,7 @@ import { checkGateway, gatewayPatience } from "../common/checkGateway.ts"
 import { layerMetrics } from "../run/logging.ts"
 import { bad, type DoctorFinding, found, healthy, problemsAs, warn } from "./Finding.ts"
 
-/** What one gateway answers now. */
+/** The present answers of one gateway. */
 const readGateway = (gateway: Gateway) =>
   Effect.gen(function* () {
     const head = yield* gateway.chain.head

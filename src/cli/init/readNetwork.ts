@@ -12,7 +12,7 @@ import { layerMetrics } from "../run/logging.ts"
 const gateway = "init"
 const requestDeadlineMillis = 5_000
 
-/** What a treasury file takes from a gateway: chain id, assets and the transfer fee (undefined if it is not served). */
+/** Facts of a gateway for a treasury file: chain id, assets, and the transfer fee (undefined if it is not served). */
 export const readNetwork = Effect.fnUntraced(
   function* (url: string) {
     const transport = yield* Transport.make(gatewayOptions({ name: gateway, url, requestDeadlineMillis }))

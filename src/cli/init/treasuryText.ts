@@ -4,7 +4,7 @@ import type { Share } from "../../rules/Account.ts"
 import type { Pin } from "../assets.ts"
 import { percent } from "../common/worstCase.ts"
 
-/** What `init` knows once every question is answered. */
+/** The answers to every question of `init`. */
 interface NewTreasury {
   readonly name: string
   readonly mode: Mode

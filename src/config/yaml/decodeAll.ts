@@ -149,7 +149,7 @@ const valueAt = ({ value, under }: Context, path: Path): unknown =>
     .slice(under.length)
     .reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
 
-/** What stands where a map belongs is often the secret itself, in place of the file that holds it. */
+/** A value where a map belongs is often the secret itself, in place of the file that holds it. */
 const shownForMapMax = 8
 
 const shown = (value: unknown, wanted: string | undefined): string => {

@@ -16,7 +16,7 @@ const SilenceRow = Schema.Struct({
 /** A person's word that alerts of a name, kind and subject reach nobody until a time. Null stands for any. */
 type AlertSilence = typeof SilenceRow.Type
 
-/** What a silence is compared with. */
+/** Parts of an alert that a silence is compared with. */
 type Silenced = Record<"name" | "kind" | "subject", string>
 
 /** True if the alert is one of those that the silence names. */
