@@ -117,7 +117,7 @@ const codeRules: ReadonlyArray<Rule<Code>> = [
     whole: [["src/submitter/A.ts", 'import { GatewayWriter } from "../gateway/GatewayWriter.ts"']],
   },
   {
-    says: "domain, rules and tx are pure",
+    says: "domain, rules, tx and payments are pure",
     over: src,
     check: lowLayersArePure,
     broken: [
