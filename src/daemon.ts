@@ -18,7 +18,6 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import { Brake } from "./store/controls/Brake.ts"
-import { noteStart } from "./store/controls/starts.ts"
 import { trip } from "./store/controls/trip.ts"
 import * as Database from "./store/database/Database.ts"
 import { watchDiskSpace } from "./store/database/DiskSpace.ts"
@@ -46,7 +45,6 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* applyHaltFile(options.dataDir)
   yield* watchDiskSpace()
   yield* noteStarted()
-  yield* noteStart()
   const { treasury, mode } = config.now()
   yield* journal.append({
     kind: "started",

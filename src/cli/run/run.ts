@@ -16,7 +16,7 @@ import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
-import { noteEnd } from "../../store/controls/starts.ts"
+import { noteEnd, noteStart } from "../../store/controls/starts.ts"
 import { Draining } from "../../submitter/Draining.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
@@ -148,6 +148,7 @@ const serve = (
 ) =>
   Effect.gen(function* () {
     yield* sayPage((yield* StatusServer).url)
+    yield* noteStart()
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(logStateOnSignal)
