@@ -80,6 +80,7 @@ describe("the image", () => {
     it("pays once, shows its page and ends on SIGTERM", () => {
       cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
       const script = `
+        : >/tmp/lines
         /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/tmp/lines 2>&1 & daemon=$!
         tail -f -n +1 --pid=$daemon /tmp/lines | grep -m 1 -o '"msg":"payment confirmed"'
         for file in "" page/style.css page/page.js page/preact.js; do

@@ -107,12 +107,12 @@ const unsigned = (db: DatabaseSync): ReadonlyArray<Wait> =>
 /** People hear that all is as before once it has been so for a moment. */
 const againMillis = 30_000
 
-/** Nobody hears of anything but of what was away. */
+/** Nobody hears of anything but of what was away, and of a limit that is used: it is for information. */
 const heard = (db: DatabaseSync, aways: Month["aways"], polls: Month["polls"]): ReadonlyArray<string> => {
   const mayHear = [...aways.map(({ from, until }) => ({ from, until: until + againMillis })), ...polls]
   const alerts = rowsOf<{ kind: string; subject: string; detail: string; at: number }>(
     db,
-    "SELECT kind, subject, detail, at FROM alerts WHERE NOT (kind = 'rule' AND subject = 'low')",
+    "SELECT kind, subject, detail, at FROM alerts WHERE NOT (kind = 'rule' AND subject = 'low') AND dedup NOT LIKE 'limit/%'",
   )
   const halts = rowsOf<{ reason: string; detail: string }>(db, "SELECT reason, detail FROM halts")
   return [
