@@ -8,6 +8,7 @@ import { Brake } from "../store/controls/Brake.ts"
 import { Database, Lease } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
 import { Draining } from "./Draining.ts"
 import { isOurChain, Tip } from "./Tip.ts"
@@ -94,7 +95,11 @@ export const beginSend = Effect.fnUntraced(function* (start: SendStart & { reado
     Effect.gen(function* () {
       if (!(yield* isFree)) return undefined
       yield* outbox.saveWork(attempt, solutionOf(attempt))
-      return yield* outbox.beginSend(start)
+      const seq = yield* outbox.beginSend(start)
+      const { intentId: intent, k } = attempt
+      const reason = "the store has other work for it, which the next round sends"
+      if (seq === undefined) yield* logEvent("proof of work failed", { intent, attempt: k, reason })
+      return seq
     }),
   )
 })

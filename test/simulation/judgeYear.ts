@@ -136,7 +136,7 @@ const judgeEpochs = ({ epochs, network }: Year): ReadonlyArray<string> => {
   return wrong
 }
 
-/** What the network voted was seen, no halt came of it, and people heard of nothing else than they asked for and of limits used. */
+/** What the network voted was seen without a halt, and people heard of what they asked for and of limits used alone. */
 const judgeHolds = ({ holds }: Year, db: DatabaseSync): ReadonlyArray<string> => {
   const wanted = ["keep quota", "small too_small", "night fee", "keep fee"]
   const halts = rowsOf<{ reason: string; detail: string }>(db, "SELECT reason, detail FROM halts")

@@ -112,7 +112,8 @@ describe("outbox", () => {
       sql`DELETE FROM intents`,
     ]
     for (const attack of attacks) assert.isTrue(Exit.isFailure(yield* Effect.exit(attack)))
-    const seq = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
+    const begun = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
+    const seq = begun ?? assert.fail("no send began")
     const flying = (yield* outbox.open)[0]!
     const sending = (yield* outbox.live)[0]!
     yield* outbox.settle(flying, sending, "confirmed", "confirmed", {
@@ -166,13 +167,14 @@ describe("outbox", () => {
       yield* outbox.persist(intent, attempt)
       for (const first of [true, false]) {
         const live = (yield* outbox.attempts(intent.id))[0]!
-        const seq = yield* outbox.beginSend({
+        const begun = yield* outbox.beginSend({
           attempt: live,
           gateway: "g",
           framing: "bare",
           first,
           txHash: hex("9"),
         })
+        const seq = begun ?? assert.fail("no send began")
         const state = outcome === "ambiguous" ? "unknown" : outcome === "accepted" ? "accepted" : "refused"
         const end = {
           seq,

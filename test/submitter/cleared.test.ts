@@ -74,19 +74,24 @@ describe("a key that is not compared with the journal", () => {
   )
 })
 
-it.effect("no send begins without the lease, nor of an attempt that has ended though its payment goes on", () =>
-  flow(function* (options, sandbox) {
-    const outbox = yield* Outbox
-    for (let i = 0; i < 20 && (yield* outbox.live).length === 0; i++) {
-      yield* round(options, sandbox, new Set(["confirm"]))
-    }
-    const attempt = (yield* outbox.live).find(hasWork) ?? assert.fail("nothing was signed")
-    const [intent = assert.fail()] = yield* outbox.open
-    const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
-    const begun = beginSend(start, attempt.anchorHeight + 1n)
-    assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
-    yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
-    assert.isUndefined(yield* begun)
-    assert.deepStrictEqual(yield* states, ["reserved"])
-  }),
+it.effect(
+  "no send begins without the lease, with work that is not stored, or of an ended attempt whose payment goes on",
+  () =>
+    flow(function* (options, sandbox) {
+      const outbox = yield* Outbox
+      for (let i = 0; i < 20 && (yield* outbox.live).length === 0; i++) {
+        yield* round(options, sandbox, new Set(["confirm"]))
+      }
+      const attempt = (yield* outbox.live).find(hasWork) ?? assert.fail("nothing was signed")
+      const [intent = assert.fail()] = yield* outbox.open
+      const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
+      const begun = beginSend(start, attempt.anchorHeight + 1n)
+      assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
+      const other = { ...attempt, work: { ...attempt.work, tid: "f".repeat(64) } }
+      assert.isUndefined(yield* beginSend({ ...start, attempt: other }, attempt.anchorHeight + 1n), "other work")
+      assert.deepStrictEqual(yield* outbox.live, [attempt], "nothing is noted of it")
+      yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
+      assert.isUndefined(yield* begun)
+      assert.deepStrictEqual(yield* states, ["reserved"])
+    }),
 )

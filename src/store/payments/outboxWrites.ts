@@ -254,14 +254,11 @@ const saveWork = Effect.fnUntraced(function* (
 const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
   const { attempt, gateway, framing, first, txHash } = start
   const at = yield* Clock.currentTimeMillis
-  yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
   const done =
     yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing} WHERE intent_id = ${attempt.intentId}
     AND k = ${attempt.k} AND pow_tid IS NOT DISTINCT FROM ${attempt.work?.tid ?? null} RETURNING k`
-  if (done.length === 0) {
-    const cause = new Error(`${attempt.intentId}/${attempt.k}: what it is sent with is not stored`)
-    return yield* new StoreError({ operation: "beginSend", cause })
-  }
+  if (done.length === 0) return undefined
+  yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
   yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
   const rows = yield* sql`INSERT INTO sends ${sql.insert({
     intent_id: attempt.intentId,
