@@ -147,7 +147,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a new attempt after manual",
-    oracles: ["left", "once"],
+    oracles: ["left", "once", "on"],
     tests: ["payments/judgeAttempt.test.ts"],
     edits: [{ file: "payments/judgeAttempt.ts", source: 'intent === "manual" || ', instead: "" }],
   },
