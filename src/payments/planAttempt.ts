@@ -254,7 +254,7 @@ export const pinLacking = (
   return `${contradiction(pin, enabled)}; ${pinRemedy(pin, enabled)}`
 }
 
-/** What is known of the asset listing. */
+/** The asset listing, as far as it is known. */
 interface ListingKnown {
   readonly assets: ReadonlyArray<{ readonly id: string; readonly decimals: number }>
   readonly isRead: boolean

@@ -133,7 +133,7 @@ const quantumOf = Effect.fnUntraced(function* (assetId: string) {
   return (yield* (yield* Listings).assets).find(({ id }) => id === assetId)?.quantum
 })
 
-/** What the signer judges the bytes by, beside the bytes; and what is stored with its signature. */
+/** Facts for the signer to judge the bytes by, and those that are stored with its signature. */
 const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: bigint) {
   const { fromKey, assetId } = intent.payment
   const observations = yield* Observations

@@ -318,7 +318,7 @@ export const logEvents = {
   "newest block unknown to confirmation": failure,
   "gateway shows another payment": failure,
   "ledger not compared": failure,
-  "debits of a party not told in full": ticket({ needs: ["party"] }),
+  "debits of a party incomplete": ticket({ needs: ["party"] }),
   "transfers acknowledged": info({
     word: "adopted",
     line: "{payments:transfer} by {author}: {reason}",

@@ -75,7 +75,7 @@ const haltOnSignal = (dataDir: string) =>
   )
 
 /**
- * What signals do as long as the process is a daemon, even while its store takes no writes: SIGUSR2 halts, and neither
+ * Sets signals for as long as the process is a daemon, even while its store takes no writes: SIGUSR2 halts, and neither
  * SIGUSR1 nor a SIGHUP without a terminal ends the process.
  */
 export const outliveSignals = Effect.fnUntraced(function* (dataDir: string) {

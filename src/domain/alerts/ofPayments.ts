@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "./CatalogueEntry.ts"
 
 const about = { kind: "intent", subject: "{short}", fields: ["intent", "state"] } as const
-const submit = 'where it is still owed and its rule does not decide it anew, hand it in with "cofferer submit"'
+const submit = 'where it is still owed and its rule does not decide it again, hand it in with "cofferer submit"'
 
 /** Alerts about one payment. `payment` is its rule, amount and parties. */
 export const ofPayments = {
@@ -20,7 +20,7 @@ export const ofPayments = {
     severity: "page",
     id: "manual/{intent}/left-behind/{k}",
     text: "{payment} is manual: {why}; the money stays reserved until a person resolves it",
-    remedy: '"intents resolve" with --never-executed, after which its rule decides anew',
+    remedy: '"intents resolve" with --never-executed, after which its rule decides again',
     raised: "with the acceptance of a chain that began again below the block of its signature",
     ends: "a person resolves the payment",
     endsWithPayment: true,
@@ -54,7 +54,7 @@ export const ofPayments = {
     severity: "ticket",
     id: "dropped/{rule}/{account}/{first}/{times}",
     text: "{payment} is decided again and again since {since}, and never signed{kept}",
-    remedy: "mend what it waits for; the rule decides it anew until then",
+    remedy: "mend what it waits for; the rule decides it again until then",
     raised: "once a need is decided and dropped for 1 h, and each 24 h",
     ends: "a payment of the rule is signed",
   },
@@ -91,7 +91,7 @@ export const ofPayments = {
     severity: "given",
     id: "{state}/{intent}",
     text: "{payment} {sentence}",
-    raised: "with the end of a payment that did not pay: ticket where nothing decides it anew; info otherwise",
+    raised: "with the end of a payment that did not pay: ticket where nothing decides it again; info otherwise",
     ends: "nothing",
   },
   payment_ended_by_hand: {
@@ -170,7 +170,7 @@ export const ofPayments = {
     remedy:
       "compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second",
     raised: "once the proof of work of a signed payment is not to be expected in time",
-    ends: "its window passes, and it is judged anew",
+    ends: "its window passes, and it is judged again",
     endsWithPayment: true,
   },
   work_slow: {

@@ -68,7 +68,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
   const { unexplained: falls } = explainDebits(before, book)
   const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
-  if (asked?.balances.end === 0n) yield* logEvent("debits of a party not told in full", { party })
+  if (asked?.balances.end === 0n) yield* logEvent("debits of a party incomplete", { party })
   const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
   yield* (yield* Database).atomically(
