@@ -4,8 +4,7 @@ import { plainAmount } from "../domain/Amount.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { visible, visibleJson, visibleLines, wrapped } from "../domain/text.ts"
-import type { LogSeverity } from "./LogEvent.ts"
-import { type LogEventName, type LogFieldsOf, logEvents } from "./logEvents.ts"
+import { type LogEventName, type LogFieldsOf, type LogSeverity, logEventForm } from "./logEvents.ts"
 import { logText } from "./logText.ts"
 
 const logBy = { page: Effect.logError, ticket: Effect.logWarning, info: Effect.logInfo, debug: Effect.logDebug }
@@ -15,7 +14,7 @@ export const logEvent = <N extends LogEventName>(
   name: N,
   fields: LogFieldsOf<N>,
   {
-    severity = logEvents[name].severity,
+    severity = logEventForm(name).severity,
     cause,
   }: { readonly severity?: LogSeverity; readonly cause?: Cause.Cause<unknown> } = {},
 ): Effect.Effect<void> => (cause === undefined ? logBy[severity](name, fields) : logBy[severity](name, fields, cause))

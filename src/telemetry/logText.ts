@@ -1,6 +1,6 @@
 import { shortId } from "../domain/Hex.ts"
 import { plural, visible, visibleJson } from "../domain/text.ts"
-import { type LogEventName, logEvents } from "./logEvents.ts"
+import { type LogEventName, logEventForm, logEvents } from "./logEvents.ts"
 import { type LogFieldName, type LogFieldValue, logFields } from "./logFields.ts"
 
 type Fields = Readonly<Record<string, unknown>>
@@ -59,10 +59,7 @@ const rendered = (template: string, fields: Fields): string =>
 
 /** A line for people, without its time: the word, the subject and the sentence. */
 export const logText = (message: string, level: string, fields: Fields) => {
-  const event: (typeof logEvents)[LogEventName] | undefined = Object.hasOwn(logEvents, message)
-    ? logEvents[message as LogEventName]
-    : undefined
-  const form = event as { readonly word?: string; readonly subject?: string; readonly line?: string } | undefined
+  const form = Object.hasOwn(logEvents, message) ? logEventForm(message as LogEventName) : undefined
   const word = form?.word === undefined ? level : rendered(form.word, fields)
   const subject = form?.subject === undefined ? "" : rendered(form.subject, fields)
   const { repeated, ...own } = fields
