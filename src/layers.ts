@@ -48,8 +48,7 @@ import { SigningFacts } from "./submitter/SigningFacts.ts"
 import { Solving } from "./submitter/solveWork.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
-import { Cycle } from "./telemetry/Cycle.ts"
-import { Metrics } from "./telemetry/Metrics.ts"
+import { Cycle, Metrics } from "./telemetry/Metrics.ts"
 
 /** One treasury, ready to run. */
 export interface DaemonOptions {

@@ -4,7 +4,7 @@ import type { AlertLook } from "../rules/kinds/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt } from "../rules/Schedule.ts"
-import { type Holding, seenOf } from "./Holding.ts"
+import { type Holding, seenOf } from "./Ledger.ts"
 
 /** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */
 interface Alarm {

@@ -1,7 +1,7 @@
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { type Drawing, makeDrawing } from "./Drawing.ts"
-import type { Holding } from "./Holding.ts"
+import type { Holding } from "./Ledger.ts"
 import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
 import type { NearLine } from "./Windows.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"

@@ -1,4 +1,4 @@
-import type { Place } from "../config/yaml/Placed.ts"
+import type { Place } from "../config/yaml/Yaml.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { sumText } from "../domain/sumText.ts"
 import { explainSubject } from "../rules/explain/explain.ts"

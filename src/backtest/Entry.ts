@@ -6,7 +6,7 @@ import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt, plannedAfter } from "../rules/Schedule.ts"
 import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
-import { type Band, bandOf, type Holding, isWithin } from "./Holding.ts"
+import { type Band, bandOf, type Holding, isWithin } from "./Ledger.ts"
 
 /** When a subject has to be looked at, and what it came to so far. */
 export interface SubjectEntry {

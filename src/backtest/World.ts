@@ -1,4 +1,4 @@
-import type { Place } from "../config/yaml/Placed.ts"
+import type { Place } from "../config/yaml/Yaml.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"

@@ -3,10 +3,16 @@ import { Effect } from "effect"
 import { withCode } from "../config/code/withCode.ts"
 import { type Treasury, treasuryOf } from "../config/Treasury.ts"
 import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
-import type { Placed, PlacedEntry } from "../config/yaml/Placed.ts"
 import { reporter } from "../config/yaml/Reporter.ts"
 import { readSources } from "../config/yaml/readSources.ts"
-import { decodeYaml, documentOf, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
+import {
+  decodeYaml,
+  documentOf,
+  type Placed,
+  type PlacedEntry,
+  readYaml,
+  type YamlDocument,
+} from "../config/yaml/Yaml.ts"
 import type { PlannedTest } from "./Course.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"

@@ -16,7 +16,7 @@ import { problem } from "../http/stories.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { commonFlags, userName } from "./common/setup.ts"
-import { reasonFlag } from "./pause.ts"
+import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))

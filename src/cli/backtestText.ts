@@ -1,6 +1,6 @@
 import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
 import { paidText } from "../backtest/Course.ts"
-import type { UnknownName } from "../backtest/historyOf.ts"
+import type { UnknownName } from "../backtest/History.ts"
 import type { Paid, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { instantText, timeText } from "../domain/Time.ts"

@@ -6,11 +6,11 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { agreementFlags } from "./approve.ts"
+import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./assets.ts"
 import { printResult, table } from "./common/output.ts"
-import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./common/paging.ts"
 import { commonFlags, setup } from "./common/setup.ts"
+import { reasonFlag } from "./controls.ts"
 import { performAgreed } from "./ledger.ts"
-import { reasonFlag } from "./pause.ts"
 
 const rebase = Command.make(
   "rebase",

@@ -1,13 +1,15 @@
 import { Clock, Console, Effect, Layer, Option } from "effect"
-import { type History, type HistoryRow, millisOf } from "../backtest/History.ts"
 import {
+  type History,
   type HistoryBook,
   type HistoryNames,
+  type HistoryRow,
   isMistaken,
   makeHistoryBook,
+  millisOf,
   type ToldRow,
   type UnknownName,
-} from "../backtest/historyOf.ts"
+} from "../backtest/History.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { type NotRead, readUtf8 } from "../config/yaml/readBytes.ts"
 import { general } from "../domain/AccountType.ts"

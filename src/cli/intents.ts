@@ -12,7 +12,7 @@ import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
-import { reasonFlag } from "./pause.ts"
+import { reasonFlag } from "./controls.ts"
 import { intentsText } from "./status.ts"
 
 interface ChosenEnd extends Chosen {

@@ -12,8 +12,8 @@ import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
+import { reasonFlag } from "./controls.ts"
 import { MomentText, parseMoment } from "./explain.ts"
-import { reasonFlag } from "./pause.ts"
 import { layerMetrics, loggingLayer } from "./run/logging.ts"
 
 type Done = Effect.Success<ReturnType<typeof perform>>

@@ -1,8 +1,19 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
-import { exitCodes, visibleConsole } from "./common/output.ts"
-import { examples } from "./examples.ts"
+import { exitCodes, outputFlag, printResult, visibleConsole } from "./common/output.ts"
+
+const versionCommand = Command.make(
+  "version",
+  { output: outputFlag },
+  Effect.fn(function* ({ output }) {
+    yield* printResult(
+      output,
+      { version, node: process.version },
+      () => `cofferer ${version} (Node ${process.version})`,
+    )
+  }),
+).pipe(Command.withDescription("Print the version"))
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
@@ -17,11 +28,11 @@ const commands = {
   approve: async () => (await import("./approve.ts")).approveCommand,
   reject: async () => (await import("./intents.ts")).reject,
   keys: async () => (await import("./keys.ts")).keys,
-  pause: async () => (await import("./pause.ts")).pause,
-  halt: async () => (await import("./pause.ts")).halt,
-  resume: async () => (await import("./pause.ts")).resume,
-  reload: async () => (await import("./terms.ts")).reload,
-  terms: async () => (await import("./terms.ts")).terms,
+  pause: async () => (await import("./controls.ts")).pause,
+  halt: async () => (await import("./controls.ts")).halt,
+  resume: async () => (await import("./controls.ts")).resume,
+  reload: async () => (await import("./controls.ts")).reload,
+  terms: async () => (await import("./controls.ts")).terms,
   adopt: async () => (await import("./ledger.ts")).adoptCommand,
   recover: async () => (await import("./ledger.ts")).recoverCommand,
   backfill: async () => (await import("./ledger.ts")).backfill,
@@ -36,7 +47,7 @@ const commands = {
   assets: async () => (await import("./assets.ts")).assetsCommand,
   balances: async () => (await import("./balances.ts")).balances,
   sandbox: async () => (await import("./sandbox.ts")).sandboxCommand,
-  version: async () => (await import("./version.ts")).versionCommand,
+  version: () => Promise.resolve(versionCommand),
 }
 
 export const commandNames: ReadonlyArray<string> = Object.keys(commands)
@@ -134,3 +145,67 @@ export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
 }
 
 const isEmpty = (errors: unknown): boolean => Array.isArray(errors) && errors.length === 0
+
+/** One example for the help of each command: what to type behind "cofferer", and what it does. */
+export const examples: Readonly<Record<string, readonly [typed: string, use: string]>> = {
+  init: [
+    "init treasury.yaml --gateway http://127.0.0.1:3008 --asset USDT --below 10_000 --target 25_000",
+    "Write a first treasury without questions",
+  ],
+  run: ["run treasury.yaml", "Start the daemon"],
+  doctor: ["doctor treasury.yaml", "Before the first start, and when something does not work"],
+  check: ["check treasury.yaml", "Check a file before it is put in force"],
+  status: ["status --fail", "Exit 8 unless the treasury is healthy"],
+  explain: ["explain keep-hot-funded", "Show why this rule pays nothing now"],
+  plan: ["plan", "Show what would be paid now"],
+  intents: ["intents --limit 20", "List the newest payments"],
+  "intents show": ["intents show r44f", "Show one payment with its attempts and journal"],
+  "intents resolve": [
+    'intents resolve r44f --never-executed --reason "not on the ledger"',
+    "Say how a payment ended that nothing proves",
+  ],
+  "intents reject": ['intents reject r44f --reason "wrong account"', "Refuse a payment that waits"],
+  "intents cancel": ['intents cancel r44f --reason "paid by hand"', "Stop a payment that is not signed"],
+  "intents abandon": ['intents abandon r44f --reason "not needed"', "End a payment whose attempts are proven dead"],
+  approve: ["approve r44f --key secrets/ana", "Approve a payment with an operator's key"],
+  "approve sign": ["approve sign --key secrets/ana", "Sign the text on standard input, on a machine apart"],
+  "approve terms": ["approve terms 9c1f04e2 --key secrets/ana", "Approve a policy that permits more"],
+  reject: ['reject r44f --reason "wrong account"', "Refuse a payment that waits"],
+  "keys new": ["keys new secrets/reserve", "Make a payer's key"],
+  "keys show": ["keys show secrets/reserve", "Print the public key of a file"],
+  "keys list": ["keys list treasury.yaml", "List the public keys of parties and operators"],
+  "keys operator new": ["keys operator new secrets/ana", "Make an operator's key"],
+  pause: ['pause --scope rule:keep-hot-funded --for 2h --reason "migration"', "Stop one rule for two hours"],
+  halt: ['halt --reason "unknown payment"', "Stop all signing"],
+  resume: ['resume --reason "the payment was ours"', "End every halt and pause"],
+  reload: ['reload --reason "lower limit"', "Put the changed file in force"],
+  "terms accept": ['terms accept 9c1f04e2 --reason "reviewed"', "Accept the terms that halted the start"],
+  adopt: ['adopt --reason "made by the old system"', "Acknowledge transfers that another system signed"],
+  recover: ['recover --reason "restored from Monday"', "Import what a restored database misses"],
+  backfill: ["backfill --since 7d", "Read the balance changes of the last week"],
+  reconcile: ["reconcile", "Compare balances and payments with the gateway"],
+  submit: ["submit payment.yaml", "Pay once by hand, under the same policy"],
+  test: ["test tests.yaml", "Run the tests of the rules"],
+  backtest: ["backtest --from 2026-11-01 --chart past.svg", "Replay this month with a chart"],
+  verify: ["verify", "Check the whole journal"],
+  export: ["export --what payments --from 2026-11-01", "Print the payments of this month as CSV"],
+  receipt: ["receipt r44f --file r44f.json", "Write one payment with its proof"],
+  "receipt verify": ["receipt verify r44f.json", "Verify a receipt without a network"],
+  "alerts list": ["alerts list", "List the alerts that hold"],
+  "alerts show": ["alerts show 3", "Show one alert with its deliveries"],
+  "alerts ack": ['alerts ack 3 --reason "looking into it"', "Stop the repeats of one alert"],
+  "alerts silence": [
+    'alerts silence --kind gateway --for 2h --reason "upgrade"',
+    "Send no alert of a kind for two hours",
+  ],
+  "alerts resend": ["alerts resend 3", "Send one alert again"],
+  "alerts test": ["alerts test oncall", "Send a test alert to one receiver"],
+  assets: ["assets --pin", "Print the assets section for the treasury file"],
+  balances: ["balances --start 2026-11-21T10:00:00Z", "List the balance changes since then"],
+  "balances rebase": ['balances rebase hot USDT --reason "mismatch"', "Read an account's history again"],
+  sandbox: ["sandbox config/sandbox.yaml", "Run the play-money network alone"],
+  "sandbox fault list": ["sandbox fault list", "List the kinds of faults"],
+  "sandbox fault arm": ["sandbox fault arm accept_drop_answer --count 1", "Lose the next answer"],
+  "sandbox fault clear": ["sandbox fault clear", "End all faults"],
+  version: ["version", "Print the version"],
+}

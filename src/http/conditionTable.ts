@@ -5,8 +5,7 @@ import { timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Brake.ts"
 import { mebibytesText } from "../store/database/DiskSpace.ts"
-import type { Found, HealthFacts } from "./HealthFacts.ts"
-import type { GatewayView, IntentView } from "./View.ts"
+import type { Found, GatewayView, HealthFacts, IntentView } from "./View.ts"
 
 const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")

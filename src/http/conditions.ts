@@ -1,8 +1,7 @@
 import { type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { ageText, plural } from "../domain/text.ts"
 import { conditionTable } from "./conditionTable.ts"
-import type { Found, HealthFacts } from "./HealthFacts.ts"
-import type { View } from "./View.ts"
+import type { Found, HealthFacts, View } from "./View.ts"
 
 /** Setting that keeps since when a condition holds that people are alerted to. */
 export const troubleKey = (name: ConditionName): string => `health/${name}`

@@ -10,9 +10,8 @@ import { lastly, Settings } from "../store/database/Settings.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { BlockPace, blockMillis } from "../submitter/BlockPace.ts"
 import { troubleKey } from "./conditions.ts"
-import type { HealthFacts, OutOfBand } from "./HealthFacts.ts"
 import { refusedReload } from "./reload.ts"
-import type { View } from "./View.ts"
+import type { HealthFacts, OutOfBand, View } from "./View.ts"
 
 /** From the decision to a balance that shows the payment, beside what the rule itself waits for. */
 const paymentMillis = 60_000

@@ -14,8 +14,8 @@ import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.ts"
-import { Cycle } from "../telemetry/Cycle.ts"
 import { logEvent } from "../telemetry/Logging.ts"
+import { Cycle } from "../telemetry/Metrics.ts"
 import { payersOf, pollRules, readParameters } from "./pollRules.ts"
 
 /**

@@ -8,8 +8,8 @@ import { RequestPriority } from "../gateway/Limiter.ts"
 import { type Backfill, Backfills } from "../store/balances/Backfills.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Cycle } from "../telemetry/Cycle.ts"
 import { logEvent } from "../telemetry/Logging.ts"
+import { Cycle } from "../telemetry/Metrics.ts"
 import {
   aligned,
   makePace,

@@ -20,8 +20,8 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { Cycle } from "../telemetry/Cycle.ts"
 import { logEvent } from "../telemetry/Logging.ts"
+import { Cycle } from "../telemetry/Metrics.ts"
 import { agreedRows } from "./agreedRows.ts"
 import {
   aligned,

@@ -6,8 +6,8 @@ import { uncompared } from "../store/alerts/makeTrouble.ts"
 import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Cycle } from "../telemetry/Cycle.ts"
 import { logEvent } from "../telemetry/Logging.ts"
+import { Cycle } from "../telemetry/Metrics.ts"
 import {
   type AccountListing,
   type Comparison,

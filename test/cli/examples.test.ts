@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { examples } from "../../src/cli/examples.ts"
+import { examples } from "../../src/cli/root.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { lineWith, type SteppedDaemon, startStepped, steppedSandbox, urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"

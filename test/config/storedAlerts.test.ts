@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { type AlertConfig, decodeAlerts, encodeAlerts, pagedNoMore } from "../../src/config/ConfigInForce.ts"
 import type { ReceiverConfig } from "../../src/config/schema/Receivers.ts"
-import { type AlertConfig, decodeAlerts, encodeAlerts, pagedNoMore } from "../../src/config/storedAlerts.ts"
 
 const addresses = { host: "mx.harbor.example", from: "a@harbor.example", to: ["b@harbor.example"] }
 const receivers: ReadonlyArray<ReceiverConfig> = [

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ConditionName, conditionNames, healthConditions } from "../../src/domain/alerts/healthConditions.ts"
 import { conditionsOf, headline } from "../../src/http/conditions.ts"
-import type { HealthFacts } from "../../src/http/HealthFacts.ts"
-import type { View } from "../../src/http/View.ts"
+import type { HealthFacts, View } from "../../src/http/View.ts"
 import { readSource } from "../tidy/Source.ts"
 
 const mebibyte = 1_048_576

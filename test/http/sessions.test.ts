@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeSessions, sessionMillis, wrongMax } from "../../src/http/access/Sessions.ts"
+import { makeSessions, sessionMillis, wrongMax } from "../../src/http/access/access.ts"
 import { it } from "../support/it.ts"
 
 describe("sessions of browsers", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeRehearsal } from "../../src/backtest/Rehearsal.ts"
 import { codeOf } from "../../src/config/code/askCode.ts"
-import { askNeed } from "../../src/config/code/askNeed.ts"
+import { askNeed } from "../../src/config/code/codeWire.ts"
 import { asFunction, wireOf } from "../../src/config/code/loadRules.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"

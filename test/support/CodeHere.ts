@@ -1,5 +1,5 @@
 import { askMillis } from "../../src/config/code/askCode.ts"
-import { askNeed } from "../../src/config/code/askNeed.ts"
+import { askNeed } from "../../src/config/code/codeWire.ts"
 import { asFunction, type Heard, type LoadedFunction, wireOf } from "../../src/config/code/loadRules.ts"
 import type { CodeSeen } from "../../src/rules/Code.ts"
 import { isTimeout, within } from "./within.ts"

@@ -1,4 +1,4 @@
-import { parsePlaced, valueOf } from "../../src/config/yaml/Placed.ts"
+import { parsePlaced, valueOf } from "../../src/config/yaml/Yaml.ts"
 import { rulesTreasury } from "./ruleExamples.ts"
 
 const sectionOf = (name: string, text: string): string | undefined =>

@@ -160,7 +160,7 @@ const outsides: ReadonlyArray<Outside> = [
   { what: "YAML", module: /^yaml$/, folders: ["config"] },
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
   { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["http"] },
-  // Rules in code (config/code/codeProcess.ts) and programs that operators are told by (notify/commandChannel.ts).
+  // Rules in code (config/code/codeProcess.ts) and programs that operators are told by (notify/channels.ts).
   { what: "child process", module: /^(node:)?child_process$/, folders: ["config", "notify"] },
 ]
 

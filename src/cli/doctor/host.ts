@@ -5,17 +5,17 @@ import { Effect, Layer, Logger, Result } from "effect"
 import { readSecrets } from "../../config/files.ts"
 import { examineDataDir, refuseSharedFolder } from "../../config/ownFiles.ts"
 import type { Treasury } from "../../config/Treasury.ts"
+import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
 import { conditionTable } from "../../http/conditionTable.ts"
-import type { View } from "../../http/View.ts"
+import type { Found, View } from "../../http/View.ts"
 import { storeLayer } from "../../layers.ts"
-import { reachReceiver } from "../../notify/reachReceiver.ts"
+import { reachReceiver } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import { DiskSpace, enoughSpace, mebibytesText } from "../../store/database/DiskSpace.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { checkKeys } from "../checks.ts"
 import { bodyOf, control } from "../common/client.ts"
 import type { Setup } from "../common/setup.ts"
-import { bad, type DoctorFinding, found, healthy, problemsAs } from "./Finding.ts"
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
 
@@ -156,3 +156,69 @@ export const daemonFindings = Effect.fnUntraced(function* (dataDir: string) {
     ? [healthy("daemon", `it runs in mode ${mode}, and no condition holds`)]
     : conditions.map((condition): DoctorFinding => found("daemon", condition)!)
 })
+
+/** Subjects that `doctor` examines, in the order in which it prints them. */
+export const doctorChecks = [
+  "chain",
+  "gateway",
+  "clock",
+  "assets",
+  "work",
+  "keys",
+  "permissions",
+  "disk",
+  "port",
+  "wire_form",
+  "receivers",
+  "daemon",
+] as const
+type DoctorCheck = (typeof doctorChecks)[number]
+
+/** Result of one check. `bad` prevents payments or alerts, `warn` may. */
+export interface DoctorFinding {
+  readonly check: DoctorCheck
+  readonly severity: "ok" | "warn" | "bad"
+  readonly text: string
+  /** The fix; null where nothing is wrong. */
+  readonly remedy: string | null
+}
+
+export const healthy = (check: DoctorCheck, text: string): DoctorFinding => ({
+  check,
+  severity: "ok",
+  text,
+  remedy: null,
+})
+
+export const warn = (check: DoctorCheck, text: string, remedy: string): DoctorFinding => ({
+  check,
+  severity: "warn",
+  text,
+  remedy,
+})
+
+export const bad = (check: DoctorCheck, text: string, remedy: string): DoctorFinding => ({
+  check,
+  severity: "bad",
+  text,
+  remedy,
+})
+
+/** A condition that holds, as a finding. */
+export const found = (check: DoctorCheck, condition: Found | undefined): DoctorFinding | undefined =>
+  condition === undefined
+    ? undefined
+    : { check, severity: condition.severity, text: condition.text, remedy: condition.remedy }
+
+/** Problems of files, as findings. */
+export const problemsAs = (
+  check: DoctorCheck,
+  severity: "warn" | "bad",
+  problems: ReadonlyArray<Problem>,
+): ReadonlyArray<DoctorFinding> =>
+  problems.map((problem) => ({
+    check,
+    severity,
+    text: problemWithPlace(problem),
+    remedy: problem.remedy,
+  }))

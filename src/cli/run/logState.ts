@@ -1,9 +1,9 @@
 import { Clock, Effect } from "effect"
 import { readView } from "../../http/StatusView.ts"
 import type { View } from "../../http/View.ts"
-import { Cycle } from "../../telemetry/Cycle.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import type { LogFieldsOf } from "../../telemetry/logEvents.ts"
+import { Cycle } from "../../telemetry/Metrics.ts"
 
 type Subject = LogFieldsOf<"state reported">
 

@@ -1,8 +1,17 @@
 import { readSync, writeSync } from "node:fs"
 import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, resolve } from "node:path"
-import { askNeed, thrownBy } from "./askNeed.ts"
-import { encode, type FileFault, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
+import {
+  askNeed,
+  encode,
+  type FileFault,
+  lineCharsMax,
+  literally,
+  type Numbered,
+  placeAt,
+  type Reply,
+  thrownBy,
+} from "./codeWire.ts"
 
 /**
  * Replacements in a rules file for globals through which an answer could depend on more than its arguments. Authors of

@@ -1,7 +1,7 @@
 import { Effect, type Schema } from "effect"
+import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
 import { decodeAll } from "./decodeAll.ts"
-import { type Placed, parsePlaced, placeOf, valueOf } from "./Placed.ts"
 import { readUtf8 } from "./readBytes.ts"
 
 type Path = ReadonlyArray<PropertyKey>
@@ -72,3 +72,224 @@ export const decodeYaml = <A>(
     const problems = decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at))
     return Effect.fail(new ConfigError({ problems }))
   })
+
+/** Where a value is written. */
+export interface Place {
+  readonly file: string
+  /** 1-based, as is the column. */
+  readonly line: number
+  readonly column: number
+}
+
+/** A value of a file with its place: text, a list, or a map whose names have places of their own. */
+export type Placed =
+  | { readonly kind: "text"; readonly at: Place; readonly text: string }
+  | { readonly kind: "list"; readonly at: Place; readonly items: ReadonlyArray<Placed> }
+  | { readonly kind: "map"; readonly at: Place; readonly entries: ReadonlyMap<string, PlacedEntry> }
+
+export interface PlacedEntry {
+  /** Where the name stands. */
+  readonly name: Place
+  readonly value: Placed
+}
+
+const levelsMax = 40
+/** Names of one map at most: an unknown one is searched among all of them. */
+const namesMax = 5_000
+/** Aliases may repeat a value; a file that unfolds into more than this was not written by people. */
+const valuesMax = 100_000
+
+/** The place of the value (or, for `name`, of its name) that the path leads to, or of the nearest parent. */
+const placeOf = (root: Placed, path: Path, what: "name" | "value"): Place => {
+  let here = root
+  let at = root.at
+  for (const [i, step] of path.entries()) {
+    if (here.kind === "text") return at
+    const entry = here.kind === "map" ? here.entries.get(String(step)) : undefined
+    const next = here.kind === "list" ? here.items[Number(step)] : entry?.value
+    if (next === undefined) return at
+    at = what === "name" && i === path.length - 1 ? (entry?.name ?? next.at) : next.at
+    here = next
+  }
+  return at
+}
+
+/** The plain value: maps become objects, everything else is text. */
+export const valueOf = (placed: Placed): unknown => {
+  if (placed.kind === "text") return placed.text
+  if (placed.kind === "list") return placed.items.map(valueOf)
+  return Object.fromEntries([...placed.entries].map(([name, { value }]) => [name, valueOf(value)]))
+}
+
+interface Walk {
+  readonly place: (offset: number) => Place
+  readonly problems: Array<Problem>
+  /** Undefined while the value behind the anchor is being read. */
+  readonly anchors: Map<string, Placed | undefined>
+  left: number
+}
+
+const complain = (walk: Walk, at: Place, message: string, remedy: string): void => {
+  walk.problems.push({ ...at, message, remedy })
+}
+
+const entriesOf = (
+  pairs: ReadonlyArray<Pair>,
+  at: Place,
+  walk: Walk,
+  level: number,
+): ReadonlyMap<string, PlacedEntry> => {
+  const entries = new Map<string, PlacedEntry>()
+  if (pairs.length > namesMax) {
+    complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
+    return entries
+  }
+  for (const pair of pairs) {
+    const start = (pair.key as Node | null)?.range?.[0]
+    const name = start === undefined ? at : walk.place(start)
+    const key = isScalar(pair.key) ? String(pair.key.value ?? "") : undefined
+    const value = placedOf(pair.value as Node | null, name, walk, level + 1)
+    const first = key === undefined ? undefined : entries.get(key)?.name
+    if (key === undefined) complain(walk, name, "a list or a map cannot be a name", "write a word")
+    else if (key === "__proto__" || key === "") complain(walk, name, `"${key}" cannot be a name`, "write a word")
+    else if (first === undefined) entries.set(key, { name, value })
+    else {
+      complain(
+        walk,
+        name,
+        `"${key}" is given twice, first on line ${first.line}: keys are unique`,
+        "keep one of the two",
+      )
+    }
+  }
+  return entries
+}
+
+const aliasOf = (alias: Alias, at: Place, walk: Walk): Placed => {
+  const { source } = alias
+  const known = walk.anchors.get(source)
+  if (known !== undefined) {
+    walk.left -= sizeOf(known)
+    return walk.left < 0 ? { kind: "text", at, text: "" } : known
+  }
+  if (walk.anchors.has(source)) complain(walk, at, `"*${source}" stands inside itself`, "write the values out")
+  else complain(walk, at, `nothing above is called "&${source}"`, "name it, or write the values out")
+  return { kind: "text", at, text: "" }
+}
+
+const sizes = new WeakMap<Placed, number>()
+
+const sizeOf = (placed: Placed): number => {
+  const known = sizes.get(placed)
+  if (known !== undefined) return known
+  const parts = placed.kind === "list" ? placed.items : placed.kind === "map" ? valuesIn(placed.entries) : []
+  const size = parts.reduce((sum, part) => sum + sizeOf(part), 1)
+  sizes.set(placed, size)
+  return size
+}
+
+const valuesIn = (entries: ReadonlyMap<string, PlacedEntry>): ReadonlyArray<Placed> =>
+  [...entries.values()].map(({ value }) => value)
+
+const placedOf = (node: Node | null, parent: Place, walk: Walk, level: number): Placed => {
+  const at = node?.range == null ? parent : walk.place(node.range[0])
+  const none: Placed = { kind: "text", at, text: "" }
+  walk.left -= 1
+  if (node === null) return none
+  if (node instanceof Alias) return aliasOf(node, at, walk)
+  if (level > levelsMax) {
+    complain(walk, at, `more than ${levelsMax} levels`, "write it flatter")
+    return none
+  }
+  const anchor = (node as { readonly anchor?: string }).anchor
+  if (anchor !== undefined) walk.anchors.set(anchor, undefined)
+  let placed: Placed = none
+  if (isScalar(node)) placed = { kind: "text", at, text: String(node.value ?? "") }
+  else if (isSeq(node)) {
+    placed = { kind: "list", at, items: node.items.map((item) => placedOf(item as Node | null, at, walk, level + 1)) }
+  } else if (isMap(node)) {
+    placed = { kind: "map", at, entries: entriesOf(node.items.filter(isPair), at, walk, level) }
+  }
+  if (anchor !== undefined) walk.anchors.set(anchor, placed)
+  return placed
+}
+
+/** The parser creates an Error for each fault, and its stack is the largest cost. */
+const withoutStacks = <A>(parse: () => A): A => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return parse()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Remedy of a syntax error, where there is a single one. */
+const remedies: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "indent with spaces",
+  MULTIPLE_DOCS: 'keep one document, and no line "---" inside',
+  TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
+  BAD_INDENT: "line it up with the keys that it belongs to",
+}
+
+/** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
+export const parsePlaced = (
+  file: string,
+  text: string,
+): { readonly tree: Placed; readonly problems: ReadonlyArray<Problem> } => {
+  const counter = new LineCounter()
+  const place = (offset: number): Place => {
+    const { line, col } = counter.linePos(offset)
+    return { file, line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  const none: Placed = { kind: "text", at: { file, line: 1, column: 1 }, text: "" }
+  const problems: Array<Problem> = []
+  const walk: Walk = { place, problems, anchors: new Map(), left: valuesMax }
+  try {
+    const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
+    const parsed = withoutStacks(() => parseDocument(text, { ...options, logLevel: "error" }))
+    // Later problems mostly follow from the first syntax error.
+    const [first] = [...parsed.errors, ...parsed.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
+    if (first !== undefined) {
+      const remedy = remedies[first.code] ?? "mend the YAML there, or on the line before"
+      complain(walk, place(first.pos[0]), first.message.split("\n")[0] ?? first.code, remedy)
+      return { tree: none, problems }
+    }
+    const tree = placedOf(parsed.contents as Node | null, none.at, walk, 0)
+    if (walk.left < 0)
+      complain(walk, none.at, `its aliases unfold into more than ${valuesMax} values`, "write them out")
+    return { tree: walk.left < 0 ? none : tree, problems }
+  } catch (error) {
+    // The parser itself gives up on a file that is nested without end.
+    if (!(error instanceof Error)) throw error
+    return {
+      tree: none,
+      problems: [{ ...none.at, message: `cannot be read: ${error.message}`, remedy: "write it flatter" }],
+    }
+  }
+}
+
+/** One value of a treasury, with the place that it comes from. */
+interface Origin {
+  readonly path: string
+  readonly value: string
+  readonly at: Place
+}
+
+/** Addresses of receivers often hold a token; all else that is secret lies in files. */
+const isSecret = (path: string): boolean =>
+  /^alerts\.(heartbeat\.url|receivers\.[^.]+\.[^.]+\.(url|headers\.[^.]+))$/.test(path)
+
+const masked = "***"
+
+/** Every value in the order in which it stands, secrets masked. */
+export const originsOf = (placed: Placed, path = ""): ReadonlyArray<Origin> => {
+  const under = (name: string) => (path === "" ? name : `${path}.${name}`)
+  if (placed.kind === "text") return [{ path, value: isSecret(path) ? masked : placed.text, at: placed.at }]
+  const parts =
+    placed.kind === "list"
+      ? placed.items.flatMap((item, i) => originsOf(item, under(String(i))))
+      : [...placed.entries].flatMap(([name, { value }]) => originsOf(value, under(name)))
+  return parts.length > 0 ? parts : [{ path, value: placed.kind === "list" ? "[]" : "{}", at: placed.at }]
+}

@@ -3,9 +3,8 @@ import { basename, dirname, join, resolve } from "node:path"
 import { Effect } from "effect"
 import { listedRules, withCode } from "../code/withCode.ts"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
-import { type Placed, type PlacedEntry, parsePlaced } from "./Placed.ts"
 import { readUtf8 } from "./readBytes.ts"
-import { documentOf, readText } from "./Yaml.ts"
+import { documentOf, type Placed, type PlacedEntry, parsePlaced, readText } from "./Yaml.ts"
 
 /** One file, or a folder of parts, as named on the command line. */
 interface Source {

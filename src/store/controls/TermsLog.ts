@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/storedAlerts.ts"
+import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/ConfigInForce.ts"
 import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
 import type { Terms } from "../../rules/policy/weakens.ts"
 import { rowsOf } from "../database/columns.ts"
