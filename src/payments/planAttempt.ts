@@ -34,7 +34,7 @@ export interface NeedVerdict {
 
 interface Wait {
   readonly _tag: "Wait"
-  /** Undefined: it waits for a place on a block, which needs no words. */
+  /** Undefined: the next round or block settles it, which needs no words. */
   readonly why: string | undefined
   /** True if the ledger lists it as paid by another life of this store: the answer of a quorum ends it. */
   readonly isListed?: true
@@ -198,7 +198,7 @@ const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | unde
  * head may be far above the one before, so some in a row lead anywhere; a payment on a block that has not come can
  * execute once it has, and until then nobody can end it.
  */
-export const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number): string | undefined => {
+const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number): string | undefined => {
   if (rows.height === 0n) return undefined
   const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
   return height <= ceilingOf(named, now, rowsApart)

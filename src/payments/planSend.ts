@@ -185,8 +185,9 @@ export const nextSend = (
   at: { readonly sends: number; readonly now: number; readonly height: bigint; readonly wait?: number },
 ): { readonly nextAt: number; readonly nextHeight: bigint } => {
   const { now, height, sends, wait = 0 } = at
-  if (step === "otherFraming" || step === "newWork") return { nextAt: now, nextHeight: 0n }
-  if (step === "nextBlock" && sends < sendsMax) return { nextAt: now, nextHeight: height + 1n }
+  const isQuick = sends < sendsMax
+  if (step === "otherFraming" || (step === "newWork" && isQuick)) return { nextAt: now, nextHeight: 0n }
+  if (step === "nextBlock" && isQuick) return { nextAt: now, nextHeight: height + 1n }
   if (backoffMillis(step, sends) !== undefined) return { nextAt: now + wait, nextHeight: 0n }
   return { nextAt: now, nextHeight: height + rebroadcastBlocks(attempt.windowBlocks) }
 }

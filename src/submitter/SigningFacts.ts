@@ -8,7 +8,6 @@ import { approvalOf } from "../payments/approvalOf.ts"
 import {
   type Anchors,
   type AttemptContext,
-  aheadOfRows,
   headRefused,
   type NeedVerdict,
   otherFindsForm,
@@ -91,7 +90,7 @@ const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<AttemptCont
   const rows = (yield* (yield* AcceptedHead).of(head.chainId)).accepted?.block ?? watermark
   const refused = headRefused(head, chainId, rows, now)
   const slow = refused === undefined ? yield* tooSlow(head) : undefined
-  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now) === undefined)
+  const recent = (yield* tip.recent).filter((one) => headRefused(one, chainId, rows, now) === undefined)
   const chain: Anchors = {
     heads: [head, ...recent],
     refusal: slow === undefined ? refused : { _tag: "Wait", why: slow },

@@ -8,8 +8,8 @@ import { Brake } from "../store/controls/Brake.ts"
 import { Database, Lease } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
-import { logEvent } from "../telemetry/Logging.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { BlockPace, blockMillis } from "./BlockPace.ts"
 import { Draining } from "./Draining.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 
@@ -54,7 +54,7 @@ export const hasWork = (attempt: Attempt): attempt is Solved =>
   attempt.work !== undefined && attempt.hashBare !== undefined && attempt.hashPrefixed !== undefined
 
 /**
- * The network's present height. Blocks come about once a second: the time since its head was asked for is added, which
+ * The network's present height. Blocks of the time since its head was asked for are added, at least one a second: it
  * may be long before now if the answer is slow and shared, or the machine slept. Undefined on another chain.
  */
 export const heightNow = Effect.fnUntraced(function* () {
@@ -62,44 +62,44 @@ export const heightNow = Effect.fnUntraced(function* () {
   const head = yield* tip.head
   const askedAt = yield* tip.askedAt
   if (!(yield* isOurChain(head))) return undefined
-  const seconds = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / 1_000)
-  return head.height + BigInt(Math.max(0, seconds))
+  const millis = Math.min(blockMillis, yield* (yield* BlockPace).millis)
+  const blocks = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / millis)
+  return head.height + BigInt(Math.max(0, blocks))
 })
 
 /**
- * True if the attempt may be sent at this height, by the store's data: nothing stops it, be it the end of the attempt,
- * a halt, a pause, the margin of its window, another process that took over, or the end of this one.
+ * The stored attempt, if it may be sent at this height: nothing stops it, be it the end of the attempt, a halt, a
+ * pause, the margin of its window, another process that took over, or the end of this one.
  */
-export const mayGoOut = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
+export const sendable = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
   const outbox = yield* Outbox
-  if (yield* (yield* Draining).isDraining) return false
-  if (!(yield* (yield* Lease).isHeld)) return false
+  if (yield* (yield* Draining).isDraining) return undefined
+  if (!(yield* (yield* Lease).isHeld)) return undefined
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
-  if (intent === undefined || isFinalIntent(intent.state)) return false
-  if ((yield* brakeFor(intent)) !== undefined) return false
+  if (intent === undefined || isFinalIntent(intent.state)) return undefined
+  if ((yield* brakeFor(intent)) !== undefined) return undefined
   const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
-  if (stored === undefined || isFinalAttempt(stored.state)) return false
+  if (stored === undefined || isFinalAttempt(stored.state)) return undefined
   const observed = (yield* (yield* Observations).watermark)?.height ?? 0n
-  return maySend(stored, observed > height ? observed : height)
+  return maySend(stored, observed > height ? observed : height) ? stored : undefined
 })
 
 /**
  * Begins the send: its commit holds all that the bytes are made of, and from then on the POST may leave. Undefined if
- * anything that stops payments has come into force since it was decided to send, by what this very transaction reads.
+ * anything that stops payments has come into force since it was decided to send, by what this very transaction reads,
+ * or if the store has other work, which the next round sends.
  */
 export const beginSend = Effect.fnUntraced(function* (start: SendStart & { readonly attempt: Solved }, height: bigint) {
   const outbox = yield* Outbox
   const { attempt } = start
-  const isFree = mayGoOut(attempt, height)
+  const reading = sendable(attempt, height)
   return yield* (yield* Database).atomically(
     Effect.gen(function* () {
-      if (!(yield* isFree)) return undefined
-      yield* outbox.saveWork(attempt, solutionOf(attempt))
-      const seq = yield* outbox.beginSend(start)
-      const { intentId: intent, k } = attempt
-      const reason = "the store has other work for it, which the next round sends"
-      if (seq === undefined) yield* logEvent("proof of work failed", { intent, attempt: k, reason })
-      return seq
+      const stored = yield* reading
+      if (stored === undefined) return undefined
+      if (stored.work === undefined) yield* outbox.saveWork(stored, solutionOf(attempt))
+      else if (stored.hashBare !== attempt.hashBare) return undefined
+      return yield* outbox.beginSend(start)
     }),
   )
 })

@@ -1,11 +1,12 @@
-import { Clock, Effect } from "effect"
-import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { Clock, Effect, Option } from "effect"
+import { ConfigInForce, CycleConfig } from "../config/ConfigInForce.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
 import { type AttemptContext, type AttemptPlan, planAttempt } from "../payments/planAttempt.ts"
+import { isUnsigned } from "../rules/policy/limits.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Database } from "../store/database/Database.ts"
@@ -45,9 +46,15 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
   const chain = yield* facts.chain(rows)
   if (chain.refusal !== undefined) return unsigned(chain.refusal)
   const { atomically } = yield* Database
-  const { steady } = yield* ConfigInForce
+  const { now, steady } = yield* ConfigInForce
+  const { treasury, mode } = yield* CycleConfig
+  const outbox = yield* Outbox
   const step = Effect.gen(function* () {
-    const current = yield* reserved(intent)
+    const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
+    const isInForce = now().treasury === treasury && now().mode === mode
+    // The next round judges the payment as it stands, by the configuration that came into force meanwhile.
+    if (stored === undefined || !isUnsigned(stored) || !isInForce) return unsigned({ _tag: "Wait", why: undefined })
+    const current = yield* reserved(stored)
     // The clock as it was before the network was asked: the signer judges it at the signature.
     const fresh = { ...(yield* facts.context(current, { need, chain })), now: context.now, rows }
     const outcome: Outcome = yield* signPlanned(fresh, planAttempt(fresh))

@@ -16,7 +16,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { BlockPace } from "./BlockPace.ts"
-import { mayGoOut, type Solved, solutionOf, solvedBy } from "./beginSend.ts"
+import { type Solved, sendable, solutionOf, solvedBy } from "./beginSend.ts"
 import { Tip } from "./Tip.ts"
 
 /** A round waits so long for a search that it began: most work is found by then, and goes out in the same round. */
@@ -106,10 +106,8 @@ const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint)
   const isNeeded = Effect.gen(function* () {
     if ((yield* rules.odd) !== undefined) return false
     const heads = (yield* tip.recent).filter(({ chainId }) => chainId === attempt.chainId)
-    return yield* mayGoOut(
-      attempt,
-      heads.reduce((newest, head) => (head.height > newest ? head.height : newest), height),
-    )
+    const newest = heads.reduce((most, head) => (head.height > most ? head.height : most), height)
+    return (yield* sendable(attempt, newest)) !== undefined
   })
   do yield* Effect.sleep(lookMillis)
   while (yield* isNeeded)

@@ -75,8 +75,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "if (stored === undefined || isFinalAttempt(stored.state)) return false",
-        instead: "if (stored === undefined) return false",
+        source: "if (stored === undefined || isFinalAttempt(stored.state)) return undefined",
+        instead: "if (stored === undefined) return undefined",
       },
     ],
   },

@@ -109,8 +109,9 @@ describe("the next send", () => {
     assert.deepStrictEqual(nextSend("observe", attempt, at), slow)
     assert.deepStrictEqual(nextSend("nextBlock", attempt, at), { nextAt: 1_000, nextHeight: 121n })
     for (const step of ["otherFraming", "newWork"] as const) {
-      assert.deepStrictEqual(nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
+      assert.deepStrictEqual(nextSend(step, attempt, { ...at, sends: sendsMax - 1 }), { nextAt: 1_000, nextHeight: 0n })
     }
+    assert.deepStrictEqual(nextSend("newWork", attempt, { ...at, sends: sendsMax }), slow, "a gateway that refuses all")
   })
 })
 

@@ -147,7 +147,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "  if ((yield* brakeFor(intent)) !== undefined) return false\n",
+        source: "  if ((yield* brakeFor(intent)) !== undefined) return undefined\n",
         instead: "",
       },
     ],
@@ -159,8 +159,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "  return maySend(stored, observed > height ? observed : height)\n",
-        instead: "  return true\n",
+        source: "  return maySend(stored, observed > height ? observed : height) ? stored : undefined\n",
+        instead: "  return stored\n",
       },
     ],
   },

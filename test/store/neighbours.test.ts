@@ -34,8 +34,7 @@ const signed = Effect.fnUntraced(function* (intent: Intent, k: number, more: Par
 
 const sending = Effect.fnUntraced(function* (attempt: Attempt, first = true) {
   const outbox = yield* Outbox
-  const begun = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first, txHash: "" })
-  const seq = begun ?? assert.fail("no send began")
+  const seq = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first, txHash: "" })
   return { seq, attempt: { ...attempt, state: "sending" as const, sends: attempt.sends + 1 } }
 })
 

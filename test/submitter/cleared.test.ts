@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Lease } from "../../src/store/database/Database.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { beginSend, hasWork } from "../../src/submitter/beginSend.ts"
+import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
 import { Looks } from "../../src/submitter/Looks.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
@@ -87,7 +87,7 @@ it.effect(
       const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
       const begun = beginSend(start, attempt.anchorHeight + 1n)
       assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
-      const other = { ...attempt, work: { ...attempt.work, tid: "f".repeat(64) } }
+      const other = solvedBy(attempt, { ...attempt.work, tid: "f".repeat(64) })
       assert.isUndefined(yield* beginSend({ ...start, attempt: other }, attempt.anchorHeight + 1n), "other work")
       assert.deepStrictEqual(yield* outbox.live, [attempt], "nothing is noted of it")
       yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { assetLoop } from "../../src/poller/AssetPoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -133,10 +133,13 @@ describe("the network's fee, when a payment is signed", () => {
         Effect.gen(function* () {
           const isDecided = Effect.map(states, (all) => all.length > 0)
           yield* waitUntil("an intent", isDecided, round(options, sandbox, new Set(["submit"])))
-          const { treasury, mode } = yield* CycleConfig
-          const network = { ...treasury.network, fee: undefined }
-          yield* Effect.provideService(submitOnce(), CycleConfig, { treasury: { ...treasury, network }, mode })
+          const { now, replace } = yield* ConfigInForce
+          const before = now()
+          const network = { ...before.treasury.network, fee: undefined }
+          yield* replace({ ...before, treasury: { ...before.treasury, network } }, Effect.void)
+          yield* byOneConfig(submitOnce())
           assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
+          yield* replace(before, Effect.void)
           yield* submitOnce()
           yield* round(options, sandbox, still)
           assert.match(yield* details, /in_flight/)

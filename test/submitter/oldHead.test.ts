@@ -3,6 +3,7 @@ import { Deferred, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
+import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { heightNow } from "../../src/submitter/beginSend.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
@@ -63,22 +64,31 @@ it.effect("nothing is sent by a head from before the machine slept", () =>
   }),
 )
 
-it.effect("the height of a send counts the time of a slow head from when it was asked for, whoever asked", () =>
-  flow(() =>
-    Effect.gen(function* () {
-      const answer = Deferred.makeUnsafe<ChainHead>()
-      const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
-      const height = yield* Effect.gen(function* () {
-        const { head } = yield* Tip
-        // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
-        yield* Effect.forkChild(head, { startImmediately: true })
-        yield* TestClock.adjust("9 seconds")
-        const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
-        yield* turn
-        yield* Deferred.succeed(answer, newest)
-        return yield* Fiber.join(sending)
-      }).pipe(Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))))
-      assert.strictEqual(height, 16n)
-    }),
-  ),
+it.effect.each([
+  { millis: 250, height: 43n },
+  { millis: 1_000, height: 16n },
+  { millis: 10_000, height: 16n },
+])(
+  "the height of a send counts the time since its head was asked for, in blocks of $millis ms",
+  ({ millis, height: wanted }) =>
+    flow(() =>
+      Effect.gen(function* () {
+        const answer = Deferred.makeUnsafe<ChainHead>()
+        const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
+        const height = yield* Effect.gen(function* () {
+          const { head } = yield* Tip
+          // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
+          yield* Effect.forkChild(head, { startImmediately: true })
+          yield* TestClock.adjust("9 seconds")
+          const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
+          yield* turn
+          yield* Deferred.succeed(answer, newest)
+          return yield* Fiber.join(sending)
+        }).pipe(
+          Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))),
+          Effect.provideService(BlockPace, { millis: Effect.succeed(millis) }),
+        )
+        assert.strictEqual(height, wanted)
+      }),
+    ),
 )

@@ -1,13 +1,20 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { guarded } from "../../src/store/database/guarded.ts"
+import type { StoreError } from "../../src/store/database/StoreError.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { signAttempt } from "../../src/submitter/signAttempt.ts"
+import { Tip } from "../../src/submitter/Tip.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 
 /** Rows of the signer's memory and of its attempts, and what the journal holds of both. */
 const kept = Effect.gen(function* () {
@@ -74,3 +81,50 @@ describe("a signature and its attempt", () => {
     ),
   )
 })
+
+const asked = Effect.gen(function* () {
+  const [intent] = yield* (yield* Outbox).open
+  return intent ?? assert.fail("nothing was decided")
+})
+
+type Meanwhile = Effect.Effect<void, StoreError, Outbox | ConfigInForce>
+
+const otherConfig: Meanwhile = Effect.gen(function* () {
+  const { now, replace } = yield* ConfigInForce
+  yield* replace({ ...now(), treasury: { ...now().treasury, rules: [] } }, Effect.void)
+})
+const endedElsewhere: Meanwhile = Effect.gen(function* () {
+  yield* (yield* Outbox).move(yield* asked, "cancelled", { detail: "paid by another life of this store" })
+})
+
+describe("a payment about which the network is asked is not signed if meanwhile", () => {
+  it.effect.each([
+    ["another configuration came into force", otherConfig],
+    ["another loop ended it", endedElsewhere],
+  ] as const)("%s", ([, meanwhile]) =>
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+      const facts = yield* SigningFacts
+      const during = yield* Effect.context<Outbox | ConfigInForce>()
+      const slow = SigningFacts.of({
+        ...facts,
+        chain: (rows) => Effect.tap(facts.chain(rows), Effect.provide(meanwhile, during)),
+      })
+      const { outcome } = yield* signAttempt(yield* asked).pipe(Effect.provideService(SigningFacts, slow))
+      assert.deepStrictEqual(outcome, { _tag: "Wait", why: undefined })
+      assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
+    }),
+  )
+})
+
+it.effect("a block of another chain, which another loop has just read, is none to sign on", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+    const tip = yield* Tip
+    const head = yield* tip.head
+    const other = { ...tip, recent: Effect.succeed([{ ...head, chainId: "other" }, head]) }
+    const rows = (yield* (yield* Observations).watermark) ?? assert.fail("no balances")
+    const { heads } = yield* Effect.provideService((yield* SigningFacts).chain(rows), Tip, other)
+    assert.deepStrictEqual(new Set(heads.map(({ chainId }) => chainId)), new Set([head.chainId]))
+  }),
+)

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Clock, Effect, type Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import type { DaemonOptions, daemonLayer } from "../../src/layers.ts"
@@ -131,7 +132,7 @@ export const round = Effect.fnUntraced(function* (
   if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
   if (!skip.has("reconcile")) yield* reconcileOnce()
   if (!skip.has("decide")) yield* decideOnce()
-  if (!skip.has("submit")) yield* submitOnce()
+  if (!skip.has("submit")) yield* byOneConfig(submitOnce())
   if (!skip.has("confirm")) yield* confirmOnce()
   // Answers that came after the quorum's are on their way.
   yield* turn

@@ -68,8 +68,8 @@ export class Outbox extends Context.Service<
     readonly saveWork: (attempt: Attempt, work: SolvedWork) => Effect.Effect<void, StoreError>
     /** Drops a solution that was refused; the signature stays, and an attempt that is over keeps what it has. */
     readonly dropWork: (attempt: Attempt, nextAt: number) => Effect.Effect<void, StoreError>
-    /** Notes that a POST is about to begin. Returns its number; undefined if other work is stored. */
-    readonly beginSend: (start: SendStart) => Effect.Effect<number | undefined, StoreError>
+    /** Notes that a POST is about to begin. Returns its number. */
+    readonly beginSend: (start: SendStart) => Effect.Effect<number, StoreError>
     readonly endSend: (end: SendEnd) => Effect.Effect<void, StoreError>
     readonly addEvidence: (
       attempt: Attempt,

@@ -254,10 +254,8 @@ const saveWork = Effect.fnUntraced(function* (
 const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
   const { attempt, gateway, framing, first, txHash } = start
   const at = yield* Clock.currentTimeMillis
-  const done =
-    yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing} WHERE intent_id = ${attempt.intentId}
-    AND k = ${attempt.k} AND pow_tid IS NOT DISTINCT FROM ${attempt.work?.tid ?? null} RETURNING k`
-  if (done.length === 0) return undefined
+  yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
   yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
   yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
   const rows = yield* sql`INSERT INTO sends ${sql.insert({
