@@ -166,6 +166,8 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   options: BalancePollerOptions,
   paces: Paces = new Map(),
 ) {
+  // A gateway that answers no more, or is asked no more, has no rows to come.
+  for (const pace of paces.values()) yield* Ref.update(pace, (known) => ({ ...known, unsettled: [] }))
   if (options.parties.size === 0) return false
   const reader = yield* GatewayReader
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
@@ -224,20 +226,24 @@ export const balanceLoop = Effect.suspend(() => {
     newest = known
     if (more) return
     const { pollBusyMillis, pollIdleMillis } = options
-    const isNextBlock = pollsInVain < nextBlockPollsMax && (yield* isObservedOnce)
+    const isObservedOnce = (yield* pendingOf(options)).some(({ observations }) => observations === observationsMin - 1)
+    const isNextBlock = pollsInVain < nextBlockPollsMax && isObservedOnce
     const usual = (yield* isBusy(options, paces)) ? pollBusyMillis : pollIdleMillis
     yield* signals.wait("balances", isNextBlock ? Math.min(nextBlockMillis, pollBusyMillis) : usual)
   }).pipe(Effect.forever)
 })
 
-const isObservedOnce = Effect.map(
-  Effect.flatMap(RuleStates, (states) => states.all),
-  (all) => all.some(({ state, observations }) => state === "pending" && observations === observationsMin - 1),
-)
+/** Rules in force whose need is observed, and not yet long or often enough. */
+const pendingOf = Effect.fnUntraced(function* ({ rules = [] }: BalancePollerOptions) {
+  const names = new Set(rules.map(({ name }) => name))
+  return (yield* (yield* RuleStates).all).filter(({ rule, state }) => state === "pending" && names.has(rule))
+})
 
-const isBusy = Effect.fnUntraced(function* ({ rules = [] }: BalancePollerOptions, paces: Paces) {
+/** True if a payment is open or about to be. */
+export const isBusy = Effect.fnUntraced(function* (options: BalancePollerOptions, paces: Paces) {
+  const { rules = [] } = options
   if ((yield* (yield* Outbox).open).length > 0) return true
-  if ((yield* (yield* RuleStates).all).some((memory) => memory.state === "pending")) return true
+  if ((yield* pendingOf(options)).length > 0) return true
   const accounts = yield* (yield* Observations).accounts
   if (isNear(rules, accounts)) return true
   for (const pace of paces.values()) if (isCrossing(rules, accounts, (yield* Ref.get(pace)).unsettled)) return true

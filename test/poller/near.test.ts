@@ -1,8 +1,14 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
-import { isNear } from "../../src/poller/BalancePoller.ts"
+import { paceOf } from "../../src/poller/askWindow.ts"
+import { isBusy, isNear, pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Rule } from "../../src/rules/Rule.ts"
+import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { newHistory } from "../support/HistoryServer.ts"
+import { it } from "../support/it.ts"
+import { openPoller, pollerOptions } from "../support/Poller.ts"
 import { plainRule } from "../support/Rules.ts"
 
 const key = "a".repeat(64) as PublicKey
@@ -45,3 +51,24 @@ describe("a balance", () => {
     assert.isFalse(isNear([rule], [{ ...row, balance: 1_000n, ...other } as typeof row]))
   })
 })
+
+it.effect("polls come each second for a pending rule in force, and for the rows of the last answer alone", () =>
+  Effect.gen(function* () {
+    const { run } = yield* openPoller(newHistory())
+    yield* run(function* () {
+      const options = { ...pollerOptions([]), rules: [rule] }
+      const paces = new Map()
+      const { save } = yield* RuleStates
+      const memory = { subject: "hot/USDT", state: "pending", reason: "pending", detail: "", reasonSince: 0 } as const
+      const times = { decidedAt: 0, firingSince: 0, observations: 1, lastObservation: 0n, episode: 1 }
+      yield* save({ ...memory, ...times, rule: "removed" }, undefined)
+      assert.isFalse(yield* isBusy(options, paces), "removed")
+      yield* Ref.update(paceOf(paces, "g"), (pace) => ({ ...pace, unsettled: [{ ...row, balance: 1_500n }] }))
+      assert.isTrue(yield* isBusy(options, paces), "crossing")
+      yield* pollBalances(options, paces)
+      assert.isFalse(yield* isBusy(options, paces), "no row of this poll crosses")
+      yield* save({ ...memory, ...times, rule: rule.name }, undefined)
+      assert.isTrue(yield* isBusy(options, paces), "pending")
+    })
+  }),
+)
