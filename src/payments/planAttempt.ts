@@ -48,26 +48,33 @@ interface End {
   readonly detail: string
 }
 
-/** Next step of a permitted payment that has no attempt under way. */
-export type AttemptPlan =
-  | { readonly _tag: "Sign"; readonly anchor: Head }
-  | Wait
-  | End
-  /** The gateway is on another chain: nothing at all may be signed. */
-  | { readonly _tag: "Halt"; readonly detail: string }
-  /** A fact is missing that only the rules or the network can give. */
-  | { readonly _tag: "Ask"; readonly of: "need" | "chain" }
+interface Sign {
+  readonly _tag: "Sign"
+  readonly anchor: Head
+}
+
+/** The gateway is on another chain: nothing at all may be signed. */
+interface Halt {
+  readonly _tag: "Halt"
+  readonly detail: string
+}
+
+/** Next step of a permitted payment that has no attempt under way and is not signed now. */
+export type Unsigned = Wait | End | Halt
+
+/** The next round plans it again. */
+export const nextRound: Wait = { _tag: "Wait", why: undefined }
 
 /** Blocks to sign on. */
 export interface Anchors {
   /** Newest first. */
   readonly heads: ReadonlyArray<Head>
   /** Why nothing may be signed on the newest one. */
-  readonly refusal: AttemptPlan | undefined
+  readonly refusal: Unsigned | undefined
 }
 
-/** All values by which it is decided if a payment is signed. */
-export interface AttemptContext {
+/** Values by which it is decided if rules and network are asked about a payment. */
+export interface Beginning {
   readonly intent: Intent
   /** Number of the attempt, from 1. */
   readonly k: number
@@ -80,11 +87,16 @@ export interface AttemptContext {
   /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
   readonly clearedAt: number | undefined
   readonly needsApproval: boolean
-  readonly standing: Standing
-  /** Accounts whose balances differ from the gateway's: now, and at any time since the decision. */
-  readonly drifting: ReadonlyArray<AccountKey>
+  /** Accounts whose balances differed from the gateway's at any time since the decision. */
   readonly drifted: ReadonlyArray<AccountKey>
   readonly rows: Rows | undefined
+}
+
+/** All values by which it is decided if a payment is signed, once `planBeginning` has nothing against it. */
+export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocked" | "needsApproval"> {
+  readonly standing: Standing
+  /** Accounts whose balances differ from the gateway's now. */
+  readonly drifting: ReadonlyArray<AccountKey>
   readonly pinLacking: string | undefined
   /** The other payments of its decision. */
   readonly parts: ReadonlyArray<{ readonly state: IntentState }>
@@ -95,10 +107,7 @@ export interface AttemptContext {
   /** Transfers of an epoch that are kept for people. */
   readonly transfersKept: number
   readonly finding: string | undefined
-  /** Answer of the rules; undefined where they were not asked. */
-  readonly need: NeedVerdict | undefined
-  /** Undefined where the network was not asked. */
-  readonly chain: Anchors | undefined
+  readonly heads: Anchors["heads"]
   /** Commands of the payer that are signed on a block, by its height. */
   readonly placesUsed: ReadonlyMap<bigint, number>
 }
@@ -121,24 +130,28 @@ const end = (state: End["state"], words: string): End => ({
 const endState = (k: number): "cancelled" | "abandoned" => (k === 1 ? "cancelled" : "abandoned")
 
 /**
- * Decides if a payment is signed now, and on which block. The first reason counts. The signer judges the bytes by
- * itself: this plan is a proposal to it.
+ * Why the network is not asked about the payment; undefined where it is. `need`: answer of the rules, where
+ * `isNeedDoubtful`. The first reason counts, here and below.
  */
-export const planAttempt = (context: AttemptContext): AttemptPlan => {
-  const { intent, k, need, chain, blocked } = context
+export const planBeginning = (context: Beginning, need: NeedVerdict | undefined): Wait | End | undefined => {
+  const { k, blocked, rows } = context
   if (blocked !== undefined) return wait(blocked)
-  if (isNeedDoubtful(context)) {
-    if (need === undefined) return { _tag: "Ask", of: "need" }
-    if (need.verdict === "later") return wait(need.why)
-    const before = k === 1 ? "it was never signed" : "no attempt executed"
-    if (need.verdict === "gone")
-      return end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
-  }
-  const block = context.rows && Number(context.rows.timestamp / 1_000_000n)
-  const gap = clockGap(context.now, block, context.maxAgeMillis)
-  if (gap !== undefined) return wait(gap.detail)
-  if (chain === undefined) return { _tag: "Ask", of: "chain" }
-  if (chain.refusal !== undefined) return chain.refusal
+  if (need === undefined && isNeedDoubtful(context)) return nextRound
+  if (need?.verdict === "later") return wait(need.why)
+  const before = k === 1 ? "it was never signed" : "no attempt executed"
+  if (need?.verdict === "gone")
+    return end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
+  const gap = clockGap(context.now, rows && Number(rows.timestamp / 1_000_000n), context.maxAgeMillis)
+  return gap && wait(gap.detail)
+}
+
+/**
+ * Decides if a payment is signed now, and on which block. The signer judges the bytes by itself: this plan is a
+ * proposal to it.
+ */
+export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
+  const { intent, k, blocked } = context
+  if (blocked !== undefined) return wait(blocked)
   if (context.drifting.some(isOf(intent))) return wait(frozenWords)
   if (context.pinLacking !== undefined) return wait(context.pinLacking)
   const listed = planListed(context)
@@ -146,8 +159,8 @@ export const planAttempt = (context: AttemptContext): AttemptPlan => {
   if (k === 1 && isDroppedInPart(context)) return wait(droppedWords)
   const lacking = usedUp(context) ?? context.finding
   if (lacking !== undefined) return wait(lacking)
-  const anchor = chain.heads.find(({ height, pow }) => (context.placesUsed.get(height) ?? 0) < pow.txPerBlock)
-  return anchor === undefined ? { _tag: "Wait", why: undefined } : { _tag: "Sign", anchor }
+  const anchor = context.heads.find(({ height, pow }) => (context.placesUsed.get(height) ?? 0) < pow.txPerBlock)
+  return anchor === undefined ? nextRound : { _tag: "Sign", anchor }
 }
 
 /**
@@ -156,8 +169,9 @@ export const planAttempt = (context: AttemptContext): AttemptPlan => {
  * its decision did not know payments of another copy of this store. So is one since whose decision a mismatch was
  * seen: its rows may have been false.
  */
-const isNeedDoubtful = ({ intent, k, now, clearedAt, drifted, needsApproval }: AttemptContext): boolean => {
-  if (intent.rule === submittedRule) return false
+export const isNeedDoubtful = (context: Beginning): boolean => {
+  const { intent, k, now, clearedAt, drifted, needsApproval, blocked } = context
+  if (blocked !== undefined || intent.rule === submittedRule) return false
   const hasWaited = now - intent.createdAt > decisionValidMillis
   const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt
   return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (hasWaited && !needsApproval)
@@ -207,7 +221,7 @@ const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number):
 }
 
 /** Why nothing is signed on this head; undefined where it may be, as far as its own values show. */
-export const headRefused = (head: Head, chainId: string, rows: Rows, now: number): AttemptPlan | undefined => {
+export const headRefused = (head: Head, chainId: string, rows: Rows, now: number): Wait | Halt | undefined => {
   if (head.chainId !== chainId) {
     return { _tag: "Halt", detail: `the gateway is on chain ${head.chainId}, this treasury on ${chainId}` }
   }

@@ -228,7 +228,7 @@ export const balanceLoop = Effect.suspend(() => {
     const { pollBusyMillis, pollIdleMillis } = options
     const isObservedOnce = (yield* pendingOf(options)).some(({ observations }) => observations === observationsMin - 1)
     const isNextBlock = pollsInVain < nextBlockPollsMax && isObservedOnce
-    const usual = (yield* isBusy(options, paces)) ? pollBusyMillis : pollIdleMillis
+    const usual = (yield* isHurried(options, paces)) ? pollBusyMillis : pollIdleMillis
     yield* signals.wait("balances", isNextBlock ? Math.min(nextBlockMillis, pollBusyMillis) : usual)
   }).pipe(Effect.forever)
 })
@@ -240,7 +240,7 @@ const pendingOf = Effect.fnUntraced(function* ({ rules = [] }: BalancePollerOpti
 })
 
 /** True if a payment is open or about to be. */
-export const isBusy = Effect.fnUntraced(function* (options: BalancePollerOptions, paces: Paces) {
+export const isHurried = Effect.fnUntraced(function* (options: BalancePollerOptions, paces: Paces) {
   const { rules = [] } = options
   if ((yield* (yield* Outbox).open).length > 0) return true
   if ((yield* pendingOf(options)).length > 0) return true

@@ -8,6 +8,7 @@ import { approvalOf } from "../payments/approvalOf.ts"
 import {
   type Anchors,
   type AttemptContext,
+  type Beginning,
   headRefused,
   type NeedVerdict,
   otherFindsForm,
@@ -35,54 +36,62 @@ import { tooSlow } from "./solveWork.ts"
 import { otherParts, standing } from "./standing.ts"
 import { Tip } from "./Tip.ts"
 
-/** Answers that are asked for where the plan needs them. */
-type Asked = Pick<AttemptContext, "need" | "chain">
+const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
+  return (yield* (yield* disagreement).now)?.detail ?? (yield* (yield* Clearance).lacking(payment.fromKey))
+})
 
-const attemptContext = Effect.fnUntraced(function* (intent: Intent, asked: Asked) {
+const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
+  const { treasury } = yield* CycleConfig
+  const beginning: Beginning = {
+    intent,
+    k: (yield* (yield* Outbox).attempts(intent.id)).length + 1,
+    now: yield* Clock.currentTimeMillis,
+    maxAgeMillis: treasury.network.maxAgeMillis,
+    blocked: yield* blockedNow(intent),
+    clearedAt: yield* (yield* Clearance).since(intent.payment.fromKey),
+    needsApproval: approvalOf(treasury, intent) !== undefined,
+    drifted: yield* (yield* Drifts).since(intent.createdAt),
+    rows: yield* (yield* Observations).watermark,
+  }
+  return beginning
+})
+
+const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads: Anchors["heads"]) {
+  const { intent } = beginning
   const { treasury } = yield* CycleConfig
   const { from, fromKey, assetId } = intent.payment
   const outbox = yield* Outbox
-  const drifts = yield* Drifts
-  const clearance = yield* Clearance
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const parts = yield* otherParts(intent)
   const listed = yield* Effect.forEach([intent, ...parts], listedBefore)
-  const finding = (yield* knownFraming) !== undefined ? undefined : otherFindsForm(intent.id, yield* outbox.live, now)
   const listing = {
     assets: yield* (yield* Listings).assets,
     isRead: (yield* settings.get(assetsReadKey)) !== undefined,
     isUnlisted: (yield* settings.get(assetsUnlistedKey)) !== undefined,
   }
   const pin = [...treasury.assets.values()].find(({ id }) => id === assetId)
-  const oldest = asked.chain?.heads.at(-1)?.height
+  const oldest = heads.at(-1)?.height
   const context: AttemptContext = {
-    intent,
-    k: (yield* outbox.attempts(intent.id)).length + 1,
-    now,
-    maxAgeMillis: treasury.network.maxAgeMillis,
-    blocked: (yield* (yield* disagreement).now)?.detail ?? (yield* clearance.lacking(fromKey)),
-    clearedAt: yield* clearance.since(fromKey),
-    needsApproval: approvalOf(treasury, intent) !== undefined,
+    ...beginning,
+    blocked: yield* blockedNow(intent),
     standing: yield* standing(intent),
-    drifting: yield* drifts.all,
-    drifted: yield* drifts.since(intent.createdAt),
-    rows: yield* (yield* Observations).watermark,
+    drifting: yield* (yield* Drifts).all,
     pinLacking: pinLacking(pin, listing),
     parts,
     listed: listed[0]?.[0]?.id,
     listedPart: listed.flat()[0]?.id,
     quota: yield* (yield* Epochs).quota(fromKey),
     transfersKept: treasury.parties.get(from)?.transfersKept ?? 0,
-    finding,
-    ...asked,
+    finding: (yield* knownFraming) === undefined ? otherFindsForm(intent.id, yield* outbox.live, now) : undefined,
+    heads,
     placesUsed: oldest === undefined ? new Map() : yield* outbox.signedFrom(fromKey, oldest),
   }
   return context
 })
 
 /** The newest blocks, by the network; people hear of work that is not to be expected. */
-const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<AttemptContext["rows"]>) {
+const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["rows"]>) {
   const { chainId } = (yield* CycleConfig).treasury.network
   const tip = yield* Tip
   const head = yield* tip.head
@@ -165,14 +174,18 @@ type Facts<F extends (...args: never) => Effect.Effect<unknown, unknown, unknown
 export class SigningFacts extends Context.Service<
   SigningFacts,
   {
-    /** Reads what the plan of the next attempt depends on. Call it in the transaction that signs as well. */
-    readonly context: (intent: Intent, asked: Asked) => Effect.Effect<AttemptContext, StoreError, CycleConfig>
+    readonly beginning: (intent: Intent) => Effect.Effect<Beginning, StoreError, CycleConfig>
     /** Asks the rules in force. */
     readonly need: (intent: Intent) => Effect.Effect<NeedVerdict, StoreError, CycleConfig>
     /** Asks the network. */
     readonly chain: (
-      rows: NonNullable<AttemptContext["rows"]>,
+      rows: NonNullable<Beginning["rows"]>,
     ) => Effect.Effect<Anchors, GatewayError | StoreError, CycleConfig>
+    /** Reads what the plan of the next attempt depends on. Call it in the transaction that signs. */
+    readonly context: (
+      beginning: Beginning,
+      heads: Anchors["heads"],
+    ) => Effect.Effect<AttemptContext, StoreError, CycleConfig>
     /** Reads what the signer is told. Call it in the transaction that signs. */
     readonly request: (
       intent: Intent,
@@ -185,14 +198,17 @@ export class SigningFacts extends Context.Service<
     Layer.effect(
       SigningFacts,
       Effect.gen(function* () {
-        type Read = ReturnType<typeof attemptContext | typeof chainFor | typeof requestFacts | typeof judgeNeed>
+        type Read = ReturnType<
+          typeof beginningOf | typeof attemptContext | typeof chainFor | typeof requestFacts | typeof judgeNeed
+        >
         const services = yield* Effect.context<Effect.Services<Read>>()
         const by = <A, E>(effect: Effect.Effect<A, E, Effect.Services<Read>>) =>
           Effect.updateContext(effect, (cycle: Context.Context<CycleConfig>) => Context.merge(services, cycle))
         return SigningFacts.of({
-          context: (intent, asked) => by(attemptContext(intent, asked)),
+          beginning: (intent) => by(beginningOf(intent)),
           need: (intent) => by(judgeNeed(intent)),
           chain: (rows) => by(chainFor(rows)),
+          context: (beginning, heads) => by(attemptContext(beginning, heads)),
           request: (intent, anchorHeight) => by(requestFacts(intent, anchorHeight)),
         })
       }),

@@ -5,7 +5,17 @@ import type { Attempt } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
-import { type AttemptContext, type AttemptPlan, planAttempt } from "../payments/planAttempt.ts"
+import {
+  type Anchors,
+  type AttemptContext,
+  type Beginning,
+  isNeedDoubtful,
+  nextRound,
+  planAttempt,
+  planBeginning,
+  planRefused,
+  type Unsigned,
+} from "../payments/planAttempt.ts"
 import { isUnsigned } from "../rules/policy/limits.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
@@ -16,16 +26,15 @@ import { transferId } from "../tx/Transaction.ts"
 import { SigningFacts } from "./SigningFacts.ts"
 import { reserved } from "./waiting.ts"
 
-/** Result of the step: a stored signature, a refusal of the signer, or the plan that does not sign. */
+/** Result of the step: a stored signature, a refusal of the signer and its consequence, or a plan without one. */
 type Outcome =
   | { readonly _tag: "Signed"; readonly attempt: Attempt }
-  | { readonly _tag: "Refused"; readonly error: SignerError }
-  | AttemptPlan
+  | { readonly _tag: "Refused"; readonly error: SignerError; readonly plan: Unsigned }
+  | Unsigned
 
 interface Step {
   /** The payment as it stands now. */
   readonly current: Intent
-  readonly context: AttemptContext
   readonly outcome: Outcome
 }
 
@@ -36,15 +45,14 @@ interface Step {
  */
 export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent) {
   const facts = yield* SigningFacts
-  const first = yield* facts.context(intent, { need: undefined, chain: undefined })
-  const need = isAsked("need", planAttempt(first)) ? yield* facts.need(intent) : undefined
-  const context = { ...first, need }
-  const { rows } = context
-  const unsigned = (outcome: Outcome): Step => ({ current: intent, context, outcome })
-  const plan = planAttempt(context)
-  if (!isAsked("chain", plan) || rows === undefined) return unsigned(plan)
-  const chain = yield* facts.chain(rows)
-  if (chain.refusal !== undefined) return unsigned(chain.refusal)
+  const beginning = yield* facts.beginning(intent)
+  const need = isNeedDoubtful(beginning) ? yield* facts.need(intent) : undefined
+  const unsigned = (outcome: Outcome): Step => ({ current: intent, outcome })
+  const against = planBeginning(beginning, need)
+  if (against !== undefined || beginning.rows === undefined) return unsigned(against ?? nextRound)
+  const { rows } = beginning
+  const { heads, refusal } = yield* facts.chain(rows)
+  if (refusal !== undefined) return unsigned(refusal)
   const { atomically } = yield* Database
   const { now, steady } = yield* ConfigInForce
   const { treasury, mode } = yield* CycleConfig
@@ -53,39 +61,41 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
     const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
     const isInForce = now().treasury === treasury && now().mode === mode
     // The next round judges the payment as it stands, by the configuration that came into force meanwhile.
-    if (stored === undefined || !isUnsigned(stored) || !isInForce) return unsigned({ _tag: "Wait", why: undefined })
+    if (stored === undefined || !isUnsigned(stored) || !isInForce) return unsigned(nextRound)
     const current = yield* reserved(stored)
-    // The clock as it was before the network was asked: the signer judges it at the signature.
-    const fresh = { ...(yield* facts.context(current, { need, chain })), now: context.now, rows }
-    const outcome: Outcome = yield* signPlanned(fresh, planAttempt(fresh))
-    return { current, context: fresh, outcome }
+    const context = yield* facts.context({ ...beginning, intent: current }, heads)
+    return { current, outcome: yield* signPlanned(context, rows) }
   })
   return yield* steady(atomically(step)).pipe(
-    Effect.catchTag("SignerError", (error) => Effect.succeed(unsigned({ _tag: "Refused", error }))),
+    Effect.catchTag("SignerError", (error) => Effect.succeed(unsigned({ _tag: "Refused", error, plan: nextRound }))),
   )
 })
-
-const isAsked = (of: "need" | "chain", plan: AttemptPlan): boolean => plan._tag === "Ask" && plan.of === of
 
 /**
  * A refusal is an outcome: the transaction keeps what the journal says of it. Whatever else fails takes the whole
  * transaction back, so that no signature stays without the attempt that it is for.
  */
-const signPlanned = Effect.fnUntraced(function* (context: AttemptContext, plan: AttemptPlan) {
+const signPlanned = Effect.fnUntraced(function* (context: AttemptContext, rows: Rows) {
+  const plan = planAttempt(context)
   if (plan._tag !== "Sign") return plan
-  return yield* signAndPersist(context, plan.anchor).pipe(
+  return yield* signAndPersist(context, plan.anchor, rows).pipe(
     Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),
-    Effect.catchTag("SignerError", (error) =>
-      error.reason._tag === "MemoryFailed" ? Effect.fail(error) : Effect.succeed<Outcome>({ _tag: "Refused", error }),
-    ),
+    Effect.catchTag("SignerError", (error) => {
+      const { reason } = error
+      if (reason._tag === "MemoryFailed") return Effect.fail(error)
+      const refused = planRefused(reason._tag === "Refused" ? reason : undefined, error.message, context)
+      return Effect.succeed<Outcome>({ _tag: "Refused", error, plan: refused })
+    }),
   )
 })
 
-type Anchor = Extract<AttemptPlan, { readonly _tag: "Sign" }>["anchor"]
+type Anchor = Anchors["heads"][number]
+type Rows = NonNullable<Beginning["rows"]>
 
 const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
-  { intent, k, rows }: AttemptContext,
+  { intent, k }: AttemptContext,
   anchor: Anchor,
+  rows: Rows,
 ) {
   const signer = yield* Signer
   const now = yield* Clock.currentTimeMillis
@@ -99,7 +109,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     k,
     party: payment.fromKey,
     chainId: anchor.chainId,
-    blockTimeMillis: Number((rows?.timestamp ?? 0n) / 1_000_000n),
+    blockTimeMillis: Number(rows.timestamp / 1_000_000n),
     spendable,
     fee,
     approval: { rule: intent.rule, proposer: intent.submittedBy, askedAt: askedFrom(intent), given },

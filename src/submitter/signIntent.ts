@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { type AttemptContext, type AttemptPlan, planRefused } from "../payments/planAttempt.ts"
+import type { Unsigned } from "../payments/planAttempt.ts"
 import type { Refusal } from "../rules/policy/Policy.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { trip, violated } from "../store/controls/trip.ts"
@@ -17,8 +17,8 @@ import { waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Signs an intent, or shows why it is not signed. Returns true if an attempt now waits to be sent. */
 export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
-  const { current, context, outcome } = yield* signAttempt(intent)
-  if (outcome._tag === "Refused") return yield* refused(current, context, outcome.error)
+  const { current, outcome } = yield* signAttempt(intent)
+  if (outcome._tag === "Refused") return yield* refused(current, outcome.error, outcome.plan)
   if (outcome._tag !== "Signed") return yield* unsigned(current, outcome)
   const { attempt } = outcome
   yield* countSigning("permitted", "none")
@@ -33,7 +33,7 @@ export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /** Writes down why it is not signed, or ends it and tells people. */
-const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: AttemptPlan) {
+const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
   switch (plan._tag) {
     case "Wait":
       if (plan.isListed === true) yield* waitsListed(intent)
@@ -48,13 +48,10 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: AttemptPlan)
     case "Halt":
       yield* trip("chain_changed", plan.detail)
       return false
-    case "Ask":
-    case "Sign":
-      return false
   }
 })
 
-const refused = Effect.fnUntraced(function* (intent: Intent, context: AttemptContext, error: SignerError) {
+const refused = Effect.fnUntraced(function* (intent: Intent, error: SignerError, plan: Unsigned) {
   const { reason } = error
   if (reason._tag === "MemoryFailed") {
     const { cause } = reason
@@ -69,7 +66,7 @@ const refused = Effect.fnUntraced(function* (intent: Intent, context: AttemptCon
     yield* violated("two_signers", refusal.detail)
     return yield* waits(intent, "two implementations disagree about its signature")
   }
-  return yield* unsigned(intent, planRefused(refusal, error.message, context))
+  return yield* unsigned(intent, plan)
 })
 
 const countSigning = Effect.fnUntraced(function* (decision: "permitted" | "refused", reason: Refusal | "none") {

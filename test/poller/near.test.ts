@@ -3,7 +3,7 @@ import { Effect, Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
 import { paceOf } from "../../src/poller/askWindow.ts"
-import { isBusy, isNear, pollBalances } from "../../src/poller/BalancePoller.ts"
+import { isHurried, isNear, pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Rule } from "../../src/rules/Rule.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { newHistory } from "../support/HistoryServer.ts"
@@ -62,13 +62,13 @@ it.effect("polls come each second for a pending rule in force, and for the rows 
       const memory = { subject: "hot/USDT", state: "pending", reason: "pending", detail: "", reasonSince: 0 } as const
       const times = { decidedAt: 0, firingSince: 0, observations: 1, lastObservation: 0n, episode: 1 }
       yield* save({ ...memory, ...times, rule: "removed" }, undefined)
-      assert.isFalse(yield* isBusy(options, paces), "removed")
+      assert.isFalse(yield* isHurried(options, paces), "removed")
       yield* Ref.update(paceOf(paces, "g"), (pace) => ({ ...pace, unsettled: [{ ...row, balance: 1_500n }] }))
-      assert.isTrue(yield* isBusy(options, paces), "crossing")
+      assert.isTrue(yield* isHurried(options, paces), "crossing")
       yield* pollBalances(options, paces)
-      assert.isFalse(yield* isBusy(options, paces), "no row of this poll crosses")
+      assert.isFalse(yield* isHurried(options, paces), "no row of this poll crosses")
       yield* save({ ...memory, ...times, rule: rule.name }, undefined)
-      assert.isTrue(yield* isBusy(options, paces), "pending")
+      assert.isTrue(yield* isHurried(options, paces), "pending")
     })
   }),
 )

@@ -116,7 +116,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
         source: '    Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),\n',
         instead:
           '    Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),\n' +
-          '    Effect.catchTag("StoreError", () => Effect.succeed<Outcome>({ _tag: "Ask", of: "chain" })),\n',
+          '    Effect.catchTag("StoreError", () => Effect.succeed<Outcome>(nextRound)),\n',
       },
     ],
   },
