@@ -50,15 +50,14 @@ describe("cofferer assets --pin", () => {
     server.close()
     rmSync(dir, { recursive: true, force: true })
   })
-  /** In the folder of the file. */
-  const shown = (...args: ReadonlyArray<string>) => cofferer(["assets", "--pin", ...args], { cwd: dir })
   const pinned = (...args: ReadonlyArray<string>) => callCofferer(["assets", "--pin", file, ...args])
 
   it("shows the pins of what the file uses, and those asked for", async () => {
-    const { code, stdout, stderr } = await shown()
+    // The launcher itself, in the folder of the file.
+    const { code, stdout, stderr } = await cofferer(["assets", "--pin"], { cwd: dir })
     assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
     assert.strictEqual(stdout, `assets:\n  USDT: { id: "${id("a")}", decimals: 6 }\n`)
-    const asked = await shown("--symbol", "VEGA", "--output", "json")
+    const asked = await pinned("--symbol", "VEGA", "--output", "json")
     assert.deepStrictEqual(JSON.parse(asked.stdout), { assets: { VEGA: { id: id("b"), decimals: 18 } } })
     assert.strictEqual(readFileSync(file, "utf8"), text)
   })
@@ -68,7 +67,7 @@ describe("cofferer assets --pin", () => {
     assert.strictEqual(code, 6)
     assert.include(stderr, `--asset-id ${id("c")}   TWO c, enabled, 5 decimals`)
     assert.include(stderr, id("d"))
-    const chosen = await shown("--asset-id", id("d"))
+    const chosen = await pinned("--asset-id", id("d"))
     assert.strictEqual(chosen.stdout, `assets:\n  TWO: { id: "${id("d")}", decimals: 18 }\n`)
     assert.strictEqual((await pinned("--symbol", "NONE")).code, 4)
   })

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process"
 import { Worker } from "node:worker_threads"
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
@@ -6,7 +5,7 @@ import { TestClock } from "effect/testing"
 import type { Spawn, WorkerAnswer } from "../../src/pow/Pool.ts"
 import { difficultyMax } from "../../src/pow/PowError.ts"
 import { judgeWork, ProofOfWork, type WorkRequest } from "../../src/pow/ProofOfWork.ts"
-import { Metrics, type MetricsOptions } from "../../src/telemetry/Metrics.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { isSolved, powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { it, layer } from "../support/it.ts"
 import { threadCpuMicros } from "../support/threadCpu.ts"
@@ -61,7 +60,7 @@ const easyNonce = vectors[1][1]
 /** No nonce below 2^32 is known to solve it: it runs until it is stopped. */
 const endless = { ...easy, difficulty: difficultyMax }
 
-const metricsOptions: MetricsOptions = {
+const metrics = Metrics.layer({
   treasury: "t",
   mode: "observe",
   gateways: [],
@@ -69,8 +68,7 @@ const metricsOptions: MetricsOptions = {
   receivers: [],
   version: "0",
   revision: "0",
-}
-const metrics = Metrics.layer(metricsOptions)
+})
 
 /** The pool with threads that the test can count and end. */
 const watched = (size: number, queueSizeMax?: number) => {
@@ -485,21 +483,5 @@ describe("the pool of threads", () => {
       workers.map(({ threadId }) => threadId),
       [-1],
     )
-  })
-
-  it("lets the process end when the layer's scope is closed", () => {
-    const program = `
-      import { Effect, Layer } from "effect"
-      import { ProofOfWork } from "./src/pow/ProofOfWork.ts"
-      import { Metrics } from "./src/telemetry/Metrics.ts"
-      const metrics = Metrics.layer(${JSON.stringify(metricsOptions)})
-      const solve = ProofOfWork.use((pow) => pow.solve(${JSON.stringify(easy)}))
-      const solution = await Effect.runPromise(Effect.provide(solve, ProofOfWork.layer.pipe(Layer.provide(metrics))))
-      console.log(String(solution.nonce))`
-    const ended = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
-      encoding: "utf8",
-      timeout: 50_000,
-    })
-    assert.deepStrictEqual([ended.status, ended.stdout], [0, `${easyNonce}\n`], ended.stderr)
   })
 })

@@ -107,12 +107,15 @@ const balances = (world: World, key: string, value: bigint | undefined): World =
   return seen(world, { balance: (party, id, kind) => (party === key ? value : balance(party, id, kind)) })
 }
 
+/** Their end is looked for once, days ahead: all worlds share them. */
+const never = { name: "never", weekdays: new Set<number>(), spans: [], location: "UTC" }
+
 /** What makes each reason true, whatever else is. Those that cannot be true together are named beside it. */
 const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, ReadonlyArray<HoldReason>?]> = [
   ["halted", (w) => seen(w, { halts: ["operator"] })],
   ["paused", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "rule:keep", reason: "x" }] })],
   ["maintenance", (w) => ruled(w, { maintenance: [{ name: "audit", from: now - 1, until: now + 1 }] })],
-  ["outside_hours", (w) => ruled(w, { during: { name: "never", weekdays: new Set(), spans: [], location: "UTC" } })],
+  ["outside_hours", (w) => ruled(w, { during: never })],
   ["locked", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "lock:keep", reason: "it failed 3 times" }] })],
   ["inhibited", (w) => ruled(seen(w, { firing: new Set(["alarm"]) }), { inhibitedBy: ["alarm"] })],
   ["no_data", (w) => balances(w, hot.publicKey, undefined), ["in_band"]],

@@ -17,7 +17,17 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signIntent } from "../../src/submitter/signIntent.ts"
-import { alice, type FlowBody, type FlowServices, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import {
+  alice,
+  type FlowBody,
+  type FlowServices,
+  type FlowSetup,
+  flow,
+  paid,
+  pass,
+  round,
+  states,
+} from "../support/Flow.ts"
 import { addressesOf, type Front, rewritten, startFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { type Body, effectOf } from "../support/it.ts"
@@ -70,7 +80,7 @@ const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: FlowB
     }
     yield* life(options, function* () {
       if (!isUnseen) yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
-      yield* rounds(options, world, blocks)
+      yield* pass(world, blocks, round(options, world))
       yield* effectOf(then(options, world, client))
     })
     for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
@@ -182,7 +192,7 @@ describe("what a store held open that was put back", () => {
           assert.lengthOf(yield* states, 1)
         },
         after: function* (options, world, client) {
-          for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+          for (let i = 0; i < 40 && (yield* attemptStates).length < 2; i++) yield* pass(world, 5, round(options, world))
           yield* disarm(client)
           for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
           assert.deepStrictEqual((yield* attemptStates).slice(-2), ["expired", "confirmed"])
@@ -205,14 +215,14 @@ describe("what a store held open that was put back", () => {
           for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
         },
         after: function* (options, world, client) {
-          for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+          for (let i = 0; i < 40 && (yield* attemptStates).length < 2; i++) yield* pass(world, 5, round(options, world))
           yield* disarm(client)
           for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
         },
         blocks: 55,
       },
       function* (options, world) {
-        for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+        for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* pass(world, 5, round(options, world))
         const [intent] = yield* (yield* Outbox).recent(1)
         assert.include(intent?.detail ?? "", "paid by another life of this store")
         const row = paymentRow(intent!, yield* (yield* Outbox).attempts(intent!.id))

@@ -87,6 +87,13 @@ const steps = ([options, sandbox]: Parameters<Flow>, n: number, skip: ReadonlySe
   })
 }
 
+/** Steps until the payment is confirmed, and some more, in which nothing else may be paid. */
+const confirmed = Effect.fnUntraced(function* (args: Parameters<Flow>, stepsMax = 24) {
+  for (let i = 4; i < stepsMax && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 1)
+  yield* steps(args, 4)
+  assert.deepStrictEqual(yield* states, ["confirmed"])
+})
+
 const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
 
 const posts = (fronts: ReadonlyArray<Front>) =>
@@ -158,8 +165,7 @@ describe("a payment among three gateways", () => {
         Effect.gen(function* () {
           const [, sandbox] = args
           fronts[0]!.manner = manner
-          yield* steps(args, 24)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
+          yield* confirmed(args)
           assert.strictEqual((yield* paid(sandbox)).length, 1)
           assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
           assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
@@ -192,8 +198,7 @@ describe("a payment among three gateways", () => {
         Effect.gen(function* () {
           fronts[0]!.manner = down
           fronts[1]!.manner = banned
-          yield* steps(args, 24)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
+          yield* confirmed(args)
           assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
         }),
       { quorum: 1 },
@@ -209,8 +214,7 @@ describe("a payment among three gateways", () => {
           yield* steps(args, 6)
           assert.deepStrictEqual([yield* states, yield* reason], [[], "disagreement"])
           fronts[2]!.manner = honest
-          yield* steps(args, 16)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
+          yield* confirmed(args, 16)
         }),
       { quorum: 3 },
     ),
@@ -228,8 +232,7 @@ describe("a payment among three gateways", () => {
         const [memory] = yield* (yield* RuleStates).all
         assert.strictEqual(memory?.detail, "fewer than 2 of 3 gateways answer: a is banned, c is down")
         fronts[2]!.manner = honest
-        yield* steps(args, 16)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
+        yield* confirmed(args, 16)
         assert.isUndefined(yield* (yield* disagreement).now)
       }),
     ),
@@ -321,8 +324,7 @@ describe("a payment among three gateways", () => {
         const [before] = yield* states
         assert.isTrue(before === "in_flight" || before === "unknown", before)
         fronts[2]!.manner = honest
-        yield* steps(args, 8)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
+        yield* confirmed(args, 8)
         assert.strictEqual((yield* paid(sandbox)).length, 1)
         assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
       }),
