@@ -18,23 +18,7 @@ interface Alarm {
 }
 
 /** The alert rules. */
-export interface Alarms {
-  readonly all: ReadonlyArray<Alarm>
-  /** A balance is another one now; `isSeen` where the rules know of it. */
-  readonly changed: (holding: Holding, at: number, isSeen: boolean) => void
-  /** A rule is silent for another reason now. */
-  readonly said: (rule: string) => void
-  readonly touchAll: () => void
-  readonly wakeAt: () => number
-  /** Balances before a moment. */
-  readonly pastAt: (moment: number) => ConditionFacts["past"]
-  /** Those that may say something new. */
-  readonly due: (now: number) => ReadonlyArray<AlertRule>
-  /** Takes what a round says of them; the facts are those after it. */
-  readonly looked: (looks: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined) => void
-}
-
-export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alarms => {
+export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
   const pasts = makePasts(rules.flatMap(pastsOf))
   const all = rules.map((rule): Alarm => ({ rule, touched: true, wakeAt: start, spans: [], begun: 0 }))
   const byName = new Map(all.map((alarm) => [alarm.rule.name, alarm]))
@@ -61,16 +45,25 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alar
   }
   return {
     all,
-    changed: (holding, at, isSeen) => {
+    /** A balance is another one now; `isSeen` where the rules know of it. */
+    changed: (holding: Holding, at: number, isSeen: boolean): void => {
       pasts.note(holding, at)
       if (isSeen) touch(byAccount.get(holding.key))
     },
-    said: (rule) => touch(byHeld.get(rule)),
-    touchAll: () => touch(all),
-    wakeAt: () => all.reduce((next, { wakeAt }) => Math.min(next, wakeAt), Number.POSITIVE_INFINITY),
-    pastAt: (moment) => (past) => pasts.at(past, moment - past.overMillis),
-    due: (now) => all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
-    looked: (looks, facts, silentSince) => {
+    /** A rule is silent for another reason now. */
+    said: (rule: string): void => touch(byHeld.get(rule)),
+    touchAll: (): void => touch(all),
+    wakeAt: (): number => all.reduce((next, { wakeAt }) => Math.min(next, wakeAt), Number.POSITIVE_INFINITY),
+    /** Balances before a moment. */
+    pastAt:
+      (moment: number): ConditionFacts["past"] =>
+      (past) =>
+        pasts.at(past, moment - past.overMillis),
+    /** Those that may say something new. */
+    due: (now: number): ReadonlyArray<AlertRule> =>
+      all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
+    /** Takes what a round says of them; the facts are those after it. */
+    looked: (looks: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined): void => {
       for (const { rule } of looks) byName.get(rule.name)!.touched = false
       for (const look of looks) {
         note(byName.get(look.rule.name)!, look, facts.now)
@@ -131,15 +124,6 @@ const note = (alarm: Alarm, { memory, before }: AlertLook, now: number): void =>
   if (!isOn(memory) && wasOn) spans.at(-1)!.until = now
 }
 
-/** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
-interface Pasts {
-  readonly note: (holding: Holding, at: number) => void
-  /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
-  readonly at: (past: Past, time: number) => bigint | undefined
-  /** First time after the last requested one at which the balance differs; infinite if there is none. */
-  readonly nextAfter: (past: Past) => number
-}
-
 interface Trail {
   readonly past: Past
   ats: Array<number>
@@ -149,7 +133,8 @@ interface Trail {
   asked: number
 }
 
-const makePasts = (pasts: Iterable<Past>): Pasts => {
+/** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
+const makePasts = (pasts: Iterable<Past>) => {
   const trails = new Map<string, Trail>()
   const byAccount = new Map<string, Array<Trail>>()
   for (const past of pasts) {
@@ -161,7 +146,7 @@ const makePasts = (pasts: Iterable<Past>): Pasts => {
     byAccount.set(key, [...(byAccount.get(key) ?? []), trail])
   }
   return {
-    note: (holding, at) => {
+    note: (holding: Holding, at: number): void => {
       for (const trail of byAccount.get(holding.key) ?? []) {
         const units = seenOf(holding)[trail.past.account.balance]
         if (trail.units.at(-1) === units) continue
@@ -169,7 +154,8 @@ const makePasts = (pasts: Iterable<Past>): Pasts => {
         trail.units.push(units)
       }
     },
-    at: (past, time) => {
+    /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
+    at: (past: Past, time: number): bigint | undefined => {
       const trail = trails.get(pastKey(past))
       if (trail === undefined) return undefined
       trail.asked = time
@@ -177,7 +163,8 @@ const makePasts = (pasts: Iterable<Past>): Pasts => {
       forget(trail)
       return (trail.ats[trail.head] ?? Number.POSITIVE_INFINITY) <= time ? trail.units[trail.head] : undefined
     },
-    nextAfter: (past) => {
+    /** First time after the last requested one at which the balance differs; infinite if there is none. */
+    nextAfter: (past: Past): number => {
       const { ats, head, asked } = trails.get(pastKey(past))!
       const at = ats[head] ?? Number.POSITIVE_INFINITY
       return at > asked ? at : (ats[head + 1] ?? Number.POSITIVE_INFINITY)

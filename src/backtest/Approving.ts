@@ -31,20 +31,6 @@ export interface Waiting {
   readonly expires: number
 }
 
-/** Payments that people must approve: on their way from the decision to the signature. */
-export interface Approving {
-  /** Puts a decided payment to its group. */
-  readonly put: (paid: Paid, group: ApprovalGroup, subject: Subject) => void
-  /** Takes what operators say; returns why it says nothing, where it does not. */
-  readonly answer: (event: OperatorAnswer) => string | undefined
-  /** Brings each as far as it comes now; returns those that changed. */
-  readonly advance: (moment: SigningMoment) => ReadonlyArray<Paid>
-  /** The first moment after now at which time alone may change one; infinite where none does. */
-  readonly nextAt: (now: number) => number
-  /** Those that wait for signatures. */
-  readonly waiting: () => ReadonlyArray<Waiting>
-}
-
 interface Wait {
   readonly id: IntentId
   readonly group: ApprovalGroup
@@ -65,12 +51,13 @@ const isMeant = ({ rule, payment }: Intent, meant: Meant): boolean =>
   (meant.to === undefined || meant.to === payment.to) &&
   (meant.rule === undefined || meant.rule === rule)
 
+/** Payments that people must approve: on their way from the decision to the signature. */
 export const makeApproving = (
   settings: WorldSettings,
   ledger: MemoryLedger,
   windows: Windows,
   told: Array<RaisedAlert>,
-): Approving => {
+) => {
   const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
   let waits: ReadonlyArray<Wait> = []
   const intentOf = ({ id }: Wait): Intent => ledger.byId(id).intent
@@ -144,7 +131,8 @@ export const makeApproving = (
     return ledger.sign(wait.id, now)
   }
   return {
-    put: ({ at, intent: { id, payment } }, group, subject) => {
+    /** Puts a decided payment to its group. */
+    put: ({ at, intent: { id, payment } }: Paid, group: ApprovalGroup, subject: Subject): void => {
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
       const isSlot = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
@@ -152,7 +140,8 @@ export const makeApproving = (
       waits = [...waits, wait]
       tell(wait, "ticket", at, progressOf(wait))
     },
-    answer: ({ kind, at, by, meant }) => {
+    /** Takes what operators say; returns why it says nothing, where it does not. */
+    answer: ({ kind, at, by, meant }: OperatorAnswer): string | undefined => {
       const asked = waits.filter((wait) => isAsked(wait) && at < wait.expires)
       const found = asked.filter((wait) => isMeant(intentOf(wait), meant))
       if (found.length === 0) {
@@ -168,7 +157,8 @@ export const makeApproving = (
       }
       return undefined
     },
-    advance: (moment) => {
+    /** Brings each as far as it comes now; returns those that changed. */
+    advance: (moment: SigningMoment): ReadonlyArray<Paid> => {
       const { now } = moment
       const changed: Array<Paid> = []
       for (const wait of waits) {
@@ -184,7 +174,8 @@ export const makeApproving = (
       }
       return changed
     },
-    nextAt: (now) => {
+    /** The first moment after now at which time alone may change one; infinite where none does. */
+    nextAt: (now: number): number => {
       let next = Number.POSITIVE_INFINITY
       for (const wait of waits) {
         const { group, expires, isLate } = wait
@@ -195,7 +186,8 @@ export const makeApproving = (
       }
       return next
     },
-    waiting: () =>
+    /** Those that wait for signatures. */
+    waiting: (): ReadonlyArray<Waiting> =>
       waits.filter(isAsked).map((wait) => ({ paid: ledger.byId(wait.id), by: signersOf(wait), expires: wait.expires })),
   }
 }

@@ -1,99 +1,11 @@
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { type Drawing, makeDrawing } from "./Drawing.ts"
-import type { Holding } from "./Ledger.ts"
+import { makeDrawing } from "./Drawing.ts"
 import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
-import type { NearLine } from "./Windows.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
-/** Amount paid under one line of the policy on one day (UTC). */
-interface DaySpend {
-  readonly day: string
-  readonly line: number
-  readonly asset: string
-  readonly decimals: number
-  readonly amount: bigint
-  readonly count: number
-}
-
-/** How an account fared under one rule. */
-interface BandReport {
-  readonly rule: string
-  readonly account: string
-  readonly decimals: number
-  readonly least: bigint | undefined
-  readonly most: bigint | undefined
-  readonly outsideMillis: number
-  readonly times: number
-}
-
-interface AccountReport {
-  readonly account: string
-  readonly decimals: number
-  readonly lowest: bigint
-  readonly lowestAt: number
-  readonly highest: bigint
-  readonly last: bigint
-  /** Balance that the party keeps; undefined if it keeps none. */
-  readonly floor: bigint | undefined
-}
-
-interface HoldReport {
-  readonly rule: string
-  readonly subject: string
-  readonly reason: string
-  readonly millis: number
-}
-
-/** How often, and how long, the condition of an alert rule was true. */
-interface AlertReport {
-  readonly rule: string
-  readonly severity: RaisedAlert["severity"]
-  /** Number of alerts that it is true. */
-  readonly told: number
-  /** Times that it was true, alerted or not. */
-  readonly times: number
-  readonly millis: number
-  readonly longestMillis: number
-  /** Times that its condition became true, whether or not for long enough, and how long that is. */
-  readonly begun: number
-  readonly forMillis: number
-}
-
-/** Outcome of the payments that needed the approval of a group of operators. */
-interface ApprovalReport {
-  readonly group: string
-  readonly asked: number
-  readonly approved: number
-  /** Not approved in time. */
-  readonly lapsed: number
-  /** Approved, and not signed any more. */
-  readonly denied: number
-  /** At the end. */
-  readonly waiting: number
-}
-
 /** Simulated result of the rules. Times are Unix milliseconds. */
-export interface Backtest {
-  readonly from: number
-  readonly to: number
-  /** Those that were signed. */
-  readonly payments: ReadonlyArray<Paid>
-  /** Those that people let pass, or had not answered at the end. */
-  readonly unsigned: ReadonlyArray<Paid>
-  readonly approvals: ReadonlyArray<ApprovalReport>
-  /** How long people were counted to take; undefined: they never approve. */
-  readonly approvedAfterMillis: number | undefined
-  readonly told: ReadonlyArray<RaisedAlert>
-  readonly conditions: ReadonlyArray<AlertReport>
-  readonly days: ReadonlyArray<DaySpend>
-  readonly lines: ReadonlyArray<NearLine>
-  readonly quota: ReadonlyArray<{ readonly party: string; readonly most: number; readonly limit: number }>
-  readonly bands: ReadonlyArray<BandReport>
-  readonly accounts: ReadonlyArray<AccountReport>
-  readonly holds: ReadonlyArray<HoldReport>
-  readonly drawing: Drawing | undefined
-}
+export type Backtest = Awaited<ReturnType<typeof runBacktest>>
 
 interface BacktestAsked {
   readonly settings: WorldSettings
@@ -106,7 +18,7 @@ interface BacktestAsked {
 }
 
 /** Plays rules over the past. */
-export const runBacktest = async (asked: BacktestAsked): Promise<Backtest> => {
+export const runBacktest = async (asked: BacktestAsked) => {
   const { settings, events, until } = asked
   const drawing = asked.draws === true ? makeDrawing(settings.start, until) : undefined
   const rehearsal = makeRehearsal(settings, drawing?.listener)
@@ -118,8 +30,10 @@ export const runBacktest = async (asked: BacktestAsked): Promise<Backtest> => {
     from: settings.start,
     to: until,
     payments,
+    /** Those that people let pass, or had not answered at the end. */
     unsigned: ledger.paid.filter((paid) => !isSigned(paid)),
     approvals: approvalsOf(ledger.paid),
+    /** How long people were counted to take; undefined: they never approve. */
     approvedAfterMillis: settings.approvedAfterMillis,
     told,
     conditions: conditionsOf(rehearsal, until),
@@ -135,7 +49,8 @@ export const runBacktest = async (asked: BacktestAsked): Promise<Backtest> => {
   }
 }
 
-const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray<AlertReport> =>
+/** How often, and how long, the condition of each alert rule was true, told or not. */
+const conditionsOf = ({ alarms, told }: Rehearsal, until: number) =>
   alarms.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
     const lengths = spans.map((span) => (span.until ?? until) - span.from)
     return {
@@ -145,6 +60,7 @@ const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray
       times: spans.length,
       millis: lengths.reduce((sum, one) => sum + one, 0),
       longestMillis: lengths.reduce((most, one) => Math.max(most, one), 0),
+      /** Times that it became true, whether or not for long enough. */
       begun,
       forMillis,
     }
@@ -153,36 +69,30 @@ const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray
 type Signed = Paid & { readonly signedAt: number }
 const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
 
-const approvalsOf = (paid: ReadonlyArray<Paid>): ReadonlyArray<ApprovalReport> =>
+/** Outcome of the payments that needed the approval of each group of operators. */
+const approvalsOf = (paid: ReadonlyArray<Paid>) =>
   [...Map.groupBy(paid, ({ group }) => group?.name)].flatMap(([group, own]) => {
     if (group === undefined) return []
     const count = (is: (one: Paid) => boolean) => own.filter(is).length
-    return [
-      {
-        group,
-        asked: own.length,
-        approved: count(isSigned),
-        lapsed: count(({ state }) => state === "rejected"),
-        denied: count(({ state }) => state === "denied"),
-        waiting: count(({ state }) => state === "waiting"),
-      },
-    ]
+    const ended = (wanted: Paid["state"]) => count(({ state }) => state === wanted)
+    const [lapsed, denied, waiting] = [ended("rejected"), ended("denied"), ended("waiting")]
+    return [{ group, asked: own.length, approved: count(isSigned), lapsed, denied, waiting }]
   })
 
-const daysOf = (paid: ReadonlyArray<Signed>): ReadonlyArray<DaySpend> => {
-  const days = new Map<string, DaySpend>()
-  for (const { signedAt, line, state, intent } of paid) {
-    if (state === "failed") continue
-    const day = new Date(signedAt).toISOString().slice(0, 10)
-    const { asset, amount } = intent.payment
-    const key = `${day} ${line} ${asset}`
-    const known = days.get(key) ?? { day, line, asset, decimals: intent.decimals, amount: 0n, count: 0 }
-    days.set(key, { ...known, amount: known.amount + amount, count: known.count + 1 })
-  }
-  return [...days.values()]
+/** Amounts paid under each line of the policy on each day (UTC). */
+const daysOf = (paid: ReadonlyArray<Signed>) => {
+  const dayOf = ({ signedAt }: Signed) => new Date(signedAt).toISOString().slice(0, 10)
+  const counted = paid.filter(({ state }) => state !== "failed")
+  const days = Map.groupBy(counted, (one) => `${dayOf(one)} ${one.line} ${one.intent.payment.asset}`)
+  return [...days.values()].map((own) => {
+    const { line, intent } = own[0]!
+    const amount = own.reduce((sum, one) => sum + one.intent.payment.amount, 0n)
+    const { asset } = intent.payment
+    return { day: dayOf(own[0]!), line, asset, decimals: intent.decimals, amount, count: own.length }
+  })
 }
 
-const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal): Backtest["quota"] => {
+const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal) => {
   const limit = settings.quota?.limit
   if (limit === undefined) return []
   return [...parties].flatMap(({ name, publicKey }) => {
@@ -191,43 +101,32 @@ const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal): 
   })
 }
 
-const bandsOf = ({ ledger }: Rehearsal): ReadonlyArray<BandReport> =>
+/** How each account fared under each rule. */
+const bandsOf = ({ ledger }: Rehearsal) =>
   [...ledger.holdings.values()].flatMap(({ outside }) =>
-    outside.map(({ band, rule, millis, times }) => ({
-      rule,
-      account: `${band.level.party.name}/${band.level.asset.symbol}`,
-      decimals: band.level.asset.decimals,
-      least: band.least,
-      most: band.most,
-      outsideMillis: millis,
-      times,
-    })),
-  )
-
-const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: Rehearsal): ReadonlyArray<AccountReport> => {
-  const pinned = [...assets]
-  return [...parties].flatMap((party) =>
-    pinned.flatMap((asset) => {
-      const holding = ledger.holdings.get(accountKey(party.publicKey, asset.id))
-      return holding?.known === true ? accountReport(holding, party, asset) : []
+    outside.map(({ band: { level, least, most }, rule, millis, times }) => {
+      const account = `${level.party.name}/${level.asset.symbol}`
+      return { rule, account, decimals: level.asset.decimals, least, most, outsideMillis: millis, times }
     }),
   )
-}
 
-const accountReport = (holding: Holding, party: Party, asset: PinnedAsset): ReadonlyArray<AccountReport> => {
-  const { lowest, highest, free } = holding
-  if (lowest === undefined || highest === undefined) return []
-  return [
-    {
-      account: `${party.name}/${asset.symbol}`,
-      decimals: asset.decimals,
-      lowest: lowest.free,
-      lowestAt: lowest.at,
-      highest: highest.free,
-      last: free,
-      floor: party.floor.get(asset.id),
-    },
-  ]
+const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: Rehearsal) => {
+  const pinned = [...assets]
+  return [...parties].flatMap((party) =>
+    pinned.flatMap(({ id, symbol, decimals }) => {
+      const holding = ledger.holdings.get(accountKey(party.publicKey, id))
+      if (holding?.lowest === undefined || holding.highest === undefined) return []
+      return {
+        account: `${party.name}/${symbol}`,
+        decimals,
+        lowest: holding.lowest.free,
+        lowestAt: holding.lowest.at,
+        highest: holding.highest.free,
+        last: holding.free,
+        floor: party.floor.get(id),
+      }
+    }),
+  )
 }
 
 /** Decisions this near in time with the same content are the same; so are alerts. */

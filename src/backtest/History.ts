@@ -148,16 +148,7 @@ const firstAt = (parts: ReadonlyArray<Part>, at: bigint): number => {
 export type ToldRow = Readonly<Record<string, string | number | null | undefined>>
 
 /** Gathers a history from rows as `export` writes them, page by page. */
-export interface HistoryBook {
-  /** `place` names the row that is looked at. */
-  readonly addBalances: (rows: Iterable<ToldRow>, place?: () => string) => void
-  readonly addPayments: (rows: Iterable<ToldRow>, place?: () => string) => void
-  /** Faults of rows that could not be used, at most ten. */
-  readonly problems: ReadonlyArray<string>
-  /** Parties and assets that the treasury does not have; empty where it was not said what it has. */
-  readonly strangers: () => ReadonlyArray<UnknownName>
-  readonly history: () => History
-}
+export type HistoryBook = ReturnType<typeof makeHistoryBook>
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/
 
@@ -183,7 +174,7 @@ const problemOf = ({ at, type, balance }: ToldRow): string | undefined => {
 
 const stored = (): string => "a row of the store"
 
-export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
+export const makeHistoryBook = (names?: HistoryNames) => {
   const before: Array<HistoryRow> = []
   const rows: Array<HistoryRow> = []
   const gaps: Array<History["gaps"][number]> = []
@@ -241,12 +232,15 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
     } else wrong(row, place, `kind is none of ${kinds.join(", ")}, or its balance is no whole number`)
   }
   return {
-    problems,
+    /** Faults of rows that could not be used, at most ten. */
+    problems: problems as ReadonlyArray<string>,
+    /** Parties and assets that the treasury does not have; empty where it was not said what it has. */
     strangers: () => strangers?.all() ?? [],
-    addBalances: (told, place = stored) => {
+    /** `place` names the row that is looked at. */
+    addBalances: (told: Iterable<ToldRow>, place: () => string = stored): void => {
       for (const row of told) (isBalance(row) ? addBalance : addOther)(row, place)
     },
-    addPayments: (told, place = stored) => {
+    addPayments: (told: Iterable<ToldRow>, place: () => string = stored): void => {
       for (const row of told) {
         if (row["state"] === undefined) wrong(row, place, "it has no state")
         if (row["state"] !== "confirmed") continue
@@ -258,7 +252,7 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
         }
       }
     },
-    history: () => ({
+    history: (): History => ({
       before,
       rows: rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
       gaps,

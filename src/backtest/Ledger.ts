@@ -17,31 +17,7 @@ interface Flight {
 type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
 
 /** Accounts, and the payments between them. */
-export interface MemoryLedger {
-  readonly holdings: ReadonlyMap<string, Holding>
-  /** The account, made where nobody has named it yet. */
-  readonly holding: (key: string) => Holding
-  readonly change: (event: BalanceEvent) => Holding
-  /** Decides it, and signs it at once where it needs nobody's approval. */
-  readonly pay: (
-    subject: Subject,
-    payment: Payment,
-    why: { readonly at: number; readonly detail: string; readonly episode: number },
-  ) => Paid
-  readonly byId: (id: IntentId) => Paid
-  readonly reserve: (id: IntentId, at: number, detail: string) => Paid
-  readonly sign: (id: IntentId, at: number) => Paid
-  /** Ends what was never signed. */
-  readonly drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string) => Paid
-  /** When the next block comes that holds a payment; infinite where none is on its way. */
-  readonly nextBlock: () => number
-  /** Brings the payments to their end whose block has come; returns them. */
-  readonly settle: (now: number) => ReadonlyArray<Paid>
-  readonly open: () => ReadonlyArray<Intent>
-  /** Final ones that ended after a moment, which must never go back. */
-  readonly settledSince: (since: number) => ReadonlyArray<Intent>
-  readonly paid: ReadonlyArray<Paid>
-}
+export type MemoryLedger = ReturnType<typeof makeLedger>
 
 const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint): bigint => {
   if (terms === undefined) return 0n
@@ -54,7 +30,7 @@ const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint
 export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
   at + Math.max(1, settlesMillis)
 
-export const makeLedger = (settings: WorldSettings): MemoryLedger => {
+export const makeLedger = (settings: WorldSettings) => {
   const { policy, terms, assets } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []
@@ -109,19 +85,22 @@ export const makeLedger = (settings: WorldSettings): MemoryLedger => {
     return change(id, "open", { state: "in_flight", updatedAt: at }, at)
   }
   return {
-    holdings,
+    holdings: holdings as ReadonlyMap<string, Holding>,
+    /** The account, made where nobody has named it yet. */
     holding,
-    paid,
+    paid: paid as ReadonlyArray<Paid>,
     sign,
-    byId: (id) => paid[Number(id) - 1]!,
-    reserve: (id, at, detail) => change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
-    drop: (id, state, at, detail) => {
+    byId: (id: IntentId): Paid => paid[Number(id) - 1]!,
+    reserve: (id: IntentId, at: number, detail: string): Paid =>
+      change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
+    /** Ends what was never signed. */
+    drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string): Paid => {
       unsigned = unsigned.filter((one) => one !== Number(id) - 1)
       const dropped = change(id, state, { state, detail, updatedAt: at })
       settled.push(dropped.intent)
       return dropped
     },
-    change: (event) => {
+    change: (event: BalanceEvent): Holding => {
       const changed = holding(event.account)
       if (event.kind === "move") {
         changed.free += event.free
@@ -134,7 +113,12 @@ export const makeLedger = (settings: WorldSettings): MemoryLedger => {
       measure(changed, event.at)
       return changed
     },
-    pay: (subject, payment, { at, detail, episode }) => {
+    /** Decides it, and signs it at once where it needs nobody's approval. */
+    pay: (
+      subject: Subject,
+      payment: Payment,
+      { at, detail, episode }: { readonly at: number; readonly detail: string; readonly episode: number },
+    ): Paid => {
       const id = `${paid.length + 1}` as IntentId
       const intent: Intent = {
         ...intentFor(subject, payment, { id, treasury: "", episode, detail, policy, at }),
@@ -157,15 +141,19 @@ export const makeLedger = (settings: WorldSettings): MemoryLedger => {
       paid.push(decided)
       return group === undefined ? sign(intent.id, at) : decided
     },
+    /** When the next block comes that holds a payment; infinite where none is on its way. */
     nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
-    settle: (now) => {
+    /** Brings the payments to their end whose block has come; returns them. */
+    settle: (now: number): ReadonlyArray<Paid> => {
       const due = flights.filter(({ dueAt }) => dueAt <= now)
       if (due.length === 0) return []
       flights = flights.filter(({ dueAt }) => dueAt > now)
       return due.map(settleOne)
     },
-    open: () => [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
-    settledSince: (since) => {
+    open: (): ReadonlyArray<Intent> =>
+      [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
+    /** Final ones that ended after a moment, which must never go back. */
+    settledSince: (since: number): ReadonlyArray<Intent> => {
       const first = settled.findIndex(({ updatedAt }) => updatedAt > since)
       if (first !== 0) settled = first < 0 ? [] : settled.slice(first)
       return settled

@@ -4,15 +4,15 @@ import { askedAfter } from "../rules/conclude.ts"
 import type { RoundContext } from "../rules/decideRound.ts"
 import type { Notice } from "../rules/Need.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
+import { isAlert, isPaying } from "../rules/Rule.ts"
 import { firingOf, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { AskedPayment, Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { type Alarms, makeAlarms } from "./Alarms.ts"
-import { type Approving, makeApproving, type OperatorAnswer } from "./Approving.ts"
+import { makeAlarms } from "./Alarms.ts"
+import { makeApproving, type OperatorAnswer } from "./Approving.ts"
 import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
-import { type Holding, look, type MemoryLedger, makeLedger } from "./Ledger.ts"
-import { makeWindows, type Windows } from "./Windows.ts"
+import { type Holding, look, makeLedger } from "./Ledger.ts"
+import { makeWindows } from "./Windows.ts"
 import type { Miss, RaisedAlert, Said, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
@@ -42,31 +42,9 @@ interface State {
 }
 
 /** Everything of one rehearsal. */
-export interface Play {
-  readonly settings: WorldSettings
-  readonly listener: Listener
-  readonly state: State
-  readonly ledger: MemoryLedger
-  readonly windows: Windows
-  readonly approving: Approving
-  readonly alarms: Alarms
-  readonly told: Array<RaisedAlert>
-  readonly misses: Array<Miss>
-  readonly entries: ReadonlyArray<SubjectEntry>
-  readonly subjects: ReadonlyArray<Subject>
-  readonly byKey: ReadonlyMap<string, SubjectEntry>
-  /** By account: subjects that look at it, and those that are paid from it. */
-  readonly watchers: ReadonlyMap<
-    string,
-    { readonly own: ReadonlyArray<SubjectEntry>; readonly paid: ReadonlyArray<SubjectEntry> }
-  >
-  readonly notify: ReadonlyArray<NotifyRule>
-  readonly reach: ReturnType<typeof reachOf>
-  readonly priorities: ReadonlyMap<string, number>
-  readonly asked: { looks: number; subjects: number }
-}
+export type Play = ReturnType<typeof makePlay>
 
-export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
+export const makePlay = (settings: WorldSettings, listener: Listener) => {
   const { rules, start, assets, policy, quota } = settings
   const paying = rules.filter(isPaying)
   const entries = paying.flatMap(subjectsOf).map((subject) => makeEntry(subject, start))
@@ -79,6 +57,21 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
   }
   const windows = makeWindows(policy, quota, start)
   const told: Array<RaisedAlert> = []
+  const state: State = {
+    now: start,
+    begun: false,
+    silentSince: undefined,
+    halts: [],
+    pauses: [],
+    listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
+    memories: new Map(),
+    asks: [],
+    ended: new Map(),
+    told: new Set(),
+    failed: false,
+    restless: false,
+  }
+  const misses: Array<Miss> = []
   return {
     settings,
     listener,
@@ -90,22 +83,10 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
     approving: makeApproving(settings, ledger, windows, told),
     alarms: makeAlarms(rules.filter(isAlert), start),
     told,
-    misses: [],
+    misses,
     asked: { looks: 0, subjects: 0 },
-    state: {
-      now: start,
-      begun: false,
-      silentSince: undefined,
-      halts: [],
-      pauses: [],
-      listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
-      memories: new Map(),
-      asks: [],
-      ended: new Map(),
-      told: new Set(),
-      failed: false,
-      restless: false,
-    },
+    state,
+    /** By account: subjects that look at it, and those that are paid from it. */
     watchers: watchersOf(entries),
     notify: rules.filter((rule) => rule.kind === "notify"),
     reach: reachOf(paying),
@@ -113,7 +94,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
   }
 }
 
-const watchersOf = (entries: ReadonlyArray<SubjectEntry>): Play["watchers"] => {
+const watchersOf = (entries: ReadonlyArray<SubjectEntry>) => {
   const found = new Map<string, { own: Array<SubjectEntry>; paid: Array<SubjectEntry> }>()
   const of = (key: string) => {
     const known = found.get(key) ?? { own: [], paid: [] }

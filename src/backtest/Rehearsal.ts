@@ -6,61 +6,41 @@ import { accountKey } from "../rules/overlay.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { commandOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
-import type { Alarms } from "./Alarms.ts"
-import type { Waiting } from "./Approving.ts"
 import { closeSpan, isQuiet, type SubjectEntry, wakeOf } from "./Entry.ts"
-import { blockAfter, endMeasure, type MemoryLedger } from "./Ledger.ts"
+import { blockAfter, endMeasure } from "./Ledger.ts"
 import { apply, contextOf, type Listener, makePlay, noteChange, type Play, tell, touchAll } from "./Play.ts"
-import type { Windows } from "./Windows.ts"
 import type { Miss, Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Rules over a treasury in memory and a clock that jumps. */
-export interface Rehearsal {
-  /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
-  readonly advance: (events: Iterable<WorldEvent>, until: number) => Promise<void>
-  readonly now: () => number
-  readonly ledger: MemoryLedger
-  readonly windows: Windows
-  readonly told: ReadonlyArray<RaisedAlert>
-  /** Approvals and rejections that matched no payment. */
-  readonly misses: ReadonlyArray<Miss>
-  /** Payments that wait for approval. */
-  readonly waiting: () => ReadonlyArray<Waiting>
-  readonly entries: ReadonlyArray<SubjectEntry>
-  readonly alarms: Alarms["all"]
-  readonly memories: Memories
-  /** State of an alert rule at this moment. */
-  readonly alerted: (rule: string) => Alerted | undefined
-  /** Outcome of a subject at this moment. */
-  readonly outcome: (rule: string, subject: string) => Outcome | undefined
-  /** Adds up times up to now; call it last. */
-  readonly end: () => void
-  /** Number of rounds, and of evaluated subjects in all. */
-  readonly asked: { looks: number; subjects: number }
-}
+export type Rehearsal = ReturnType<typeof makeRehearsal>
 
-export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}): Rehearsal => {
+export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
   const { state, ledger, windows, told, misses, approving, entries, alarms, asked } = play
   return {
     ledger,
     windows,
-    told,
-    misses,
+    told: told as ReadonlyArray<RaisedAlert>,
+    /** Approvals and rejections that matched no payment. */
+    misses: misses as ReadonlyArray<Miss>,
     waiting: approving.waiting,
     entries,
+    /** Number of rounds, and of evaluated subjects in all. */
     asked,
     alarms: alarms.all,
-    memories: state.memories,
-    alerted: (name) => {
+    memories: state.memories as Memories,
+    /** State of an alert rule at this moment. */
+    alerted: (name: string): Alerted | undefined => {
       const alarm = alarms.all.find(({ rule }) => rule.name === name)
       const { memories, ...context } = contextOf(play, [], [])
       const before = memories.get(memoryKey(name, alertSubject))
       return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
     },
     now: () => state.now,
-    advance: (events, until) => advance(play, events[Symbol.iterator](), until),
-    outcome: (rule, subject) => {
+    /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
+    advance: (events: Iterable<WorldEvent>, until: number) => advance(play, events[Symbol.iterator](), until),
+    /** Outcome of a subject at this moment. */
+    outcome: (rule: string, subject: string): Outcome | undefined => {
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
       // Between two looks only the words of the same answer change: how long it still takes.
@@ -70,7 +50,8 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
       const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
       return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
     },
-    end: () => {
+    /** Adds up times up to now; call it last. */
+    end: (): void => {
       for (const entry of entries) closeSpan(entry, state.memories.get(entry.key), state.now)
       for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
     },

@@ -40,8 +40,6 @@ const Statuses = Schema.Record(
   Schema.Union([Status, Schema.Struct({ status: Status, id: AssetIdText, decimals: DecimalsText })]),
 )
 
-/** By party: the ids of its transfers that recur, or each with its asset. */
-
 /** The network's fee and its number of transfers. */
 export const NetworkText = Schema.Struct({
   fee: optional(PercentText),

@@ -10,7 +10,7 @@ interface Spend {
 }
 
 /** How near a line of the policy came to its limits. */
-export interface NearLine {
+interface NearLine {
   readonly line: PolicyLine
   readonly spent: bigint
   readonly count: number
@@ -28,28 +28,21 @@ interface Use {
   near: NearLine
 }
 
-/** Signed payments: those in the policy's periods of 24 hours, and the network's transfers of each epoch. */
-export interface Windows {
-  readonly sign: (payment: {
-    readonly from: string
-    readonly to: string
-    readonly assetId: string
-    readonly amount: bigint
-    readonly at: number
-    /** When its block comes: it is open until then, and counts for 24 hours more. */
-    readonly settlesAt: number
-    /** True if it is one of the transfers that the network counts. */
-    readonly isSlot: boolean
-  }) => void
-  /** Under a line after a moment (Unix milliseconds), which must never go back. */
-  readonly used: (line: PolicyLine, since: number) => WindowUse
-  /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
-  readonly nextFree: (now: number) => number
-  readonly quota: (party: string, now: number) => Quota | undefined
-  readonly near: () => ReadonlyArray<NearLine>
-  /** The most transfers of one key in one epoch. */
-  readonly busiest: ReadonlyMap<string, number>
+/** A signed payment. */
+interface SignedPayment {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+  readonly amount: bigint
+  readonly at: number
+  /** When its block comes: it is open until then, and counts for 24 hours more. */
+  readonly settlesAt: number
+  /** True if it is one of the transfers that the network counts. */
+  readonly isSlot: boolean
 }
+
+/** Signed payments: those in the policy's periods of 24 hours, and the network's transfers of each epoch. */
+export type Windows = ReturnType<typeof makeWindows>
 
 /** The 24 hours before a moment; it has no later spends. */
 const lastDay = ({ spends, first, amount }: Use, until: number): WindowUse => {
@@ -62,7 +55,7 @@ export const makeWindows = (
   policy: Policy,
   quota: { readonly limit: number; readonly epochMillis: number } | undefined,
   start: number,
-): Windows => {
+) => {
   const uses = new Map(
     policy.lines.map((line): [PolicyLine, Use] => {
       const near = { line, spent: 0n, count: 0, amountMax: 0n, countMax: 0, transferMax: 0n }
@@ -80,8 +73,9 @@ export const makeWindows = (
     use.first = 0
   }
   return {
-    busiest,
-    sign: ({ from, to, assetId, amount, at, settlesAt, isSlot }) => {
+    /** The most transfers of one key in one epoch. */
+    busiest: busiest as ReadonlyMap<string, number>,
+    sign: ({ from, to, assetId, amount, at, settlesAt, isSlot }: SignedPayment): void => {
       if (isSlot) {
         const epoch = epochOf(at)
         const before = sent.get(from)
@@ -105,13 +99,15 @@ export const makeWindows = (
         }
       }
     },
-    used: (line, since) => {
+    /** Under a line after a moment (Unix milliseconds), which must never go back. */
+    used: (line: PolicyLine, since: number): WindowUse => {
       const use = uses.get(line)
       if (use === undefined) return { amount: 0n, count: 0 }
       forget(use, since)
       return { amount: use.amount, count: use.spends.length - use.first }
     },
-    nextFree: (now) => {
+    /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
+    nextFree: (now: number): number => {
       let next = Number.POSITIVE_INFINITY
       for (const { spends, first } of uses.values()) {
         const oldest = spends.find(({ at }, i) => i >= first && at + dayMillis > now)
@@ -119,13 +115,13 @@ export const makeWindows = (
       }
       return next
     },
-    quota: (party, now) => {
+    quota: (party: string, now: number): Quota | undefined => {
       if (quota === undefined) return undefined
       const epoch = epochOf(now)
       const known = sent.get(party)
       const endsAt = start + (epoch + 1) * quota.epochMillis
       return { limit: quota.limit, used: known?.epoch === epoch ? known.used : 0, endsAt }
     },
-    near: () => [...uses.values()].map(({ near }) => near),
+    near: (): ReadonlyArray<NearLine> => [...uses.values()].map(({ near }) => near),
   }
 }

@@ -363,14 +363,13 @@ const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, repor
 }
 
 /** Which payments people speak of, with the names looked up. */
-const resolveMeant = (text: MeantText, path: Path, { treasury, report }: Names): Meant => {
+const resolveMeant = (text: MeantText, path: Path, names: Names): Meant => {
+  const { treasury, report } = names
   const { pays, asset: symbol, from, to, rule } = text
   const asset = symbol === undefined ? undefined : assetOf(symbol, [...path, "asset"], treasury.assets, report)
   if (from !== undefined) partyOf(from, [...path, "from"], treasury.parties, report)
   if (to !== undefined && !treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
-  const rules = treasury.rules.map(({ name }) => name)
-  if (rule !== undefined && !rules.includes(rule))
-    report.add([...path, "rule"], `"${rule}" is no rule`, nameRemedy(rule, rules, "the treasury has none"))
+  checkRule(rule, path, names)
   if (pays !== undefined && symbol === undefined) report.add(path, "pays says no asset", "add asset")
   const amount = pays === undefined || asset === undefined ? undefined : report.amount([...path, "pays"], pays, asset)
   const words = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]

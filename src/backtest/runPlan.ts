@@ -73,8 +73,7 @@ const gotText = (course: Course, fresh: ReadonlyArray<Signed>, after: number): s
   return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
 }
 
-const judgePays = (course: Course, wanted: Extract<Expectation, { amount: bigint }>, after: number): Judged => {
-  const { from, to, rule } = wanted
+const judgePays = (course: Course, wanted: Wanted, after: number): Judged => {
   const fresh = freshOf(course)
   const found = fresh.find((paid) => isWanted(paid, wanted))
   if (found !== undefined) {
@@ -84,7 +83,7 @@ const judgePays = (course: Course, wanted: Extract<Expectation, { amount: bigint
   return {
     expected: `a payment of ${wantedText(wanted)}`,
     got: gotText(course, fresh, after),
-    why: silence(course, rule, (names) => names.includes(from) || names.includes(to)),
+    why: silence(course, wanted.rule, between(wanted)),
   }
 }
 
@@ -202,9 +201,10 @@ const isWanted = ({ rule: payer, intent: { payment } }: Paid, wanted: Wanted): b
 const wantedText = ({ amount, asset, decimals, from, to, rule }: Wanted): string =>
   `${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${rule === undefined ? "" : ` by ${rule}`}`
 
-const between = ({ from, to }: Wanted) => {
-  return (names: ReadonlyArray<string>) => names.includes(from) || names.includes(to)
-}
+const between =
+  ({ from, to }: Wanted) =>
+  (names: ReadonlyArray<string>) =>
+    names.includes(from) || names.includes(to)
 
 const signedText = (by: ReadonlyArray<string>): string =>
   by.length === 0 ? "nobody has signed" : `signed by ${by.join(" and ")}`

@@ -182,7 +182,6 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.at ?? 0n) + 60_000 }
 }
 
-/** Plays rules over the past: what they would have paid, and why they would have been silent. */
 /** The same events; `pass` hears of the time of each as it is taken. */
 function* watched(events: Iterable<WorldEvent>, pass: (at: number) => void): Iterable<WorldEvent> {
   for (const event of events) {
@@ -225,27 +224,26 @@ export const backtest = Command.make(
     const against = other === undefined ? undefined : yield* play(other)
     const past = { ...pastOf(history, start, until), unknown, leftOut }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
-    const sides = against === undefined ? undefined : ([result, against] as const)
+    const change = against && difference(result, against)
     if (draws) {
       const first = { drawing: result.drawing!, name: names[0] }
       const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
-      const svg = chart([first, ...others], sides === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
+      const svg = chart([first, ...others], against === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
       if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
       if (chosen.output === "svg") return yield* writeOut(svg)
     }
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
       ...plain(result),
-      ...(sides === undefined ? {} : { against: plain(sides[1]), difference: plainDifference(difference(...sides)) }),
+      ...(change === undefined ? {} : { against: plain(against!), difference: plainDifference(change) }),
     }
-    const compared = (two: NonNullable<typeof sides>) => [
-      "",
-      backtestText(names[1], two[1], past),
-      "",
-      differenceText(...names, difference(...two)),
-    ]
     yield* printResult(chosen.output === "json" ? "json" : "text", value, () =>
-      [backtestText(names[0], result, past), ...(sides === undefined ? [] : compared(sides))].join("\n"),
+      [
+        backtestText(names[0], result, past),
+        ...(change === undefined
+          ? []
+          : ["", backtestText(names[1], against!, past), "", differenceText(...names, change)]),
+      ].join("\n"),
     )
   }),
 ).pipe(Command.withDescription("Replay rules over past balances: payments, holds, limits"))
