@@ -15,28 +15,24 @@ import {
 import { problem } from "../http/stories.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, userName } from "./common/setup.ts"
+import { commonFlags, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
 const path = (rest: string) => `/api/v1/alerts${rest}`
 
-const example = (command: string, description: string) =>
-  Command.withExamples([{ command: `cofferer alerts ${command}`, description }])
-
 const list = Command.make(
   "list",
   {
-    all: Flag.Boolean("all").pipe(Flag.withDescription("Resolved ones too"), Flag.withDefault(false)),
+    all: switchFlag("all", "Resolved ones too"),
     limit: Flag.Int("limit").pipe(Flag.withDescription("The newest, this many at most"), Flag.withDefault(20)),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { all, limit } = chosen
     const query = `?limit=${limit}${all ? "&all=1" : ""}`
-    const stored = () => alertsView(limit, all)
-    const { body } = yield* throughDaemon(chosen, { method: "GET", path: path(query), stored })
+    const { body } = yield* throughDaemon(chosen, path(query), () => alertsView(limit, all))
     yield* printResult(chosen.output, body, () => {
       const rows = body.alerts.map(({ seq, at, severity, state, name, subject, detail, dead, silenced }) => [
         String(seq),
@@ -53,21 +49,14 @@ const list = Command.make(
       return [rows.length === 0 ? "no alert stands" : table(rows), ...silences].join("\n")
     })
   }),
-).pipe(
-  Command.withDescription("List firing and undelivered alerts, and silences"),
-  example("list --all", "The newest alerts, resolved ones too"),
-)
+).pipe(Command.withDescription("List firing and undelivered alerts, and silences"))
 
 const show = Command.make(
   "show",
   { seq: seqArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
     const { seq } = chosen
-    const { body: found } = yield* throughDaemon(chosen, {
-      method: "GET",
-      path: path(`/${seq}`),
-      stored: () => alertStory(seq),
-    })
+    const { body: found } = yield* throughDaemon(chosen, path(`/${seq}`), () => alertStory(seq))
     yield* printResult(chosen.output, found, () => {
       const { severity, state, name, kind, subject, detail, at, endedAt, ackedAt, ackedBy, ackedReason } = found
       return [
@@ -82,32 +71,25 @@ const show = Command.make(
       ].join("\n")
     })
   }),
-).pipe(Command.withDescription("Show one alert and its deliveries"), example("show 12", "Alert 12"))
+).pipe(Command.withDescription("Show one alert and its deliveries"))
 
 const ack = Command.make(
   "ack",
   { seq: seqArgument, reason: reasonFlag, ...commonFlags },
   Effect.fn(function* (chosen) {
     const asked = { seq: chosen.seq, reason: chosen.reason, author: userName() }
-    const call = { method: "POST", path: path("/ack"), body: asked, stored: () => ackAlert(asked) } as const
-    const { body } = yield* throughDaemon(chosen, call)
+    const { body } = yield* throughDaemon(chosen, path("/ack"), () => ackAlert(asked), { body: asked })
     yield* printResult(chosen.output, body, () => `acknowledged ${chosen.seq} (${body.subject}): it is not repeated`)
   }),
-).pipe(
-  Command.withDescription("Acknowledge an alert: it is not repeated and does not escalate"),
-  example('ack 12 --reason "I restart the node"', "Take alert 12 over"),
-)
-
-const filter = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+).pipe(Command.withDescription("Acknowledge an alert: it is not repeated and does not escalate"))
 
 const silence = Command.make(
   "silence",
   {
     seq: seqArgument.pipe(Argument.optional),
-    name: filter("name", "Alerts of this name, as docs/runbooks.md lists them"),
-    kind: filter("kind", "Alerts of this kind"),
-    subject: filter("subject", "Alerts about this"),
+    name: optionalText("name", "Alerts of this name, as docs/runbooks.md lists them"),
+    kind: optionalText("kind", "Alerts of this kind"),
+    subject: optionalText("subject", "Alerts about this"),
     for: Flag.String("for").pipe(
       Flag.withSchema(DurationText),
       Flag.withDescription("How long, at most 31d"),
@@ -120,9 +102,7 @@ const silence = Command.make(
   Effect.fn(function* (chosen) {
     if (Option.isSome(chosen.end)) {
       const asked = { id: chosen.end.value }
-      const stored = () => unsilenceAlerts(asked)
-      const call = { method: "POST", path: path("/unsilence"), body: asked, stored } as const
-      const { body } = yield* throughDaemon(chosen, call)
+      const { body } = yield* throughDaemon(chosen, path("/unsilence"), () => unsilenceAlerts(asked), { body: asked })
       return yield* printResult(chosen.output, body, () => `silence ${body.ended} is over`)
     }
     if (Option.isNone(chosen.reason)) return yield* failWith("usage", "a silence needs --reason TEXT")
@@ -135,8 +115,7 @@ const silence = Command.make(
       reason: chosen.reason.value,
       author: userName(),
     }
-    const call = { method: "POST", path: path("/silence"), body: asked, stored: () => silenceAlerts(asked) } as const
-    const { body } = yield* throughDaemon(chosen, call)
+    const { body } = yield* throughDaemon(chosen, path("/silence"), () => silenceAlerts(asked), { body: asked })
     const what = [body.name, body.kind, body.subject].filter((word) => word !== null).join(" ")
     yield* printResult(
       chosen.output,
@@ -144,30 +123,21 @@ const silence = Command.make(
       () => `silence ${body.silenced}: ${what} reaches nobody until ${instant(body.until)}; what still fires then does`,
     )
   }),
-).pipe(
-  Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"),
-  example('silence --name chain_elsewhere --subject b --for 2h --reason "node b is rebuilt"', "A planned work"),
-)
+).pipe(Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"))
 
 const resendCommand = Command.make(
   "resend",
   { seq: seqArgument.pipe(Argument.optional), ...commonFlags },
   Effect.fn(function* (chosen) {
     const asked = Option.isSome(chosen.seq) ? { seq: chosen.seq.value } : {}
-    const { body } = yield* throughDaemon(chosen, {
-      method: "POST",
-      path: path("/resend"),
+    const { body } = yield* throughDaemon(chosen, path("/resend"), ({ treasury }) => resendAlerts(treasury, asked), {
       body: asked,
-      stored: ({ treasury }) => resendAlerts(treasury, asked),
     })
     yield* printResult(chosen.output, body, () =>
       body.resent.length === 0 ? "nothing is undelivered" : `sent again: ${body.resent.join(", ")}`,
     )
   }),
-).pipe(
-  Command.withDescription("Send one alert again, or all dead letters"),
-  example("resend", "All dead letters, to the receivers that are configured now"),
-)
+).pipe(Command.withDescription("Send one alert again, or all dead letters"))
 
 const testTimeoutMillis = 20_000
 type Tested = Effect.Success<ReturnType<typeof testReceivers>>
@@ -181,12 +151,11 @@ const test = Command.make(
   Effect.fn(function* (chosen) {
     const author = userName()
     const asked = Option.isSome(chosen.receiver) ? { receiver: chosen.receiver.value, author } : { author }
-    const { body } = yield* throughDaemon(chosen, {
-      method: "POST",
-      path: path("/test"),
+    const stored = () =>
+      Effect.succeed<Tested>(problem("no daemon runs that delivers it", 404, "start it: cofferer run"))
+    const { body } = yield* throughDaemon(chosen, path("/test"), stored, {
       body: asked,
       timeoutMillis: testTimeoutMillis,
-      stored: () => Effect.succeed<Tested>(problem("no daemon runs that delivers it", 404, "start it: cofferer run")),
     })
     yield* printResult(chosen.output, body, () =>
       body.deliveries
@@ -196,10 +165,7 @@ const test = Command.make(
     if (body.deliveries.every(({ state }) => state === "delivered")) return
     return yield* failWith("failure", "a receiver did not take it; what waits is sent again by itself")
   }),
-).pipe(
-  Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"),
-  example("test oncall", "Only to the receiver oncall"),
-)
+).pipe(Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"))
 
 export const alerts = Command.make("alerts").pipe(
   Command.withDescription("Show, acknowledge, silence, resend and test alerts"),

@@ -13,33 +13,28 @@ import { signApproval } from "../signer/KeyFile.ts"
 import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPaymentTerms } from "../tx/Approval.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
-import { type Chosen, commonFlags, filesOf, type Setup, setup } from "./common/setup.ts"
+import {
+  commonFlags,
+  filesOf,
+  optionalOf,
+  optionalText,
+  type Setup,
+  setup,
+  switchFlag,
+  textArgument,
+} from "./common/setup.ts"
 import { approvalLines } from "./common/storyText.ts"
 import { worstText } from "./common/worstCase.ts"
 
-const keyFlag = Flag.String("key").pipe(
-  Flag.withDescription("File of an operator's key; the key stays in this process"),
-  Flag.optional,
-)
-const signatureFlag = Flag.String("signature").pipe(
-  Flag.withSchema(SignatureText),
-  Flag.withDescription("A signature made elsewhere with approve sign"),
-  Flag.optional,
-)
-const printFlag = Flag.Boolean("print").pipe(
-  Flag.withDescription("Show the text to sign, and sign nothing"),
-  Flag.withDefault(false),
-)
+const keyFlag = optionalText("key", "File of an operator's key; the key stays in this process")
+const signatureFlag = optionalOf("signature", SignatureText, "A signature made elsewhere with approve sign")
+const printFlag = switchFlag("print", "Show the text to sign, and sign nothing")
 
 /** Flags of what an operator signs here, or hands in, or only looks at. */
 const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag }
 
 /** Nobody signs by leaving a flag out. */
-const oneOf = (said: {
-  readonly key: Option.Option<string>
-  readonly signature: Option.Option<string>
-  readonly print: boolean
-}) => {
+const oneOf = (said: Command.Command.Config.Infer<typeof signingFlags>) => {
   const ways = [said.print, Option.isSome(said.key), Option.isSome(said.signature)].filter(Boolean).length
   return ways === 1 ? Effect.void : failWith("usage", "say one of --key FILE, --signature HEX and --print")
 }
@@ -118,11 +113,7 @@ const isWaiting = Schema.is(Waiting)
 /** Flags of verbs that operators must agree to. */
 export const agreementFlags = { key: keyFlag, signature: signatureFlag }
 
-interface Verb {
-  readonly key: Option.Option<string>
-  readonly signature: Option.Option<string>
-  readonly output: Output
-}
+type Verb = Command.Command.Config.Infer<typeof agreementFlags> & { readonly output: Output }
 
 /**
  * Requests a verb that operators must agree to: with the given signature, or, if the answer shows exactly what was
@@ -232,34 +223,26 @@ const approveTerms = Command.make(
   }),
 ).pipe(Command.withDescription("Approve terms that permit more than those in force, before they are reloaded"))
 
-interface TermsChoice extends Chosen {
-  readonly id: string
-  readonly key: Option.Option<string>
-  readonly signature: Option.Option<string>
-  readonly print: boolean
-  readonly output: Output
+const paymentFlags = {
+  id: textArgument("id", "Id of a payment, or the start of one"),
+  ...signingFlags,
+  ...commonFlags,
 }
+type PaymentChoice = Command.Command.Config.Infer<typeof paymentFlags>
 
-const viewOf = Effect.fnUntraced(function* ({ config, data, id }: TermsChoice) {
+const viewOf = Effect.fnUntraced(function* ({ config, data, id }: PaymentChoice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
-  const stored = ({ treasury }: Setup) => findApproval(treasury, id)
-  const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored })
+  const { body } = yield* throughDaemon({ config, data }, path, ({ treasury }) => findApproval(treasury, id))
   // A stranger may answer on the socket: only the text to sign is parsed.
   const { text }: { readonly text?: unknown } = { ...body }
   if (typeof text === "string") return { ...body, text }
   return yield* failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed")
 })
 
-const give = Effect.fnUntraced(function* ({ config, data, output }: TermsChoice, id: string, signature: string) {
-  const { body } = yield* throughDaemon(
-    { config, data },
-    {
-      method: "POST",
-      path: `/api/v1/intents/${encodeURIComponent(id)}/approve`,
-      body: { signature },
-      stored: ({ treasury }) => giveApproval(treasury, id, { signature }),
-    },
-  )
+const give = Effect.fnUntraced(function* ({ config, data, output }: PaymentChoice, id: string, signature: string) {
+  const path = `/api/v1/intents/${encodeURIComponent(id)}/approve`
+  const stored = ({ treasury }: Setup) => giveApproval(treasury, id, { signature })
+  const { body } = yield* throughDaemon({ config, data }, path, stored, { body: { signature } })
   const { operator, isNew, approval } = body
   yield* printResult(output, body, () => {
     const isEnough = approval === undefined || approval.missing === 0
@@ -271,7 +254,7 @@ const give = Effect.fnUntraced(function* ({ config, data, output }: TermsChoice,
 })
 
 /** Shows what is signed on standard error, so that standard output is the exact text alone. */
-const print = Effect.fnUntraced(function* ({ output }: TermsChoice, view: ApprovalView) {
+const print = Effect.fnUntraced(function* ({ output }: PaymentChoice, view: ApprovalView) {
   if (output === "json") return yield* printResult("json", view, () => "")
   yield* Console.error([view.words, ...approvalLines(view), "What is signed, to the byte:"].join("\n"))
   return yield* Console.log(view.text.slice(0, -1))
@@ -310,11 +293,7 @@ const sign = Command.make(
 /** An operator's word for one payment, as a signature over exactly that payment. */
 export const approveCommand = Command.make(
   "approve",
-  {
-    id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
-    ...signingFlags,
-    ...commonFlags,
-  },
+  paymentFlags,
   Effect.fn(function* (chosen) {
     const { key, signature } = chosen
     yield* oneOf(chosen)

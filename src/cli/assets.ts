@@ -12,36 +12,26 @@ import { GatewayReader, type Pagination } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
 import { failureOf, failWith, outputFlag, printResult, table } from "./common/output.ts"
-import { type Chosen, configFlag, dataFlag, fileArgument, fileOf, setup } from "./common/setup.ts"
+import { configFlag, dataFlag, fileArgument, fileOf, optionalText, setup, switchFlag } from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
 
 /** The page parameters that both listings of the gateway take. */
 export const pagingFlags = {
   first: Flag.Int("first").pipe(Flag.withDescription("Rows after the cursor --after, 1 to 5000"), Flag.optional),
-  after: Flag.String("after").pipe(Flag.withDescription("Cursor of the last row of the page before"), Flag.optional),
+  after: optionalText("after", "Cursor of the last row of the page before"),
   last: Flag.Int("last").pipe(Flag.withDescription("Rows before the cursor --before, 1 to 5000"), Flag.optional),
-  before: Flag.String("before").pipe(Flag.withDescription("Cursor for paging backwards"), Flag.optional),
+  before: optionalText("before", "Cursor for paging backwards"),
   newestFirst: Flag.Boolean("newest-first").pipe(
     Flag.withDescription("Newest rows first, the gateway's default; --no-newest-first for oldest first"),
     Flag.optional,
   ),
   config: configFlag,
   data: dataFlag,
-  gateway: Flag.String("gateway").pipe(
-    Flag.withDescription("Address of the gateway, instead of the treasury file's"),
-    Flag.optional,
-  ),
+  gateway: optionalText("gateway", "Address of the gateway, instead of the treasury file's"),
   output: outputFlag,
 }
 
-interface ChosenPage extends Chosen {
-  readonly first: Option.Option<number>
-  readonly after: Option.Option<string>
-  readonly last: Option.Option<number>
-  readonly before: Option.Option<string>
-  readonly newestFirst: Option.Option<boolean>
-  readonly gateway: Option.Option<string>
-}
+type ChosenPage = Command.Command.Config.Infer<typeof pagingFlags>
 
 /** An object with the key only where there is a value. */
 export const given = <K extends string, A>(key: K, value: Option.Option<A>): { readonly [P in K]?: A } =>
@@ -181,11 +171,8 @@ export const assetsCommand = Command.make(
   "assets",
   {
     file: fileArgument,
-    assetId: Flag.String("asset-id").pipe(Flag.withDescription("This asset alone"), Flag.optional),
-    pin: Flag.Boolean("pin").pipe(
-      Flag.withDescription("Print the assets section for a treasury file"),
-      Flag.withDefault(false),
-    ),
+    assetId: optionalText("asset-id", "This asset alone"),
+    pin: switchFlag("pin", "Print the assets section for a treasury file"),
     symbol: Flag.String("symbol").pipe(
       Flag.withDescription("With --pin: this asset, instead of all that the file uses; may be repeated"),
       Flag.atLeast(0),

@@ -19,7 +19,7 @@ import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, writeOut } from "./common/output.ts"
-import { configFlag, dataFlag, filesOf } from "./common/setup.ts"
+import { configFlag, dataFlag, filesOf, optionalOf, optionalText, switchFlag } from "./common/setup.ts"
 import { asksGateways, historyForm, readHistory } from "./history.ts"
 import { DateText } from "./receipt.ts"
 
@@ -76,8 +76,6 @@ const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifferenc
   },
 })
 
-const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 const instant = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(DateText), Flag.withDescription(description), Flag.optional)
 
@@ -95,22 +93,14 @@ const flags = {
     `gateway, or a file, .csv or .jsonl, as export --what balances writes it: ${historyForm}; default the store`,
   ),
   payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
-  withTrial: Flag.Boolean("with-trial").pipe(Flag.withDescription("Rules on trial pay too"), Flag.withDefault(false)),
+  withTrial: switchFlag("with-trial", "Rules on trial pay too"),
   approvedAfter: Flag.String("approved-after").pipe(
     Flag.withSchema(ApprovedAfterText),
     Flag.withDescription("Payments that need approval get it after this time: 30m, 0s or never; default 30m"),
     Flag.withDefault("30m"),
   ),
-  fee: Flag.String("fee").pipe(
-    Flag.withSchema(PercentText),
-    Flag.withDescription("Network fee; default from the last known parameters"),
-    Flag.optional,
-  ),
-  settles: Flag.String("settles").pipe(
-    Flag.withSchema(DurationText),
-    Flag.withDescription("Time from a decision to its block; default as in the past, or 2s"),
-    Flag.optional,
-  ),
+  fee: optionalOf("fee", PercentText, "Network fee; default from the last known parameters"),
+  settles: optionalOf("settles", DurationText, "Time from a decision to its block; default as in the past, or 2s"),
   transfersPerEpoch: Flag.Int("transfers-per-epoch").pipe(
     Flag.withDescription("Transfers per epoch; default unlimited"),
     Flag.optional,
@@ -130,14 +120,7 @@ const flags = {
   ),
 }
 
-interface Choices {
-  readonly fee: Option.Option<string>
-  readonly settles: Option.Option<string>
-  readonly transfersPerEpoch: Option.Option<number>
-  readonly epoch: string
-  readonly withTrial: boolean
-  readonly approvedAfter: string
-}
+type Choices = Command.Command.Config.Infer<typeof flags>
 
 const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["terms"] => {
   const percent = Option.isSome(fee) ? fraction(fee.value.slice(0, -1)) : undefined
@@ -308,10 +291,7 @@ export const testCommand = Command.make(
       Flag.withDescription("Treasury file or folder that is tested, instead of the one that the file of tests names"),
     ),
     output: outputFlag,
-    schema: Flag.Boolean("schema").pipe(
-      Flag.withDescription("Print the JSON Schema of files of tests, for editors, and test nothing"),
-      Flag.withDefault(false),
-    ),
+    schema: switchFlag("schema", "Print the JSON Schema of files of tests, for editors, and test nothing"),
   },
   Effect.fn(function* ({ files, config, output, schema }) {
     if (schema) return yield* printResult("json", jsonSchemaOf(TestFile), () => "")

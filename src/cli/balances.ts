@@ -1,5 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -8,15 +8,15 @@ import { Reconciliation } from "../poller/Reconciliation.ts"
 import { agreementFlags } from "./approve.ts"
 import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./assets.ts"
 import { printResult, table } from "./common/output.ts"
-import { commonFlags, setup } from "./common/setup.ts"
+import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { performAgreed } from "./ledger.ts"
 
 const rebase = Command.make(
   "rebase",
   {
-    party: Argument.String("party").pipe(Argument.withDescription("Name of the party in the treasury file")),
-    asset: Argument.String("asset").pipe(Argument.withDescription("Symbol of the asset, or its id where it has none")),
+    party: textArgument("party", "Name of the party in the treasury file"),
+    asset: textArgument("asset", "Symbol of the asset, or its id where it has none"),
     reason: reasonFlag,
     ...agreementFlags,
     ...commonFlags,
@@ -53,7 +53,7 @@ const instant = (name: string, description: string) =>
 const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : BigInt(Date.parse(text)) * 1_000_000n)
 
 const flags = {
-  asset: Flag.String("asset-id").pipe(Flag.withDescription("Balances of this asset"), Flag.optional),
+  asset: optionalText("asset-id", "Balances of this asset"),
   party: many("party", "Accounts of this public key"),
   market: many("market", "Accounts connected to this market"),
   accountType: Flag.Literals("account-type", specifiedAccountTypes).pipe(

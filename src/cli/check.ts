@@ -1,5 +1,5 @@
 import { Console, Effect, Result, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseSharedFolder } from "../config/ownFiles.ts"
@@ -16,7 +16,7 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
-import { type Chosen, commonFlags, fileArgument, setup } from "./common/setup.ts"
+import { type Chosen, commonFlags, fileArgument, setup, switchFlag } from "./common/setup.ts"
 import { worstText } from "./common/worstCase.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */
@@ -36,14 +36,8 @@ const printOrigins = (output: Output, treasury: Treasury, mode: Mode) => {
 const flags = {
   file: fileArgument,
   ...commonFlags,
-  schema: Flag.Boolean("schema").pipe(
-    Flag.withDescription("Print the JSON Schema of treasury files, for editors, and check nothing"),
-    Flag.withDefault(false),
-  ),
-  print: Flag.Boolean("print").pipe(
-    Flag.withDescription("Print every value with its file and line, overlays applied"),
-    Flag.withDefault(false),
-  ),
+  schema: switchFlag("schema", "Print the JSON Schema of treasury files, for editors, and check nothing"),
+  print: switchFlag("print", "Print every value with its file and line, overlays applied"),
 }
 
 /** Transfers that a key may send in 24 hours: the embedded network says how many, another has the usual number. */

@@ -11,7 +11,16 @@ import { trip } from "../store/controls/trip.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
 import { bodyOf, type ControlAnswer, control, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
-import { type Chosen, commonFlags, dataDirOf, notRunning, type Setup, userName } from "./common/setup.ts"
+import {
+  type Chosen,
+  commonFlags,
+  dataDirOf,
+  notRunning,
+  optionalOf,
+  type Setup,
+  switchFlag,
+  userName,
+} from "./common/setup.ts"
 
 const InForce = Schema.Struct({
   scope: Schema.String,
@@ -123,11 +132,7 @@ export const pause = Command.make(
   {
     scope: scopeFlag,
     reason: reasonFlag,
-    for: Flag.String("for").pipe(
-      Flag.withSchema(DurationText),
-      Flag.withDescription("The pause ends after this time, such as 2h"),
-      Flag.optional,
-    ),
+    for: optionalOf("for", DurationText, "The pause ends after this time, such as 2h"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -198,8 +203,7 @@ export const resume = Command.make(
       Effect.fnUntraced(function* (more) {
         const asked = { ...body, ...more }
         const stored = ({ treasury }: Setup) => resumeScope({ treasury, dataDir }, asked)
-        const path = "/api/v1/resume"
-        return (yield* throughDaemon(chosen, { method: "POST", path, body: asked, mayBegin, stored })).body
+        return (yield* throughDaemon(chosen, "/api/v1/resume", stored, { body: asked, mayBegin })).body
       }),
     )
     const file = done.haltFile === "removed"
@@ -218,10 +222,7 @@ export const reload = Command.make(
   "reload",
   {
     reason: reasonFlag,
-    allowWeaker: Flag.Boolean("allow-weaker").pipe(
-      Flag.withDescription("Accept a file that permits more than before"),
-      Flag.withDefault(false),
-    ),
+    allowWeaker: switchFlag("allow-weaker", "Accept a file that permits more than before"),
     ...commonFlags,
   },
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
@@ -254,8 +255,7 @@ const accept = Command.make(
   },
   Effect.fn(function* ({ hash, reason, output, ...chosen }) {
     const body = { hash, author: userName(), ...(Option.isSome(reason) ? { reason: reason.value } : {}) }
-    const path = "/api/v1/terms/accept"
-    const { body: done } = yield* throughDaemon(chosen, { method: "POST", path, body, stored: () => acceptTerms(body) })
+    const { body: done } = yield* throughDaemon(chosen, "/api/v1/terms/accept", () => acceptTerms(body), { body })
     return yield* printResult(output, done, () =>
       done.isInForce
         ? `terms ${hash} are in force`

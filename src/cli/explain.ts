@@ -1,5 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
@@ -20,7 +20,7 @@ import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.t
 import type { StoredDecision } from "../store/rules/decisionsAround.ts"
 import { throughDaemon } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
-import { commonFlags } from "./common/setup.ts"
+import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"
 import { decisionText, type Story, storyText } from "./common/storyText.ts"
 
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
@@ -254,18 +254,12 @@ export const MomentText = Schema.String.check(
 export const explainCommand = Command.make(
   "explain",
   {
-    name: Argument.String("name").pipe(
-      Argument.withDescription("A rule, a payment's id or the start of one, or the hash of a transaction"),
-    ),
+    name: textArgument("name", "A rule, a payment's id or the start of one, or the hash of a transaction"),
     subject: Argument.String("subject").pipe(
       Argument.withDescription("One account of the rule, such as hot/USDT or hot; default all"),
       Argument.optional,
     ),
-    at: Flag.String("at").pipe(
-      Flag.withSchema(MomentText),
-      Flag.withDescription("Show a past decision: a time, or a duration before now such as 5m"),
-      Flag.optional,
-    ),
+    at: optionalOf("at", MomentText, "Show a past decision: a time, or a duration before now such as 5m"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -275,11 +269,8 @@ export const explainCommand = Command.make(
       subject: Option.getOrUndefined(chosen.subject),
       at: Option.getOrUndefined(Option.map(chosen.at, (text) => parseMoment(text, now))),
     }
-    const { running, body: explained } = yield* throughDaemon(chosen, {
-      method: "GET",
-      path: `${explainPath}?${queryOf(asking)}`,
-      stored: (found) => explanationOf(found, asking),
-    })
+    const path = `${explainPath}?${queryOf(asking)}`
+    const { running, body: explained } = yield* throughDaemon(chosen, path, (found) => explanationOf(found, asking))
     return yield* printResult(chosen.output, { running, ...explained }, () => explainText(explained, running))
   }),
 ).pipe(Command.withDescription("Show why a rule acts, alerts or holds, or how a payment was decided"))

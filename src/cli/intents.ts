@@ -1,5 +1,5 @@
 import { Console, Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
 import { submittedRule } from "../domain/Intent.ts"
 import { plural } from "../domain/text.ts"
@@ -10,7 +10,7 @@ import { Turns } from "../submitter/Turns.ts"
 import { agreementFlags, meant, signAgreement } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
-import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
+import { type Chosen, commonFlags, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
 import { reasonFlag } from "./controls.ts"
 import { intentsText } from "./status.ts"
@@ -46,7 +46,7 @@ const end = Effect.fnUntraced(function* (
         Effect.map(endPayment(treasury, chosen.id, verb, body), (done) => ("ended" in done ? done.ended : done)).pipe(
           Effect.provide(Turns.layer),
         )
-      return (yield* throughDaemon(chosen, { method: "POST", path, body, stored })).body
+      return (yield* throughDaemon(chosen, path, stored, { body })).body
     }),
   )
   yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
@@ -58,7 +58,7 @@ const anew = ({ state, rule }: { readonly state: string; readonly rule: string }
     : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`
 
 const endFlags = {
-  id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")),
+  id: textArgument("id", "Id, or the start of one"),
   reason: reasonFlag,
   ...commonFlags,
 }
@@ -75,10 +75,7 @@ const resolve = Command.make(
       Flag.withDescription("It executed: hash of the transaction on the ledger, or the transfer id"),
       Flag.optional,
     ),
-    neverExecuted: Flag.Boolean("never-executed").pipe(
-      Flag.withDescription("It did not execute, and its window has passed"),
-      Flag.withDefault(false),
-    ),
+    neverExecuted: switchFlag("never-executed", "It did not execute, and its window has passed"),
   },
   Effect.fn(function* (chosen) {
     const executed = Option.getOrUndefined(chosen.executed)
@@ -111,13 +108,11 @@ const shared = { ...commonFlags }
 
 const show = Command.make(
   "show",
-  { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
+  { id: textArgument("id", "Id, or the start of one"), ...shared },
   Effect.fn(function* (chosen) {
-    const { body: story } = yield* throughDaemon(chosen, {
-      method: "GET",
-      path: `/api/v1/intents/${encodeURIComponent(chosen.id)}`,
-      stored: ({ treasury }) => storyWithApproval(treasury, chosen.id),
-    })
+    const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}`
+    const stored = ({ treasury }: Setup) => storyWithApproval(treasury, chosen.id)
+    const { body: story } = yield* throughDaemon(chosen, path, stored)
     return yield* printResult(chosen.output, story, () => storyText(story))
   }),
 ).pipe(Command.withDescription("Show everything about one payment"))
@@ -138,9 +133,8 @@ export const intents = Command.make(
   Effect.fn(function* (chosen) {
     const { limit } = chosen
     // One more than is shown tells whether the list is whole.
-    const stored = () => listIntents(limit + 1)
     const path = `/api/v1/intents?limit=${limit + 1}`
-    const { body: found } = yield* throughDaemon(chosen, { method: "GET", path, stored })
+    const { body: found } = yield* throughDaemon(chosen, path, () => listIntents(limit + 1))
     const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
     if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)

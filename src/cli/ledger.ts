@@ -10,11 +10,14 @@ import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
-import { failWith, type Output, printResult, table } from "./common/output.ts"
-import { type Chosen, commonFlags, type Setup, userName } from "./common/setup.ts"
+import { failWith, printResult, table } from "./common/output.ts"
+import { commonFlags, type Setup, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { MomentText, parseMoment } from "./explain.ts"
 import { layerMetrics, loggingLayer } from "./run/logging.ts"
+
+const flags = { reason: reasonFlag, ...agreementFlags, ...commonFlags }
+type ChosenVerb = Command.Command.Config.Infer<typeof flags>
 
 type Done = Effect.Success<ReturnType<typeof perform>>
 type Adopted = Extract<Done, { readonly adopted: unknown }>
@@ -91,33 +94,20 @@ export const performAgreed = <A>(
     what,
     Effect.fnUntraced(function* (more) {
       const asked = { reason: chosen.reason, author: userName(), ...more }
-      const done = yield* throughDaemon(chosen, {
-        method: "POST",
-        path: `/api/v1/${what.path}`,
-        body: { ...what.says, ...asked },
-        mayBegin: true,
-        // It is as weighty as in a daemon, and logged as there.
-        stored: Effect.fnUntraced(function* (found) {
-          const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
-          return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
-        }),
+      // It is as weighty as in a daemon, and logged as there.
+      const stored = Effect.fnUntraced(function* (found: Setup) {
+        const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
+        return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
       })
+      const body = { ...what.says, ...asked }
+      const done = yield* throughDaemon(chosen, `/api/v1/${what.path}`, stored, { body, mayBegin: true })
       return done.body
     }),
   )
 
-interface ChosenVerb extends Chosen {
-  readonly reason: string
-  readonly key: Option.Option<string>
-  readonly signature: Option.Option<string>
-  readonly output: Output
-}
-
 /** The gateways, for a command that does the work of the daemon where none runs. */
 const gatewaysOf = ({ treasury, mode }: Setup) =>
   gatewayLayer({ treasury }).pipe(Layer.provideMerge(layerMetrics(treasury, mode)))
-
-const flags = { reason: reasonFlag, ...agreementFlags, ...commonFlags }
 
 export const adoptCommand = Command.make(
   "adopt",
@@ -146,14 +136,8 @@ export const reconcile = Command.make(
   "reconcile",
   { ...commonFlags },
   Effect.fn(function* (chosen) {
-    const { body: found } = yield* throughDaemon(chosen, {
-      method: "POST",
-      path: "/api/v1/reconcile",
-      body: {},
-      timeoutMillis,
-      mayBegin: true,
-      stored,
-    })
+    const call = { body: {}, timeoutMillis, mayBegin: true }
+    const { body: found } = yield* throughDaemon(chosen, "/api/v1/reconcile", stored, call)
     yield* printResult(chosen.output, found, () => textOf(found))
     const count = found.differences.length
     if (count > 0) return yield* failWith("unhealthy", `${count} ${count === 1 ? "difference" : "differences"}`)
@@ -202,12 +186,9 @@ export const backfill = Command.make(
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const since = BigInt(parseMoment(chosen.since, now)) * 1_000_000n
-    const { running, body: asked } = yield* throughDaemon(chosen, {
-      method: "POST",
-      path: "/api/v1/backfill",
-      body: { since: String(since) },
-      stored: ({ treasury }) => askBackfill(since, treasury.keepMillis),
-    })
+    const stored = ({ treasury }: Setup) => askBackfill(since, treasury.keepMillis)
+    const call = { body: { since: String(since) } }
+    const { running, body: asked } = yield* throughDaemon(chosen, "/api/v1/backfill", stored, call)
     const who = running ? "the daemon reads" : "the next daemon reads"
     yield* printResult(chosen.output, { running, ...asked }, () =>
       asked.until === null

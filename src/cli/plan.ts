@@ -98,11 +98,12 @@ export const plan = Command.make(
     // Problems of the file are reported with their lines, before a daemon is asked.
     const files = isNamed ? filesOf(chosen).map((file) => resolve(file)) : []
     if (isNamed) yield* setup(chosen)
-    const { running, body: planned } = yield* throughDaemon(chosen, {
-      ...(isNamed ? { method: "POST", body: { files } } : { method: "GET" }),
-      path: "/api/v1/plan",
-      stored: (found) => stored(found, isNamed),
-    })
+    const { running, body: planned } = yield* throughDaemon(
+      chosen,
+      "/api/v1/plan",
+      (found) => stored(found, isNamed),
+      isNamed ? { body: { files } } : {},
+    )
     yield* printResult(chosen.output, { running, ...planned }, () => planText(planned, running))
     const { fires } = planned.plan
     if (fires > 0) return yield* failWith("wouldFire", `${fires} ${fires === 1 ? "payment" : "payments"} would be made`)

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs"
 import { Console, Effect, Option, Schema, SchemaGetter } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { visible, visibleJson, visibleLines } from "../domain/text.ts"
@@ -21,7 +21,16 @@ import type { Statement } from "../store/journal/Statement.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
 import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, failWith, outputFlag, printResult, toJson, writeOut } from "./common/output.ts"
-import { type Chosen, commonFlags, configFlag, dataDirOf, dataFlag } from "./common/setup.ts"
+import {
+  type Chosen,
+  commonFlags,
+  configFlag,
+  dataDirOf,
+  dataFlag,
+  optionalOf,
+  optionalText,
+  textArgument,
+} from "./common/setup.ts"
 
 const said = (value: unknown): string => (value === null || value === undefined ? "unknown" : visible(String(value)))
 
@@ -116,7 +125,7 @@ const read = (file: string) =>
 
 const verifyReceipt = Command.make(
   "verify",
-  { file: Argument.String("file").pipe(Argument.withDescription("A receipt")), output: outputFlag },
+  { file: textArgument("file", "A receipt"), output: outputFlag },
   Effect.fn(function* (chosen) {
     const document = yield* read(chosen.file)
     const { problem, statement, proven } = checkReceipt(document)
@@ -134,15 +143,15 @@ const verifyReceipt = Command.make(
 export const receipt = Command.make(
   "receipt",
   {
-    id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
-    file: Flag.String("file").pipe(Flag.withDescription("Output file; default standard output"), Flag.optional),
+    id: textArgument("id", "Id of a payment, or the start of one"),
+    file: optionalText("file", "Output file; default standard output"),
     config: configFlag,
     data: dataFlag,
   },
   Effect.fn(function* (chosen) {
     const { config, data } = chosen
     const path = `/api/v1/receipts/${encodeURIComponent(chosen.id)}`
-    const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored: () => receiptOf(chosen.id) })
+    const { body } = yield* throughDaemon({ config, data }, path, () => receiptOf(chosen.id))
     const text = toJson(body)
     if (Option.isNone(chosen.file)) return yield* Console.log(text)
     const file = chosen.file.value
@@ -161,12 +170,7 @@ export const verify = Command.make(
   "verify",
   { ...commonFlags },
   Effect.fn(function* (chosen) {
-    const { body: found } = yield* throughDaemon(chosen, {
-      method: "GET",
-      path: "/api/v1/verify",
-      timeoutMillis,
-      stored: verifyStore,
-    })
+    const { body: found } = yield* throughDaemon(chosen, "/api/v1/verify", verifyStore, { timeoutMillis })
     const { problem, entries, head } = found
     if (problem === null) {
       const text = `journal whole: ${entries} entries, head ${head.slice(0, 16)}`
@@ -269,16 +273,8 @@ export const exportCommand = Command.make(
       Flag.withDescription("csv by RFC 4180, or one JSON object a line"),
       Flag.withDefault("csv" as const),
     ),
-    from: Flag.String("from").pipe(
-      Flag.withSchema(DateText),
-      Flag.withDescription("From this day or time (UTC)"),
-      Flag.optional,
-    ),
-    to: Flag.String("to").pipe(
-      Flag.withSchema(DateText),
-      Flag.withDescription("Through this day, or before this time (UTC)"),
-      Flag.optional,
-    ),
+    from: optionalOf("from", DateText, "From this day or time (UTC)"),
+    to: optionalOf("to", DateText, "Through this day, or before this time (UTC)"),
     config: configFlag,
     data: dataFlag,
   },

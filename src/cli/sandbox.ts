@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Record, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
@@ -10,7 +10,16 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./common/sandboxClient.ts"
-import { commonFlags, configFlag, dataFlag, fileArgument, setup } from "./common/setup.ts"
+import {
+  commonFlags,
+  configFlag,
+  dataFlag,
+  fileArgument,
+  optionalOf,
+  optionalText,
+  setup,
+  switchFlag,
+} from "./common/setup.ts"
 import { linesFlag, loggingLayer } from "./run/logging.ts"
 
 /** An armed fault as the network reports it. */
@@ -63,8 +72,6 @@ const list = Command.make(
   }),
 ).pipe(Command.withDescription("List the armed faults and all kinds of faults"))
 
-const duration = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withSchema(DurationText), Flag.withDescription(description), Flag.optional)
 const whole = (name: string, description: string) =>
   Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
 
@@ -78,24 +85,15 @@ const armFlags = {
     Flag.optional,
   ),
   count: whole("count", "Ends after this many hits"),
-  for: duration("for", "Ends after this time, such as 30s"),
+  for: optionalOf("for", DurationText, "Ends after this time, such as 30s"),
   status: whole("status", "For http_status: 403, 429, 500, 502, 503 or 504"),
-  effect: Flag.Boolean("effect").pipe(
-    Flag.withDescription("For http_status: the request still has its effect"),
-    Flag.withDefault(false),
-  ),
-  delay: duration("delay", "For delay, such as 2s"),
+  effect: switchFlag("effect", "For http_status: the request still has its effect"),
+  delay: optionalOf("delay", DurationText, "For delay, such as 2s"),
   blocks: whole("blocks", "For old reads and late_broadcast: number of blocks; default 3"),
-  skew: Flag.String("skew").pipe(
-    Flag.withDescription("For clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
-    Flag.optional,
-  ),
+  skew: optionalText("skew", "For clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
   code: whole("code", "For lying_failure and late_broadcast: the reported code; default 70"),
-  chainId: Flag.String("chain-id").pipe(Flag.withDescription("For chain_id_change: the new chain id"), Flag.optional),
+  chainId: optionalText("chain-id", "For chain_id_change: the new chain id"),
 }
-
-const given = (key: string, value: Option.Option<unknown>): Readonly<Record<string, unknown>> =>
-  Option.isSome(value) ? { [key]: value.value } : {}
 
 const millis = Option.map(durationMillis)
 
@@ -109,20 +107,14 @@ const arm = Command.make(
   "arm",
   { kind: Argument.Literals("kind", faultKinds), ...armFlags, ...shared },
   Effect.fn(function* (chosen) {
-    const { kind, operation } = chosen
+    const { kind, operation, rate, count, status, effect, blocks, code, chainId } = chosen
+    const [durationMillis, delayMillis] = [millis(chosen.for), millis(chosen.delay)]
     const body = {
       kind,
       operation,
-      ...given("rate", chosen.rate),
-      ...given("count", chosen.count),
-      ...given("durationMillis", millis(chosen.for)),
-      ...given("status", chosen.status),
-      ...(chosen.effect ? { effect: true } : {}),
-      ...given("delayMillis", millis(chosen.delay)),
-      ...given("blocks", chosen.blocks),
+      ...(effect ? { effect } : {}),
       ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewMillis(chosen.skew.value) } : {}),
-      ...given("code", chosen.code),
-      ...given("chainId", chosen.chainId),
+      ...Record.getSomes<string, unknown>({ rate, count, durationMillis, status, delayMillis, blocks, code, chainId }),
     }
     const problem = problemOfFault(body)
     if (problem !== undefined) return yield* failWith("usage", `${problem.message}: ${flagsOf(problem.remedy)}`)

@@ -1,11 +1,11 @@
 import { Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { ageText, plural } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, dataDirOf, notRunning } from "./common/setup.ts"
+import { commonFlags, dataDirOf, notRunning, switchFlag } from "./common/setup.ts"
 
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
@@ -99,11 +99,8 @@ export const intentsText = (intents: ReadonlyArray<IntentView>): string =>
   )
 
 const flags = {
-  fail: Flag.Boolean("fail").pipe(
-    Flag.withDescription("Exit 8 unless the treasury is healthy"),
-    Flag.withDefault(false),
-  ),
-  live: Flag.Boolean("live").pipe(Flag.withDescription("Ask only whether the daemon answers"), Flag.withDefault(false)),
+  fail: switchFlag("fail", "Exit 8 unless the treasury is healthy"),
+  live: switchFlag("live", "Ask only whether the daemon answers"),
   ...commonFlags,
 }
 
@@ -117,11 +114,7 @@ export const status = Command.make(
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
-    const { running, body: view } = yield* throughDaemon(chosen, {
-      method: "GET",
-      path: "/api/v1/status",
-      stored: () => readView(),
-    })
+    const { running, body: view } = yield* throughDaemon(chosen, "/api/v1/status", () => readView())
     yield* printResult(chosen.output, { running, ...view }, () =>
       running ? viewText(view) : `no daemon runs; this is what its database says\n${viewText(view)}`,
     )

@@ -1,5 +1,5 @@
 import { Effect, Layer, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { secureDataDir } from "../config/ownFiles.ts"
@@ -15,7 +15,7 @@ import { checkKeys } from "./checks.ts"
 import { bodyOf, control } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { needSandbox } from "./common/sandboxClient.ts"
-import { commonFlags, notRunning, setup, userName } from "./common/setup.ts"
+import { commonFlags, notRunning, optionalText, setup, textArgument, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
 import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
 
@@ -54,13 +54,8 @@ const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Ta
 export const submitCommand = Command.make(
   "submit",
   {
-    file: Argument.String("payment").pipe(
-      Argument.withDescription("YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
-    ),
-    author: Flag.String("author").pipe(
-      Flag.withDescription("Proposer; an operator of this name cannot approve it; default the user's name"),
-      Flag.optional,
-    ),
+    file: textArgument("payment", "YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
+    author: optionalText("author", "Proposer; an operator of this name cannot approve it; default the user's name"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {

@@ -137,13 +137,10 @@ export const bodyOf = (answer: ControlAnswer): Effect.Effect<unknown, ReturnType
 
 type Stored = Layer.Success<ReturnType<typeof storeLayer>>
 
-/** A request to the daemon, and the same on the database of a data directory in which none runs. */
-interface Call<A, E> {
-  readonly method: "GET" | "POST"
-  readonly path: string
+interface Call {
+  /** With a body the request is a POST. */
   readonly body?: unknown
   readonly timeoutMillis?: number
-  readonly stored: (found: Setup) => Effect.Effect<A, E, Stored>
   /** True if it may create a database. Default false: without one there is nothing to query. */
   readonly mayBegin?: boolean
 }
@@ -169,18 +166,20 @@ type Plain<A> = A extends bigint
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
 /**
- * Asks the daemon; where none runs, does the same on its database. The daemon is of the same version as this command
+ * Calls the daemon; where none runs, does the same on its database. The daemon is of the same version as this command
  * line: its answer is taken as it comes, both ways as JSON, large integers as text.
  */
 export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonly message: string }>(
   chosen: Chosen,
-  call: Call<A, E>,
+  path: string,
+  perform: (found: Setup) => Effect.Effect<A, E, Stored>,
+  { body, timeoutMillis, mayBegin }: Call = {},
 ) {
   const dataDir = yield* dataDirOf(chosen)
-  const answer = yield* control(dataDir, call.method, call.path, call.body, call.timeoutMillis)
+  const answer = yield* control(dataDir, body === undefined ? "GET" : "POST", path, body, timeoutMillis)
   if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, HttpProblem>> }
-  const found = yield* storedSetup(chosen, dataDir, call.mayBegin)
-  const done = yield* call.stored(found).pipe(
+  const found = yield* storedSetup(chosen, dataDir, mayBegin)
+  const done = yield* perform(found).pipe(
     // The answer is the result; what is logged beside it would stand between its lines.
     Effect.provide(Layer.merge(storeLayer(found), Logger.layer([]))),
     Effect.mapError(failureOf),

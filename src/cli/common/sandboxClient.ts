@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
-import { Flag } from "effect/cli"
 import { isEmbedded } from "../../config/Treasury.ts"
 import { ConfigError, type Problem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import { urlFile } from "../../sandbox/urlFile.ts"
+import { optionalText } from "../common/setup.ts"
 import { exchange } from "./client.ts"
 import { failWith } from "./output.ts"
 import { type Chosen, dataDirOf, type Setup } from "./setup.ts"
@@ -13,9 +13,9 @@ import { type Chosen, dataDirOf, type Setup } from "./setup.ts"
 /** Folder of a data directory in which the play-money network keeps its files. */
 export const sandboxDir = "sandbox"
 
-export const urlFlag = Flag.String("url").pipe(
-  Flag.withDescription("Address of the network; default that of the one that runs in the data directory"),
-  Flag.optional,
+export const urlFlag = optionalText(
+  "url",
+  "Address of the network; default that of the one that runs in the data directory",
 )
 
 const timeoutMillis = 5_000

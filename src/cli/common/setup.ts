@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
 import { resolve } from "node:path"
-import { Cause, Console, Effect, Exit, Option } from "effect"
+import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { type Address, parseListen } from "../../config/schema/Fields.ts"
@@ -10,6 +10,16 @@ import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import { storeDirIn } from "../../config/yaml/readSources.ts"
 import { failWith, outputFlag } from "./output.ts"
+
+/** Off unless it is given. */
+export const switchFlag = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+export const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+export const optionalOf = <A>(name: string, schema: Schema.ConstraintCodec<A, string>, description: string) =>
+  Flag.String(name).pipe(Flag.withSchema(schema), Flag.withDescription(description), Flag.optional)
+export const textArgument = (name: string, description: string) =>
+  Argument.String(name).pipe(Argument.withDescription(description))
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
 export const fileArgument = Argument.String("file").pipe(

@@ -12,11 +12,9 @@ import type { Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
 import type { Pin } from "../assets.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
+import { optionalOf, optionalText } from "../common/setup.ts"
 import { percent } from "../common/worstCase.ts"
 import { askMissing, askYes, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
-
-const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 const nameFlag = (name: string, usual: string, description: string) =>
   Flag.String(name).pipe(
@@ -45,10 +43,10 @@ const flags = {
   payer: nameFlag("payer", "reserve", "Party that pays"),
   payerKey: optionalText("payer-key", "Key file of the payer; default secrets/PAYER, made if it does not exist"),
   payee: nameFlag("payee", "hot", "Party that the rule keeps funded"),
-  payeePublicKey: Flag.String("payee-public-key").pipe(
-    Flag.withSchema(Hex64Text),
-    Flag.withDescription("Public key of that party; default that of secrets/PAYEE, made if it does not exist"),
-    Flag.optional,
+  payeePublicKey: optionalOf(
+    "payee-public-key",
+    Hex64Text,
+    "Public key of that party; default that of secrets/PAYEE, made if it does not exist",
   ),
   output: outputFlag,
 }
