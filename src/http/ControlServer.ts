@@ -46,7 +46,7 @@ import { RebaseBody, rebaseBalances } from "./rebaseBalances.ts"
 import { reloadConfig } from "./reload.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
-import { StatusView } from "./StatusView.ts"
+import { readView } from "./StatusView.ts"
 import { findIntent, type HttpProblem, listIntents, receiptOf } from "./stories.ts"
 import { AcceptBody, ApproveTermsBody, acceptTerms, approveTerms, loadAsked } from "./termsApproval.ts"
 
@@ -118,7 +118,7 @@ const answer = Effect.fn("Control.answer")(function* (
   const query = new URLSearchParams(request.url.split("?")[1] ?? "")
   if (request.method === "GET") {
     if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
-    if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
+    if (path === "/api/v1/status") return json(yield* readView())
     if (path === explainPath) return yield* answerExplain(options, query)
     if (path === planPath) return json(yield* planOf({ plan: options, inForce: undefined, asLastSeen: false }))
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))

@@ -13,7 +13,7 @@ import { makeAccess, toPage } from "./access/access.ts"
 import { pageFile, statusPage } from "./access/pages.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
-import { StatusView } from "./StatusView.ts"
+import { readView } from "./StatusView.ts"
 
 /**
  * Reasons against readiness, by part; empty: ready. Only states in which this process is useless to its callers count:
@@ -151,7 +151,7 @@ const pageAnswer = (options: StatusServerOptions) => {
       case "/metrics":
         return yield* metricsNow(request)
       case "/api/v1/status":
-        return yield* Effect.flatMap(StatusView, ({ view }) => view).pipe(
+        return yield* readView().pipe(
           Effect.map((value) => json(value)),
           Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
         )

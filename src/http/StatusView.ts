@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { version } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -16,15 +16,13 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Settings } from "../store/database/Settings.ts"
-import type { StoreError } from "../store/database/StoreError.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import type { SpendLog } from "../store/payments/SpendLog.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { conditionsOf, headline, troubleKey } from "./conditions.ts"
-import { type FactNeeds, readFacts } from "./readFacts.ts"
+import { readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
 import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./views.ts"
@@ -32,37 +30,7 @@ import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./vie
 const dayMillis = 86_400_000
 const recentMax = 10
 
-/** One reading of everything a person should see. */
-export class StatusView extends Context.Service<StatusView, { readonly view: Effect.Effect<View, StoreError> }>()(
-  "cofferer/status/StatusView",
-) {
-  static readonly layer = Layer.effect(
-    StatusView,
-    Effect.gen(function* () {
-      const needs = yield* Effect.context<Needs>()
-      return StatusView.of({ view: readView().pipe(Effect.provideContext(needs)) })
-    }),
-  )
-}
-
-type Needs =
-  | FactNeeds
-  | AlertQueue
-  | Backfills
-  | Brake
-  | ConfigInForce
-  | ChainRules
-  | Journal
-  | Observations
-  | Outbox
-  | RuleStates
-  | Settings
-  | TermsLog
-  | SpendLog
-  | AcceptedHead
-  | Effect.Services<ReturnType<typeof recentAlerts>>
-
-/** Reads the view. Of gateways nothing is known where no daemon asks them. */
+/** Everything that a person should see. Of gateways nothing is known where no daemon asks them. */
 export const readView = Effect.fn("StatusView.view")(function* () {
   const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
   const known = health === undefined ? [] : yield* health.all

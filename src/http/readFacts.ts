@@ -72,8 +72,6 @@ export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: n
   if (rests !== JSON.stringify(before)) yield* (yield* Settings).set(key, rests)
 })
 
-export type FactNeeds = DiskSpace | Settings
-
 /** A disk at its bound would be low and not low in turn: this much more room ends it. */
 const endShare = 1.25
 

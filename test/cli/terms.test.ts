@@ -7,7 +7,6 @@ import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
 import { type DaemonOptions, storeLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -91,12 +90,7 @@ describe("terms accept", () => {
         assert.strictEqual(gone.status, 404)
         assert.strictEqual((yield* run("halt", "--reason", "not ours")).code, 0)
         assert.isUndefined(yield* Effect.flatMap(TermsLog, ({ acceptance }) => acceptance))
-      }).pipe(
-        Effect.provide(
-          layerControl(options).pipe(Layer.provide(StatusView.layer), Layer.provideMerge(storeOf(options))),
-          { local: true },
-        ),
-      ),
+      }).pipe(Effect.provide(layerControl(options).pipe(Layer.provideMerge(storeOf(options))), { local: true })),
     ),
   )
 })

@@ -1,11 +1,11 @@
 import { join } from "node:path"
 import { assert } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { runLoops } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
-import { readView, StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { DiskSpace } from "../../src/store/database/DiskSpace.ts"
@@ -252,7 +252,7 @@ export const outageSeen = (outage: Outage) => {
         room: Effect.sync(() => ({ free: world.free, needed: gibibyte })),
       })
       const { treasury, mode, dataDir } = options
-      const control = layerControl({ treasury, mode, dataDir }).pipe(Layer.provide(StatusView.layer))
+      const control = layerControl({ treasury, mode, dataDir })
       yield* Effect.gen(function* () {
         yield* Effect.forkScoped(runLoops(options))
         seen = yield* play(outage, world)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, round } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
@@ -21,8 +21,7 @@ describe("how fresh a balance is", () => {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
         yield* TestClock.adjust("2 seconds")
         const { treasury } = options
-        const layer = StatusView.layer
-        const view = yield* Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(layer))
+        const view = yield* readView()
         const of = (party: string) => view.accounts.find((a) => a.party === party)
         assert.containSubset(of("bob"), { balance: "50.00", observation: { block: view.height, source: "sandbox" } })
         assert.closeTo(of("bob")?.observation?.ageSeconds ?? 0, 2, 0.1)

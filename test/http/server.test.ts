@@ -7,7 +7,6 @@ import { Effect, Layer, Logger } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import type { Address } from "../../src/config/schema/Fields.ts"
 import { StatusServer } from "../../src/http/StatusServer.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { testStore } from "../support/TestStore.ts"
 import { watchOnly } from "../support/treasury.ts"
@@ -53,7 +52,6 @@ const withServer = <E>(
     const treasury = yield* watchOnly("http://127.0.0.1:1")
     const names = { gateways: ["node"], rules: ["news"], receivers: ["log"], version: "1", revision: "" }
     const layer = StatusServer.layer({ host, port: 0, portBusy: "error", dataDir: store.dir, metrics }).pipe(
-      Layer.provide(StatusView.layer),
       Layer.provide(ConfigInForce.layer({ treasury, mode: "observe" })),
       Layer.provide(Metrics.layer({ treasury: "watch", mode: "observe", ...names })),
       Layer.provide(store.layer()),

@@ -14,7 +14,7 @@ import { operatorsInForce, takeAgreement, treasuryPlace } from "../../src/http/a
 import { haltAll } from "../../src/http/brakeVerbs.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { acceptTerms, settleTerms, termsChangeOf } from "../../src/http/termsApproval.ts"
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
@@ -101,7 +101,7 @@ const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyA
 
 const reload = (allowWeaker = false) => reloadConfig({ author: "zoe", reason: "as meant", allowWeaker })
 const by = { author: "zoe", reason: "both keys burnt" }
-const view = Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(StatusView.layer))
+const view = readView()
 
 describe("a start with weaker terms", () => {
   it.effect("signs nothing, and confirms what is out", () =>

@@ -4,7 +4,7 @@ import { viewText } from "../../src/cli/status.ts"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import type { View } from "../../src/http/View.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -55,8 +55,7 @@ const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
       version: "1",
       revision: "",
     }
-    const layer = StatusView.layer.pipe(
-      Layer.provideMerge(ConfigInForce.layer({ treasury, mode: "live" })),
+    const layer = ConfigInForce.layer({ treasury, mode: "live" }).pipe(
       Layer.provideMerge(Metrics.layer({ treasury: "shown", mode: "live", ...labels })),
       Layer.provideMerge(store.layer()),
       Layer.provideMerge(Logger.layer([])),
@@ -65,7 +64,7 @@ const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
       const at = yield* Clock.currentTimeMillis
       yield* (yield* Observations).advance([], { timestamp: BigInt(at) * 1_000_000n, height: 7n })
       yield* stored
-      return { view: yield* (yield* StatusView).view, metrics: yield* exposeMetrics(treasury) }
+      return { view: yield* readView(), metrics: yield* exposeMetrics(treasury) }
     }).pipe(Effect.provide(layer), Effect.ensuring(Effect.sync(store.remove)))
   })
 

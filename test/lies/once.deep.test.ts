@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { oneGateway } from "../simulation/Replica.ts"
 import type { Lie } from "../simulation/Wire.ts"
 import type { Told } from "../support/wire.ts"
@@ -47,13 +47,7 @@ const play = ({ treasury = bench.treasuries.alone, honest = (_, told) => told, l
   const since = world.now
   const sql = "SELECT count(*) AS n FROM intents WHERE state = 'confirmed' AND created_at >= ?"
   const isPaying = () => (world.rows<{ n: number }>(sql, since)[0]?.n ?? 0) > 0
-  const view = () =>
-    world.ask(
-      Effect.provide(
-        Effect.flatMap(StatusView, (status) => status.view),
-        StatusView.layer,
-      ),
-    )
+  const view = () => world.ask(readView())
   return {
     world,
     view,

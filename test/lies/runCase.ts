@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { Effect } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import type { View } from "../../src/http/View.ts"
 import { rebaseMismatches } from "../simulation/Operator.ts"
 import { documentedOf } from "./documented.ts"
@@ -240,13 +240,7 @@ class CaseRun {
   }
 
   private view(): View | undefined {
-    const layer = StatusView.layer
-    return this.world.ask(
-      Effect.provide(
-        Effect.flatMap(StatusView, ({ view }) => view),
-        layer,
-      ),
-    )
+    return this.world.ask(readView())
   }
 
   /** How things stand, in the words that people see. */

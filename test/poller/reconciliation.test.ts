@@ -5,7 +5,7 @@ import { viewText } from "../../src/cli/status.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reconcileNow } from "../../src/http/ledgerVerbs.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
@@ -69,7 +69,7 @@ describe("comparing rows with the gateway's own balances", () => {
             const due = yield* (yield* AlertQueue).due(100)
             return due.filter(({ subject }) => subject === "not compared").map((a) => `${a.severity} ${a.detail}`)
           })
-          const shown = Effect.flatMap(StatusView, ({ view }) => view).pipe(Effect.provide(StatusView.layer))
+          const shown = readView()
           yield* round(options, sandbox, new Set([...looking, "compare"]))
           yield* arm(client, { operation: "accounts", kind: "reorganised_pages" })
           for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)

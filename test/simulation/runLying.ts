@@ -1,8 +1,8 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Effect, Exit, type Fiber } from "effect"
+import { Exit, type Fiber } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import type { View } from "../../src/http/View.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { plainBook } from "./Book.ts"
@@ -208,13 +208,7 @@ class LyingRun {
   }
 
   private view(): View | undefined {
-    const layer = StatusView.layer
-    return this.world.ask(
-      Effect.provide(
-        Effect.flatMap(StatusView, ({ view }) => view),
-        layer,
-      ),
-    )
+    return this.world.ask(readView())
   }
 
   /** Does what is named to people; false where nothing is. */
@@ -245,13 +239,7 @@ class LyingRun {
   /** How things stand, in the words that people see. */
   private words(): string {
     const { world } = this
-    const layer = StatusView.layer
-    const view = world.ask(
-      Effect.provide(
-        Effect.flatMap(StatusView, ({ view }) => view),
-        layer,
-      ),
-    )
+    const view = world.ask(readView())
     const rules = view?.rules.map(({ subject, reason, detail }) => `${subject} ${reason}: ${detail}`) ?? []
     const open = view?.intents.filter((i) => i.open).map((i) => `${i.short} ${i.state}: ${i.detail}`) ?? []
     const alerts = this.alerts()

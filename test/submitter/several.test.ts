@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
@@ -334,7 +334,7 @@ describe("a payment among three gateways", () => {
   it.effect("names the gateways behind it, and counts no rows of one that goes backwards", () =>
     amongThree((fronts, ...args) =>
       Effect.gen(function* () {
-        const view = Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(StatusView.layer))
+        const view = readView()
         yield* steps(args, 14, new Set(["decide"]))
         const calm = yield* view
         assert.deepStrictEqual(

@@ -7,7 +7,6 @@ import { TestClock } from "effect/testing"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
@@ -100,7 +99,6 @@ const specification = (use: Use) => {
             writeFileSync(file, textOf(change))
             return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
           }
-          const view = StatusView.layer
           yield* prepare(options).pipe(
             Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
             Effect.andThen(pollAssets()),
@@ -109,7 +107,6 @@ const specification = (use: Use) => {
             Effect.andThen(use({ options, sandbox, client, reload, file })),
             Effect.provide(
               layerControl(options).pipe(
-                Layer.provide(view),
                 Layer.provideMerge(daemonLayer(options)),
                 Layer.provideMerge(Logger.layer([])),
               ),

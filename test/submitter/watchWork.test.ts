@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -29,9 +29,7 @@ describe("work that is not legal", () => {
   it.effect("calls people once after a minute, and again when it is over", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
-        const sentence = Effect.flatMap(StatusView, ({ view }) => Effect.map(view, (shown) => shown.sentence)).pipe(
-          Effect.provide(StatusView.layer),
-        )
+        const sentence = Effect.map(readView(), (shown) => shown.sentence)
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
         yield* hear({ pastBlocks: 4_294_967_295 })
         yield* TestClock.adjust("59 seconds")

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -62,8 +62,7 @@ describe("a withdrawal", () => {
     flow(
       () =>
         Effect.gen(function* () {
-          const layer = StatusView.layer
-          const { policy } = yield* Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(layer))
+          const { policy } = yield* readView()
           assert.include(
             policy.map(({ text }) => text),
             "alice -> vault, USDT: 600 each",

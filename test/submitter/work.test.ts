@@ -4,7 +4,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { storyWithApproval } from "../../src/http/approvals.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
@@ -213,9 +213,7 @@ describe("proof of work that is not found in time", () => {
           )
           assert.match(said[0]?.detail ?? "", /^nothing is signed: .*compare the difficulty at another gateway/)
           assert.lengthOf(yield* (yield* Outbox).open, 1)
-          const { intents } = yield* Effect.flatMap(StatusView, ({ view }) => view).pipe(
-            Effect.provide(StatusView.layer),
-          )
+          const { intents } = yield* readView()
           assert.strictEqual(intents[0]?.detail, intent?.detail, "the page says why")
           const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")
           assert.include("detail" in story ? story.detail : "", "difficulty 24 takes about")

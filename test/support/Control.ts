@@ -3,7 +3,6 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { layerControl, socketFile } from "../../src/http/ControlServer.ts"
 import { StatusServer } from "../../src/http/StatusServer.ts"
-import { StatusView } from "../../src/http/StatusView.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { type Flow, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
 import { type Body, effectOf } from "./it.ts"
@@ -41,8 +40,5 @@ export const controlled = (
       layerControl({ treasury, mode, dataDir }),
       StatusServer.layer({ ...listen, ...options }),
     )
-    const view = StatusView.layer
-    return Effect.flatMap(StatusServer, ({ url }) => effectOf(use(options, sandbox, url))).pipe(
-      Effect.provide(servers.pipe(Layer.provide(view))),
-    )
+    return Effect.flatMap(StatusServer, ({ url }) => effectOf(use(options, sandbox, url))).pipe(Effect.provide(servers))
   }, setup)

@@ -12,7 +12,6 @@ import { ChainContext } from "../../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { layerControl } from "../../http/ControlServer.ts"
 import { StatusServer } from "../../http/StatusServer.ts"
-import { StatusView } from "../../http/StatusView.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
@@ -131,9 +130,7 @@ const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
       isFirst = false
       yield* prepare(current)
       yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
-      const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current)).pipe(
-        Layer.provide(StatusView.layer),
-      )
+      const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current))
       return yield* Effect.provide(serve(current, found, sandbox, sayPage), surfaces)
     })
   const address = { ...found.listen, metrics: found.metrics, portBusy: isDemo ? "free" : "error" } as const
