@@ -16,6 +16,7 @@ import {
   quorumListing,
   sureHeight,
 } from "../payments/judgeAttempt.ts"
+import { movementOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -30,7 +31,7 @@ import { Draining } from "./Draining.ts"
 import { confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
-import { movementOf, seeMoved } from "./movementOf.ts"
+import { loadEnds, seeMoved } from "./loadEnds.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 import { inTurn } from "./Turns.ts"
 import { clockAgrees } from "./waiting.ts"
@@ -157,7 +158,8 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
       o.payment.assetId !== intent.payment.assetId,
   )
   // A withdrawal is visible at one end only, where other debits may look the same.
-  const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
+  const movement =
+    alone && intent.command === "transfer" ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
   if (movement === undefined) return yield* giveUp(live)
   const findings = yield* Findings
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`

@@ -5,22 +5,16 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import type { GatewayError } from "../gateway/GatewayError.ts"
-import { Gateways } from "../gateway/Gateways.ts"
-import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { absencesOf, afterExpiry, isGivenUp, type SureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
-import type { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { Findings } from "../store/payments/Findings.ts"
 import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
-import { hasFallen, mayHaveLeft, sendsOf } from "./movementOf.ts"
 
 /** An attempt that is out, and what is known of time. */
 export interface Live {
@@ -32,34 +26,6 @@ export interface Live {
 
 /** Explorers report no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
-
-/**
- * True if an attempt now shown as failed has executed before: on networks that let a third party replay it, the
- * replay's failure hides that. If the ledger reports no movements, the payer's balance must show that nothing left, up
- * to the block in which it failed (Unix nanoseconds, where known).
- */
-export const hasExecuted = Effect.fnUntraced(function* (
-  intent: Intent,
-  attempt: Attempt,
-  failedAt: bigint | undefined,
-): Effect.fn.Return<
-  "yes" | "no" | "unknown",
-  GatewayError | StoreError,
-  Gateways | Findings | Observations | Outbox | LedgerHistory
-> {
-  // One of several gateways that lists it as done does not outweigh a quorum: only the movements count then.
-  const isAlone = (yield* Gateways).quorum === 1
-  const listed = (yield* (yield* Findings).executions(attempt.transferId)) > 0
-  if (isAlone && listed) return "yes"
-  const sends = yield* sendsOf(attempt.party, [attempt])
-  if (sends?.counts.has(attempt.transferId) === true) return "yes"
-  if (sends !== undefined) {
-    const reaches = sends.mark === undefined || failedAt === undefined || sends.mark.timestamp >= failedAt
-    return sends.complete && reaches && !(yield* hasFallen(intent, attempt)) ? "no" : "unknown"
-  }
-  if (listed) return "unknown"
-  return (yield* mayHaveLeft(intent, attempt, failedAt ?? 0n)) === false ? "no" : "unknown"
-})
 
 interface Execution {
   /** Undefined if no source reports it: at most the reserved fee. */

@@ -7,6 +7,7 @@ import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/Transfers.ts"
 import { judgeSighting } from "../payments/judgeAttempt.ts"
+import { behindNanos, hasFallen, isInBalances, judgeExecuted, mayHaveLeft, signedBy } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Findings } from "../store/payments/Findings.ts"
@@ -14,8 +15,8 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, noteListing } from "./audit/noteListing.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
-import { behindNanos, hasFallen, hasLeftAt, mayHaveLeft, sendsOf, signedBy } from "./movementOf.ts"
+import { confirmed, contradicted, giveUp, type Live, now } from "./endings.ts"
+import { loadEnds, sendsOf } from "./loadEnds.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
@@ -192,21 +193,23 @@ const latestTime = Effect.gen(function* () {
   return (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
-/** When it executed: the reported time if possible, else now. Rules evaluate again once balances surely have it. */
-const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
-  if (yield* isInBalances(intent, attempt, told)) return told
-  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  const clock = yield* now
-  const latest = rows > clock ? rows : clock
-  // Balances that are not known of that time yet say nothing against it.
-  return told > signedBy(attempt) && told >= rows ? told : latest
+/** Asks the ledger if the bytes executed before they failed. */
+const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, failedAt: bigint) {
+  const isAlone = (yield* Gateways).quorum === 1
+  const isListed = (yield* (yield* Findings).executions(attempt.transferId)) > 0
+  const sends = isAlone && isListed ? undefined : yield* sendsOf(attempt.party, [attempt])
+  const ends = yield* loadEnds(intent, attempt)
+  return judgeExecuted({ intent, attempt, failedAt, isListed, isAlone, sends, ends })
 })
 
-/** True if the payer's balance fell by it at that time; withdrawals are listed with times of their own. */
-const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
-  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  if (told <= signedBy(attempt) || told >= rows) return false
-  return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
+/** When it executed: the reported time if possible, else now. Rules evaluate again once balances surely have it. */
+const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
+  const ends = yield* loadEnds(intent, attempt)
+  if (isInBalances(intent, attempt, ends, told)) return told
+  const clock = yield* now
+  const latest = ends.until > clock ? ends.until : clock
+  // Balances that are not known of that time yet say nothing against it.
+  return told > signedBy(attempt) && told >= ends.until ? told : latest
 })
 
 /**
@@ -217,10 +220,11 @@ const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attem
  */
 export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {
   const fell = "the listings have none of it, and the payer's balance fell by it"
-  if (yield* hasFallen(intent, attempt)) return fell
+  const ends = yield* loadEnds(intent, attempt)
+  if (hasFallen(intent, attempt, ends)) return fell
   const sends = yield* sendsOf(attempt.party, [attempt])
   // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
-  if (sends === undefined && (yield* mayHaveLeft(intent, attempt, 0n)) !== false) return fell
+  if (sends === undefined && mayHaveLeft(intent, attempt, ends, 0n) !== false) return fell
   if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
   if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
     return "the listings have none of it, and movements have one alike"

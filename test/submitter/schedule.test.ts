@@ -6,10 +6,11 @@ import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Att
 import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
+import { movementOf, stepsOf } from "../../src/payments/movements.ts"
 import { maySend, rebroadcastBlocks } from "../../src/payments/planSend.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
+import { loadEnds } from "../../src/submitter/loadEnds.ts"
 import { it } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -110,7 +111,7 @@ const movement = Effect.fnUntraced(function* (
     const observations = yield* Observations
     yield* observations.advance(rows.map(rowOf), { timestamp: BigInt(signedAt + 60_000) * 1_000_000n, height: 1n })
     if (first !== undefined) yield* first(second)
-    return yield* movementOf(intent, own)
+    return movementOf(intent, own, yield* loadEnds(intent, own))
   }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
 })
 
@@ -127,6 +128,16 @@ describe("the movement of balances", () => {
       [-6n, 5n],
     )
     assert.deepStrictEqual(stepsOf(rows.slice(0, 1)), [])
+  })
+
+  it.effect("proves an execution of accounts that stood still for weeks before", function* () {
+    const seen = yield* movement([
+      [-2_000_000, from, 1_000n],
+      [-2_000_000, to, 50n],
+      [5, from, 899n],
+      [5, to, 150n],
+    ])
+    assert.deepStrictEqual(seen, { fee: 1n, settledAt: at(5) })
   })
 
   it.effect("proves an execution if both ends moved in one block with a valid fee", function* () {

@@ -4,6 +4,7 @@ import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
 import { doubtfulUntil, isApart } from "../../payments/judgeAttempt.ts"
+import { excessOf } from "../../payments/movements.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Brake } from "../../store/controls/Brake.ts"
@@ -13,7 +14,7 @@ import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
 import { Looks } from "../Looks.ts"
-import { excessOf, sendsOf } from "../movementOf.ts"
+import { loadSteps, sendsOf } from "../loadEnds.ts"
 import { Tip } from "../Tip.ts"
 import { judgeCount } from "./noteListing.ts"
 
@@ -118,7 +119,18 @@ const heightsNow = Effect.fnUntraced(function* () {
 
 /** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
 const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>, newest: bigint) {
-  return (yield* (yield* Looks).isNews(party, newest)) ? yield* excessOf(own) : new Map<string, number>()
+  const found = new Map<string, number>()
+  if (!(yield* (yield* Looks).isNews(party, newest))) return found
+  const outbox = yield* Outbox
+  const since = Math.min(...own.map(({ createdAt }) => createdAt))
+  const known = [...(yield* outbox.settledSince(since)), ...(yield* outbox.open)]
+  for (const { intentId } of own) {
+    const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+    if (intent === undefined) continue
+    const excess = excessOf(intent, yield* loadSteps(intent, BigInt(since) * 1_000_000n), known)
+    if (excess > 0) found.set(intent.id, excess)
+  }
+  return found
 })
 
 /** Blocks in which attempts were seen as done, by transfer, where they are more than when they were last counted. */

@@ -1,0 +1,82 @@
+import { Clock, Effect } from "effect"
+import { general } from "../domain/AccountType.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { warnOf } from "../gateway/GatewayError.ts"
+import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { behindNanos, type Ends, hasFallen, signedAfterOf, signedBy, stepsOf, toMicros } from "../payments/movements.ts"
+import { Observations } from "../store/balances/Observations.ts"
+import { Signals } from "../store/database/Signals.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
+import { Looks } from "./Looks.ts"
+
+/** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
+export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
+  const history = yield* LedgerHistory
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
+  const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
+  return yield* history
+    .sends(party, since, newest > now ? newest : now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+})
+
+/** Payments that ended so long before the signature may be in balances that are newer than it. Milliseconds. */
+const claimMillis = 3_600_000
+
+/** Steps of both ends since a block time (Unix nanoseconds). */
+export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since: bigint) {
+  const observations = yield* Observations
+  const { fromKey, toKey, assetId: asset } = payment
+  const stepsFor = Effect.fnUntraced(function* (party: string) {
+    const before = yield* observations.before({ party, asset, market: "", type: general }, since)
+    return stepsOf(yield* observations.history(party, asset, since), before)
+  })
+  return { lost: yield* stepsFor(fromKey), gained: yield* stepsFor(toKey) }
+})
+
+/** Both ends of a payment, from the first block that its attempt or another payment about that time may be in. */
+export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
+  const { id, payment } = intent
+  const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - claimMillis)
+  const others = settled.filter(
+    (other) =>
+      other.id !== id &&
+      other.state === "confirmed" &&
+      other.payment.fromKey === payment.fromKey &&
+      other.payment.assetId === payment.assetId,
+  )
+  const times = others.flatMap(({ settledAt }) => (settledAt === undefined ? [] : [toMicros(settledAt)]))
+  const since = times.reduce((first, time) => (time < first ? time : first), signedAfterOf(attempt))
+  const until = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  return { ...(yield* loadSteps(intent, since)), others, until } satisfies Ends
+})
+
+/** Shortest interval between queries of the ledger's movements for one payment that balances do not show. */
+const askMillisMin = 5_000
+
+/**
+ * Looks for the movement of each payment that is confirmed and not seen to have moved money yet: until then both its
+ * ends stay reserved, so that the false word of a lone gateway lets nothing be paid again while the bytes may execute.
+ */
+export const seeMoved = Effect.fn("Confirm.moved")(function* () {
+  const outbox = yield* Outbox
+  for (const intent of yield* outbox.unmoved) {
+    const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
+    if (attempt === undefined) continue
+    const isShown = hasFallen(intent, attempt, yield* loadEnds(intent, attempt))
+    const now = yield* Clock.currentTimeMillis
+    if (!isShown && !(yield* (yield* Looks).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
+    // Whoever does not tell of movements now keeps no other payment from being looked up.
+    const asked = sendsOf(attempt.party, [attempt]).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.as(warnOf("payment movements not looked up", error), undefined),
+      ),
+    )
+    const sends = isShown ? undefined : yield* asked
+    if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
+    const detail = isShown ? "the payer's balance fell by it" : "it is among the ledger's movements"
+    yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })
+    yield* (yield* Signals).wake("engine")
+  }
+})
