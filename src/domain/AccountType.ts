@@ -62,3 +62,6 @@ export const totalTypes: ReadonlySet<string> = new Set<AccountTypeName>([
   "ACCOUNT_TYPE_BOND",
   "ACCOUNT_TYPE_HOLDING",
 ])
+
+/** The ledger's entry by which money leaves the network. */
+export const withdrawn = "TRANSFER_TYPE_WITHDRAW"

@@ -1,7 +1,8 @@
 import { Context, Effect } from "effect"
+import { withdrawn } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
-import { fundsSend, LedgerEntriesAnswer, type LedgerEntry, withdrawn } from "./schema/Transfers.ts"
+import { fundsSend, LedgerEntriesAnswer, type LedgerEntry } from "./schema/Transfers.ts"
 import type { Transport } from "./Transport.ts"
 import { lowerMark, pageSize } from "./walkPages.ts"
 

@@ -145,8 +145,6 @@ const names = new Map([
 
 /** The entry by which money leaves the account of a transfer's sender. */
 export const fundsSend = "TRANSFER_TYPE_TRANSFER_FUNDS_SEND"
-/** The entry by which money leaves the network. */
-export const withdrawn = "TRANSFER_TYPE_WITHDRAW"
 
 /** One movement of the ledger, as far as it is looked at. */
 export const LedgerEntry = Schema.Struct({

@@ -2,33 +2,9 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { general } from "../../domain/AccountType.ts"
 import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
+import type { GeneralRow, KnownPayment } from "../../payments/explainDebits.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import type { StoreError } from "../database/StoreError.ts"
-
-/** Balance of a general account after a block, or at a new start of its balances. Times are Unix nanoseconds. */
-export interface GeneralRow {
-  readonly asset: string
-  readonly balance: bigint
-  readonly timestamp: bigint
-  /** Balances started again here: the step to it is no debit. */
-  readonly isOpening: boolean
-}
-
-/** One payment of the journal, as far as it can explain that a balance fell. */
-export interface KnownPayment {
-  readonly id: string
-  readonly asset: string
-  /** Highest debit in base units, fee included. */
-  readonly cost: bigint
-  /** How often it executed, or may have. */
-  readonly times: number
-  /** It has not come to its end: whether it executed is not known. */
-  readonly isOpen: boolean
-  /** Unix milliseconds. */
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly settledAt: bigint | undefined
-}
 
 const GeneralColumns = Schema.Struct({ asset: Schema.String, balance: Digits, timestamp: Big, opening: Schema.Int })
 const PaymentColumns = Schema.Struct({

@@ -1,21 +1,26 @@
 import { Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../../config/ConfigInForce.ts"
-import { general } from "../../domain/AccountType.ts"
+import { general, withdrawn } from "../../domain/AccountType.ts"
 import { formatAmount } from "../../domain/Amount.ts"
 import { Confirmation } from "../../gateway/Confirmation.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
-import { withdrawn } from "../../gateway/schema/Transfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
+import {
+  type Accounted,
+  type Balances,
+  explainDebits,
+  type GeneralRow,
+  type Unexplained,
+} from "../../payments/explainDebits.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import type { AccountBalance } from "../../store/balances/storeRows.ts"
 import { tripWith } from "../../store/controls/trip.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
-import { Debits, type GeneralRow } from "../../store/payments/Debits.ts"
+import { Debits } from "../../store/payments/Debits.ts"
 import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
 import { noteListing } from "./noteListing.ts"
 
 /** A gateway may correct the last minute, and rows never lead the watermark by more. */

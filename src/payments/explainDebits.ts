@@ -1,6 +1,30 @@
-import { type LedgerEntry, withdrawn } from "../../gateway/schema/Transfers.ts"
-import type { GeneralRow, KnownPayment } from "../../store/payments/Debits.ts"
-import type { ListedTransfer } from "../../store/payments/Findings.ts"
+import { withdrawn } from "../domain/AccountType.ts"
+import { toMicros } from "./movements.ts"
+
+/** Balance of a general account after a block, or at a new start of its balances. Times are Unix nanoseconds. */
+export interface GeneralRow {
+  readonly asset: string
+  readonly balance: bigint
+  readonly timestamp: bigint
+  /** Balances started again here: the step to it is no debit. */
+  readonly isOpening: boolean
+}
+
+/** One payment of the journal, as far as it can explain that a balance fell. */
+export interface KnownPayment {
+  readonly id: string
+  readonly asset: string
+  /** Highest debit in base units, fee included. */
+  readonly cost: bigint
+  /** How often it executed, or may have. */
+  readonly times: number
+  /** It has not come to its end: whether it executed is not known. */
+  readonly isOpen: boolean
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly settledAt: bigint | undefined
+}
 
 /** How far a key's general accounts have been accounted for. Amounts are base units, times Unix nanoseconds. */
 export interface Accounted {
@@ -23,9 +47,17 @@ export interface Balances {
 
 /** Debits of the key's accounts made by the ledger itself. */
 export interface Movements {
-  readonly entries: ReadonlyArray<LedgerEntry>
+  readonly entries: ReadonlyArray<{
+    readonly asset: string
+    readonly quantity: bigint
+    /** Time of the block, and a microsecond more for each entry before it in the block. */
+    readonly timestamp: bigint
+    readonly type: string
+    /** "" if there is none. */
+    readonly transferId: string
+  }>
   /** Withdrawals that are listed as done: movements of withdrawals bear no id. */
-  readonly withdrawals: ReadonlyArray<ListedTransfer>
+  readonly withdrawals: ReadonlyArray<Place & { readonly id: string; readonly amount: bigint }>
   /** Ids among these that an attempt or a finding has. */
   readonly known: ReadonlySet<string>
 }
@@ -58,7 +90,6 @@ const usedMax = 500
 /** An entry is written at its block's time and a microsecond more for each before it in the block. */
 const entryNanosMax = 1_000_000_000n
 
-const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 const keyOf = (asset: string, time: bigint): string => `${asset} ${time}`
 
 /**
