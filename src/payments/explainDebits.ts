@@ -1,5 +1,5 @@
 import { withdrawn } from "../domain/AccountType.ts"
-import { toMicros } from "./movements.ts"
+import { inMicros } from "./movements.ts"
 
 /** Balance of a general account after a block, or at a new start of its balances. Times are Unix nanoseconds. */
 export interface GeneralRow {
@@ -162,9 +162,9 @@ const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows
   const held = new Map(before.held)
   const used = new Map(before.used)
   const falls: Array<Unexplained> = []
-  const places = new Set(rows.map(({ asset, timestamp }) => keyOf(asset, toMicros(timestamp))))
+  const places = new Set(rows.map(({ asset, timestamp }) => keyOf(asset, inMicros(timestamp))))
   const placeOf = ({ asset, settledAt }: KnownPayment): string | undefined => {
-    const place = settledAt === undefined ? "" : keyOf(asset, toMicros(settledAt))
+    const place = settledAt === undefined ? "" : keyOf(asset, inMicros(settledAt))
     return places.has(place) ? place : undefined
   }
   let until = before.until
@@ -185,7 +185,7 @@ const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows
     if (gaps.some((gap) => gap.until > was.since && gap.since < timestamp)) continue
     let left = was.balance - balance
     const own = payments.filter((payment) => payment.asset === asset)
-    const here = keyOf(asset, toMicros(timestamp))
+    const here = keyOf(asset, inMicros(timestamp))
     for (const payment of own) if (placeOf(payment) === here) left -= take(payment, timestamp)
     const loose = own
       .filter((payment) => (placeOf(payment) === undefined || payment.times > 1) && mayBe(payment, timestamp))

@@ -17,10 +17,10 @@ export const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint =>
   signedAfter ?? BigInt(createdAt) * 1_000_000n
 
 /** Rows have the times of their blocks in microseconds, other answers in nanoseconds. */
-export const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
+export const inMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 
 /** A step of one account's balance, at a block time. */
-export interface Step {
+interface Step {
   readonly at: bigint
   readonly by: bigint
 }
@@ -53,7 +53,7 @@ interface Movement {
 }
 
 /** Blocks in which both ends moved by exactly the payment, with a fee of at most feeMax. */
-export const fitsOf = (
+const fitsOf = (
   { payment: { amount }, feeMax }: Intent,
   { lost, gained }: Pick<Ends, "lost" | "gained">,
 ): ReadonlyArray<Movement> =>
@@ -64,7 +64,7 @@ export const fitsOf = (
   })
 
 /** True if both are the same transfer under two names. */
-export const isAlike = ({ payment: a }: Intent, { payment: b }: Intent): boolean =>
+const isAlike = ({ payment: a }: Intent, { payment: b }: Intent): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
 /**
@@ -76,10 +76,10 @@ export const movementOf = (intent: Intent, attempt: Attempt, ends: Ends): Moveme
   const blocks = fitsOf(intent, ends)
   const claimed = ends.others
     .filter((other) => isAlike(other, intent))
-    .map(({ settledAt }) => toMicros(settledAt ?? 0n))
-  const places = new Set(blocks.map(({ settledAt }) => toMicros(settledAt)))
+    .map(({ settledAt }) => inMicros(settledAt ?? 0n))
+  const places = new Set(blocks.map(({ settledAt }) => inMicros(settledAt)))
   if (claimed.some((time) => !places.has(time))) return undefined
-  const free = blocks.filter(({ settledAt }) => settledAt > after && !claimed.includes(toMicros(settledAt)))
+  const free = blocks.filter(({ settledAt }) => settledAt > after && !claimed.includes(inMicros(settledAt)))
   return free.length === 1 ? free[0] : undefined
 }
 
@@ -88,7 +88,7 @@ const fallsOf = (attempt: Attempt, { lost, others }: Ends): ReadonlyArray<Step> 
   const after = signedAfterOf(attempt)
   const explained = (at: bigint) =>
     others
-      .filter(({ settledAt }) => settledAt !== undefined && toMicros(settledAt) === toMicros(at))
+      .filter(({ settledAt }) => settledAt !== undefined && inMicros(settledAt) === inMicros(at))
       .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
   return lost.flatMap(({ at, by }) => (at > after ? [{ at, by: -by - explained(at) }] : []))
 }
@@ -108,7 +108,7 @@ export const hasFallen = ({ payment: { amount }, feeMax }: Intent, attempt: Atte
 export const isInBalances = (intent: Intent, attempt: Attempt, ends: Ends, told: bigint): boolean => {
   if (told <= signedBy(attempt) || told >= ends.until) return false
   if (intent.command === "withdraw") return true
-  const fall = fallsOf(attempt, ends).find(({ at }) => at === toMicros(told))
+  const fall = fallsOf(attempt, ends).find(({ at }) => at === inMicros(told))
   return fall !== undefined && fall.by >= intent.payment.amount
 }
 

@@ -4,7 +4,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { warnOf } from "../gateway/GatewayError.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { behindNanos, type Ends, hasFallen, signedAfterOf, signedBy, stepsOf, toMicros } from "../payments/movements.ts"
+import { behindNanos, type Ends, hasFallen, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -46,7 +46,7 @@ export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: At
       other.payment.fromKey === payment.fromKey &&
       other.payment.assetId === payment.assetId,
   )
-  const times = others.flatMap(({ settledAt }) => (settledAt === undefined ? [] : [toMicros(settledAt)]))
+  const times = others.flatMap(({ settledAt }) => (settledAt === undefined ? [] : [inMicros(settledAt)]))
   const since = times.reduce((first, time) => (time < first ? time : first), signedAfterOf(attempt))
   const until = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   return { ...(yield* loadSteps(intent, since)), others, until } satisfies Ends
