@@ -5,6 +5,7 @@ import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { explainAnswer } from "../../src/poller/readBase.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/makeTrouble.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -68,11 +69,10 @@ describe("the all-clear", () => {
   it.effect("of balance rows that did not fit comes once later ones are read", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
-        const queue = yield* AlertQueue
         yield* rounds(options, sandbox, 2)
         const { timestamp = 0n } = (yield* (yield* Observations).watermark) ?? {}
-        const overs = Effect.map(queue.due(100), (all) =>
-          all.flatMap(({ severity, dedup }) => (dedup.startsWith("overflow/") ? [severity] : [])),
+        const overs = Effect.map(listAlerts(100, "all"), (all) =>
+          all.flatMap(({ severity, name }) => (name === "balances_overflow" ? [severity] : [])).reverse(),
         )
         yield* explainAnswer(
           { _tag: "Overflow", at: timestamp + 1n, detail: "5,001 rows" },

@@ -34,7 +34,8 @@ const deskOf = (refuses: (subject: string) => boolean) => {
 
 const raise = Effect.fnUntraced(function* (severity: Severity, subject: string, resolves: ReadonlyArray<string> = []) {
   const alert = { severity, subject, kind: "intent", detail: "stuck", fields: {}, to: ["desk"] }
-  yield* (yield* AlertQueue).raise({ ...alert, dedup: `a/${subject}`, resolves })
+  const over = resolves.length === 0 ? "" : "/over"
+  yield* (yield* AlertQueue).raise({ ...alert, dedup: `a/${subject}${over}`, resolves })
 })
 
 /** One second of the loop. */
@@ -67,6 +68,24 @@ describe("alerts to one receiver", () => {
       )
       assert.isBelow(asked, 200, "who is down is not asked for each alert again and again")
       assert.isEmpty(yield* (yield* AlertQueue).pending)
+    }).pipe(Effect.provide(desk.layer))
+  })
+
+  it.effect("arrive before their all-clear, which waits for what it alone does not take", function* () {
+    let isSound = false
+    const desk = deskOf((subject) => subject === "bad" && !isSound)
+    yield* Effect.gen(function* () {
+      yield* raise("page", "bad")
+      yield* raise("info", "bad", ["a/bad"])
+      yield* raise("ticket", "good")
+      for (let n = 0; n < 5; n++) yield* second
+      assert.deepStrictEqual(desk.subjects(), ["good"])
+      isSound = true
+      for (let n = 0; n < 60; n++) yield* second
+      assert.deepStrictEqual(
+        desk.taken.map(({ subject, resolves }) => `${subject}${resolves === undefined ? "" : " is over"}`),
+        ["good", "bad", "bad is over"],
+      )
     }).pipe(Effect.provide(desk.layer))
   })
 

@@ -228,9 +228,14 @@ export class AlertQueue extends Context.Service<
           },
           (effect) => storeError("AlertQueue.end")(effect),
         )
+        // Who gets an all-clear before its alert would think for ever that it fires.
+        const isNext = sql.literal(`(a.resolves IS NULL OR NOT EXISTS (SELECT 1 FROM deliveries e JOIN alerts b
+          ON b.seq = e.alert WHERE e.receiver = d.receiver AND e.state = 'pending' AND b.seq < a.seq
+          AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject))`)
         const waiting = (which: Statement.Fragment) =>
           sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
-            a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' AND ${which}`.pipe(
+            a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
+            WHERE d.state = 'pending' AND ${isNext} AND ${which}`.pipe(
             rowsOf(DeliveryRow, "AlertQueue.waiting"),
             Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
           )
