@@ -18,14 +18,22 @@ export const inPayment =
   <A, E, R>(work: Effect.Effect<A, E, R>) =>
     Effect.withParentSpan(work, rootOf(intentId), { captureStackTrace: false })
 
-/** A span that is over, of Unix milliseconds. */
-const past = (intentId: string, name: string, from: number, until: number, attributes: Record<string, string>) =>
+interface Past {
+  /** Unix milliseconds. */
+  readonly from: number
+  readonly until: number
+  readonly attributes: Readonly<Record<string, string>>
+  readonly links?: Array<Tracer.SpanLink>
+}
+
+/** A span that is over. */
+const past = (intentId: string, name: string, { from, until, attributes, links = [] }: Past) =>
   Effect.map(Effect.tracer, (tracer) => {
     const span = tracer.span({
       name,
       parent: Option.some(rootOf(intentId)),
       annotations: Context.empty(),
-      links: [],
+      links,
       startTime: BigInt(Math.round(from)) * 1_000_000n,
       kind: "internal",
       root: false,
@@ -35,18 +43,26 @@ const past = (intentId: string, name: string, from: number, until: number, attri
     span.end(BigInt(Math.round(until)) * 1_000_000n, Exit.void)
   })
 
-/** Begins a payment's tree: from the block of the balances to their use, and from there to the stored decision. */
+/**
+ * Begins a payment's tree: from the block of the balances to their use, and from there to the stored decision. The
+ * decision and the span of the round that made it link to each other.
+ */
 export const traceDecision = Effect.fnUntraced(function* (
   { id, rule }: Intent,
   at: { readonly block: number; readonly used: number; readonly stored: number },
 ) {
-  yield* past(id, "payment.observe", Math.min(at.block, at.used), at.used, { rule })
-  yield* past(id, "payment.decide", at.used, at.stored, { rule })
+  const attributes = { rule }
+  const round = yield* Effect.option(Effect.currentSpan)
+  const links = Option.toArray(round).map((span) => ({ span, attributes }))
+  if (Option.isSome(round)) round.value.addLinks([{ span: rootOf(id), attributes }])
+  yield* past(id, "payment.observe", { from: Math.min(at.block, at.used), until: at.used, attributes })
+  yield* past(id, "payment.decide", { from: at.used, until: at.stored, attributes, links })
 })
 
 /** Ends a payment's tree with its root. */
 export const tracePaymentEnd = (intent: Intent, outcome: FinalIntentState, now: number) => {
   const { id, rule, payment, decimals, createdAt } = intent
   const amount = `${formatAmount(payment.amount, decimals)} ${payment.asset}`
-  return past(id, paymentSpan, createdAt, now, { id, rule, amount, from: payment.from, to: payment.to, outcome })
+  const attributes = { id, rule, amount, from: payment.from, to: payment.to, outcome }
+  return past(id, paymentSpan, { from: createdAt, until: now, attributes })
 }

@@ -19,6 +19,7 @@ interface Span {
   readonly name: string
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
+  readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
   readonly attributes: ReadonlyArray<{ readonly key: string; readonly value: { readonly stringValue?: string } }>
 }
 
@@ -102,8 +103,12 @@ describe("traces of a daemon", () => {
       [...ends].sort((a, b) => (a < b ? -1 : 1)),
       "in their order",
     )
-    const round = spans.find(({ name, parentSpanId }) => name === "Engine.decide" && parentSpanId === undefined)
+    const round = spans.find(({ name, links }) => name === "Engine.decide" && links.length > 0)
     assert.isDefined(round)
+    assert.isUndefined(round.parentSpanId)
+    const idsOf = ({ traceId, spanId }: Pick<Span, "traceId" | "spanId">) => ({ traceId, spanId })
+    assert.deepStrictEqual(round.links.map(idsOf), [idsOf(root)])
+    assert.deepStrictEqual(tree.find(({ name }) => name === "payment.decide")?.links.map(idsOf), [idsOf(round)])
     for (const step of ["Engine.snapshot", "Engine.load", "Engine.keep"]) {
       assert.isTrue(
         treeOf(round).some(({ name }) => name === step),
