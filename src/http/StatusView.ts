@@ -9,8 +9,8 @@ import { wrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying } from "../rules/Rule.ts"
 import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
+import { type AlertRecord, listAlerts } from "../store/alerts/alertRecords.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
-import { recentAlerts } from "../store/alerts/recentAlerts.ts"
 import { Backfills } from "../store/balances/Backfills.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
@@ -83,7 +83,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     uncompared: yield* uncomparedView,
     doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
-    alerts: (yield* recentAlerts(recentMax)).map(alertView),
+    alerts: (yield* listAlerts(recentMax, "raised")).map(alertView),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author, until }) => ({
@@ -101,12 +101,15 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   return { ...view, conditions, sentence: headline(conditions, view, today) }
 })
 
-const alertView = (alert: Effect.Success<ReturnType<typeof recentAlerts>>[number]): View["alerts"][number] => ({
-  at: new Date(alert.at).toISOString(),
-  severity: alert.clears === 1 ? "resolved" : alert.severity,
+const alertView = ({ at, state, ackedBy, pending, dead, ...alert }: AlertRecord): View["alerts"][number] => ({
+  seq: alert.seq,
+  at: new Date(at).toISOString(),
+  severity: alert.severity,
   subject: alert.subject,
   detail: alert.detail,
-  waiting: alert.waiting,
+  state: alert.severity === "info" ? null : state,
+  ackedBy,
+  waiting: pending + dead,
 })
 
 const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>

@@ -54,7 +54,7 @@ export interface View {
     readonly at: string
     readonly inForceAt: string | null
   } | null
-  /** The newest alerts, the newest first. */
+  /** The newest alerts without their all-clears, the newest first. */
   readonly alerts: ReadonlyArray<AlertView>
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
@@ -179,11 +179,16 @@ export interface IntentView {
 }
 
 export interface AlertView {
+  /** Number by which `cofferer alerts` names it. */
+  readonly seq: number
   readonly at: string
-  /** resolved: an all-clear. */
-  readonly severity: "page" | "ticket" | "info" | "resolved"
+  readonly severity: "page" | "ticket" | "info"
   readonly subject: string
   readonly detail: string
+  /** null: an info, which asks nobody to act. */
+  readonly state: "firing" | "acknowledged" | "resolved" | null
+  /** Who acknowledged it; null: nobody. */
+  readonly ackedBy: string | null
   /** Receivers that have not taken it. */
   readonly waiting: number
 }

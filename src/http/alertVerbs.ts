@@ -35,7 +35,7 @@ const unknown = (seq: number) => problem(`no alert ${seq}`, 404, '"cofferer aler
 
 /** Alerts that stand, or all of them, and the silences in force. */
 export const alertsView = Effect.fn("Alerts.view")(function* (limit: number, everything: boolean) {
-  return { alerts: yield* listAlerts(limit, everything), silences: yield* silencesNow }
+  return { alerts: yield* listAlerts(limit, everything ? "all" : "standing"), silences: yield* silencesNow }
 })
 
 export const alertStory = (seq: number) => Effect.map(showAlert(seq), (found) => found ?? unknown(seq))
@@ -94,7 +94,7 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
   }
   const at = yield* Clock.currentTimeMillis
   yield* raise("test", { treasury, author, at }, receiver === undefined ? names : [receiver])
-  const [raised] = (yield* listAlerts(triesMax, true)).filter(({ name }) => name === "test")
+  const [raised] = (yield* listAlerts(triesMax, "raised")).filter(({ name }) => name === "test")
   const seq = raised?.seq ?? 0
   const told = Effect.map(showAlert(seq), (found) => found?.deliveries ?? [])
   let deliveries = yield* told

@@ -78,10 +78,10 @@ describe("an alert that lasts", () => {
     assert.strictEqual(new Set(desks.ids).size, 2, "a repetition is another message, the same to each receiver")
     yield* acknowledge(1, "ana", "I am on it")
     assert.deepStrictEqual(yield* gotIn(48 * hour), [])
-    assert.strictEqual((yield* listAlerts(10, false))[0]?.state, "acknowledged")
+    assert.strictEqual((yield* listAlerts(10, "standing"))[0]?.state, "acknowledged")
     yield* raiseOver("halt", { reason: "operator", seq: 1, left: "signing goes on" })
     assert.sameMembers(yield* gotIn(hour), ["desk resolved halt 1", "log resolved halt 1", "boss resolved halt 1"])
-    assert.deepStrictEqual(yield* listAlerts(10, false), [])
+    assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
 
   it.effect("escalates to nobody who was acknowledged in time", function* () {
@@ -97,10 +97,10 @@ describe("an alert that lasts", () => {
     const facts = { payment: "keep: 1", intent: intent.id, short: "x", sentence: "waits for ana", word: "approval" }
     yield* raise("approval_asked", facts)
     yield* deliverOnce("t", reminders)
-    assert.lengthOf(yield* listAlerts(10, false), 1)
+    assert.lengthOf(yield* listAlerts(10, "standing"), 1)
     yield* (yield* Outbox).move(intent, "cancelled", { detail: "not needed" })
     yield* deliverOnce("t", reminders)
-    assert.deepStrictEqual(yield* listAlerts(10, false), [])
+    assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
 })
 
@@ -114,7 +114,7 @@ describe("a silence", () => {
     yield* silence(2 * hour)
     yield* halted
     assert.deepStrictEqual(yield* gotIn(hour), [])
-    assert.strictEqual((yield* listAlerts(10, false))[0]?.silenced, 2)
+    assert.strictEqual((yield* listAlerts(10, "standing"))[0]?.silenced, 2)
     assert.sameMembers((yield* gotIn(2 * hour)).slice(0, 2), ["desk page halt 1", "log page halt 1"])
   })
 
@@ -166,7 +166,7 @@ describe("an alert that a receiver never got", () => {
   it.effect("is listed as a dead letter, and sent to those who are configured now", function* () {
     yield* raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" }, ["gone", "log"])
     assert.deepStrictEqual(yield* gotIn(600_000), ["log page halt 1"])
-    const [listed] = yield* listAlerts(10, false)
+    const [listed] = yield* listAlerts(10, "standing")
     assert.strictEqual(listed?.dead, 1)
     assert.deepStrictEqual(yield* resend(undefined, () => ["desk"]), [1])
     assert.deepStrictEqual(yield* gotIn(600_000), ["desk page halt 1"])

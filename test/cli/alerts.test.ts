@@ -63,7 +63,7 @@ describe("the verbs of alerts", () => {
       )
       yield* waitUntil(
         "the test",
-        Effect.map(listAlerts(1, true), ([one]) => one?.name === "test"),
+        Effect.map(listAlerts(1, "all"), ([one]) => one?.name === "test"),
       )
       yield* deliverOnce("flow").pipe(
         Effect.provideService(Notifier, Notifier.of({ receivers: ["log"], send: () => Effect.void })),

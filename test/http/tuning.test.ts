@@ -11,7 +11,7 @@ const conditions = (written: Readonly<Record<string, unknown>>): FlowSetup => ({
   more: { alerts: { receivers: { log: { log: {} } }, conditions: written } },
 })
 const raised = (name: string) =>
-  Effect.map(listAlerts(100, true), (all) => all.filter((alert) => alert.name === name).map(({ detail }) => detail))
+  Effect.map(listAlerts(100, "all"), (all) => all.filter((alert) => alert.name === name).map(({ detail }) => detail))
 const paid = (options: Parameters<typeof round>[0], sandbox: Parameters<typeof round>[1]) =>
   Effect.gen(function* () {
     while ((yield* states)[0] !== "confirmed") yield* round(options, sandbox)

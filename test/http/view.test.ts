@@ -7,6 +7,7 @@ import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import type { View } from "../../src/http/View.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { acknowledge } from "../../src/store/alerts/alertRecords.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -155,18 +156,25 @@ describe("the alerts", () => {
     fields: {},
   })
 
-  it.live("are the ten newest, the newest first, with who has not taken them and what is over", function* () {
+  it.live("are the ten newest, the newest first, each with its state and who has not taken it", function* () {
     const stored = Effect.gen(function* () {
       const queue = yield* AlertQueue
       for (let n = 1; n <= 11; n++) yield* queue.raise(raised(n))
       yield* queue.allClear({ ...raised(11), dedup: "over/11", detail: "it is over", resolves: ["drill/11"] })
+      yield* acknowledge(10, "ana <b>", "looked")
+      yield* queue.raise({ ...raised(12), severity: "info" })
     })
     const { alerts } = (yield* shown(stored)).view
     assert.deepStrictEqual(
-      alerts.map(({ severity, subject }) => `${severity} ${subject}`),
-      ["resolved subject 11", ...[11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `ticket subject ${n}`)],
+      alerts.map(({ severity, subject, state, ackedBy }) => `${severity} ${subject} ${state} ${ackedBy}`),
+      [
+        "info subject 12 null null",
+        "ticket subject 11 resolved null",
+        "ticket subject 10 acknowledged ana <b>",
+        ...[9, 8, 7, 6, 5, 4, 3].map((n) => `ticket subject ${n} firing null`),
+      ],
     )
-    assert.include(alerts[0], { detail: "it is over", waiting: 1 })
+    assert.include(alerts[1], { seq: 11, detail: "one of many", waiting: 1 })
   })
 })
 

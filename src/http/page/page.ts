@@ -168,12 +168,15 @@ const Intent = (i: IntentView) => html`
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
   </tr>`
 
-const alertSigns = { page: "✕", ticket: "!", info: "●", resolved: "✓" } as const
+const alertSigns = { page: "✕", ticket: "!", info: "●" } as const
+
+const stateText = ({ state, ackedBy }: AlertView) => (state === "acknowledged" ? `taken over by ${ackedBy}` : state)
 
 const RecentAlert = (a: AlertView) => html`
   <tr>
     <td class="time">${a.at.slice(5, 19).replace("T", " ")}</td>
     <td><em class=${`word ${a.severity}`}>${alertSigns[a.severity]} ${a.severity}</em></td>
+    <td class=${`state ${a.state}`}>${stateText(a)}</td>
     <td class="detail"><b>${a.subject}</b> ${a.detail}${a.waiting === 0 ? "" : html` <small>${a.waiting} ${a.waiting === 1 ? "receiver has" : "receivers have"} not taken it</small>`}</td>
   </tr>`
 

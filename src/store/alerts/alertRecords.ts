@@ -40,16 +40,22 @@ const columns = `a.seq, a.name, a.severity, a.kind, a.subject, a.detail, a.at, a
   (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'silenced') AS silenced`
 
 const viewOf = (row: typeof RecordRow.Type) => ({ ...row, state: stateOf(row) })
-type AlertRecord = ReturnType<typeof viewOf>
+export type AlertRecord = ReturnType<typeof viewOf>
 
-/** Alerts that stand, with those that a receiver never got; `everything` has the resolved ones too. Newest first. */
-export const listAlerts = Effect.fn("Alerts.list")(function* (limit: number, everything: boolean) {
+const which = {
+  standing: `a.ended_at IS NULL
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter')`,
+  raised: "a.resolves IS NULL",
+  all: "1 = 1",
+}
+
+/**
+ * The newest alerts, newest first: `standing` those that stand or that a receiver never got, `raised` those that
+ * stand or stood, `all` their all-clears too.
+ */
+export const listAlerts = Effect.fn("Alerts.list")(function* (limit: number, kind: keyof typeof which) {
   const sql = yield* SqlClient.SqlClient
-  const which = everything
-    ? sql.literal("1 = 1")
-    : sql.literal(`a.ended_at IS NULL
-      OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter')`)
-  const rows = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE ${which}
+  const rows = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE ${sql.literal(which[kind])}
     ORDER BY a.seq DESC LIMIT ${limit}`.pipe(rowsOf(RecordRow, "Alerts.list"))
   return rows.map(viewOf)
 })
@@ -92,7 +98,7 @@ export const resend = Effect.fn("Alerts.resend")(
     const now = yield* Clock.currentTimeMillis
     const one = seq === undefined ? undefined : yield* showAlert(seq)
     const all =
-      seq === undefined ? (yield* listAlerts(limitMax, false)).filter(({ dead }) => dead > 0) : [one ?? []].flat()
+      seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     for (const alert of all) {
       yield* sql`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
       for (const receiver of receiversFor(alert.severity)) {
