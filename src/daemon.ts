@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Clock, Effect } from "effect"
-import { alertLoop, heartbeatLoop, remindersOf } from "./alerts/AlertLoop.ts"
+import { alertLoop, heartbeatLoop, noteWritten, remindersOf } from "./alerts/AlertLoop.ts"
 import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile, version } from "./config/files.ts"
 import { engineLoop } from "./engine/Engine.ts"
@@ -39,6 +39,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     "installation",
     Effect.sync(() => randomBytes(4).toString("hex")),
   )
+  yield* noteWritten
   yield* checkStore(options)
   const config = yield* ConfigInForce
   yield* applyHaltFile(options.dataDir)

@@ -144,6 +144,25 @@ export const alertLoop = (treasury: string, reminders = noReminders) =>
     return yield* Effect.raceFirst(Effect.forever(turn), Effect.andThen(FiberMap.join(fibers), Effect.never))
   }).pipe(Effect.scoped)
 
+/** Setting: when the store took its last write of this kind. Unix milliseconds. */
+const key = "heartbeat"
+const writeMillis = 60_000
+const writtenMillis = 180_000
+
+/** Writes to the store once a minute: one that takes no writes is found out even where nothing else writes. */
+export const noteWritten = Effect.gen(function* () {
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  if (Math.abs(now - Number(yield* settings.get(key))) < writeMillis) return
+  yield* settings.set(key, String(now))
+})
+
+/** True if the store took such a write in the last three minutes. */
+export const isWritten = Effect.gen(function* () {
+  const at = Number(yield* (yield* Settings).get(key))
+  return Math.abs((yield* Clock.currentTimeMillis) - at) < writtenMillis
+})
+
 /** A loop that finished nothing for longer stands still. */
 const stalledMillis = 300_000
 const loops = ["engine", "submitter", "confirm", "alerts"] as const
@@ -153,10 +172,7 @@ const isWorking = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
   const last = yield* (yield* Cycle).lastSuccess
   if (!loops.every((loop) => now - (last.get(loop) ?? 0) < stalledMillis)) return false
-  return yield* (yield* Settings).set("heartbeat", "1").pipe(
-    Effect.as(true),
-    Effect.orElseSucceed(() => false),
-  )
+  return yield* Effect.isSuccess(noteWritten)
 })
 
 /** Calls the heartbeat's address if the daemon works: a service outside alerts people once the calls stop. */

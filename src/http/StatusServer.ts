@@ -3,10 +3,10 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Address } from "../config/schema/Fields.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
-import { Settings } from "../store/database/Settings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
 import { makeAccess, toPage } from "./access/access.ts"
@@ -19,14 +19,10 @@ import { readView } from "./StatusView.ts"
  * Reasons against readiness, by part; empty: ready. Only states in which this process is useless to its callers count:
  * halted, stale and an unreachable gateway must be visible on the page, so they do not.
  */
-const unreadyReasons = Effect.gen(function* () {
-  const settings = yield* Settings
-  const store = yield* settings.set("readyz", "1").pipe(
-    Effect.as(undefined),
-    Effect.catchTag("StoreError", (error) => Effect.succeed(error.message)),
-  )
-  return store === undefined ? {} : { store }
-})
+const unreadyReasons = Effect.map(
+  Effect.orElseSucceed(isWritten, () => false),
+  (isTaken) => (isTaken ? {} : { store: "it took none of the daemon's own writes in the last three minutes" }),
+)
 
 export interface StatusServerOptions {
   readonly host: string

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { noteWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
@@ -87,4 +88,8 @@ const factsOf = (condition: ConditionName, since: number) => ({
 })
 
 /** The loop that no gateway holds up. */
-export const healthLoop = watchHealth().pipe(Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)
+export const healthLoop = watchHealth().pipe(
+  Effect.andThen(noteWritten),
+  Effect.andThen(Effect.sleep(waitMillis)),
+  Effect.forever,
+)

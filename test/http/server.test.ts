@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { noteWritten } from "../../src/alerts/AlertLoop.ts"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import type { Address } from "../../src/config/schema/Fields.ts"
 import { StatusServer } from "../../src/http/StatusServer.ts"
@@ -45,13 +46,14 @@ const nameOf = (reply: Reply): string => cookieOf(reply).split(";")[0]!
 const withServer = <E>(
   host: string,
   use: (url: string, dataDir: string) => Effect.Effect<void, E>,
-  metrics?: Address,
+  { metrics, isWritten = true }: { readonly metrics?: Address; readonly isWritten?: boolean } = {},
 ) =>
   Effect.gen(function* () {
     const store = testStore()
     const treasury = yield* watchOnly("http://127.0.0.1:1")
     const names = { gateways: ["node"], rules: ["news"], receivers: ["log"], version: "1", revision: "" }
     const layer = StatusServer.layer({ host, port: 0, portBusy: "error", dataDir: store.dir, metrics }).pipe(
+      Layer.provide(isWritten ? Layer.effectDiscard(noteWritten) : Layer.empty),
       Layer.provide(ConfigInForce.layer({ treasury, mode: "observe" })),
       Layer.provide(Metrics.layer({ treasury: "watch", mode: "observe", ...names })),
       Layer.provide(store.layer()),
@@ -207,6 +209,23 @@ describe("the page bound elsewhere", () => {
   )
 })
 
+describe("readiness", () => {
+  it.live("is missing while the store took none of the daemon's writes, and writes none itself", () =>
+    withServer(
+      "127.0.0.1",
+      (url) =>
+        Effect.gen(function* () {
+          for (let n = 0; n < 2; n++) {
+            const { status, body } = yield* call(`${url}/readyz`)
+            assert.strictEqual(status, 503)
+            assert.deepStrictEqual(Object.keys(JSON.parse(body)), ["store"])
+          }
+        }),
+      { isWritten: false },
+    ),
+  )
+})
+
 describe("metrics at an address of their own", () => {
   it.live("are read without a token, beside the probes and nothing else", () =>
     Effect.gen(function* () {
@@ -224,7 +243,7 @@ describe("metrics at an address of their own", () => {
             }
             assert.strictEqual((yield* call(`${at}/login`, { method: "POST" })).status, 405)
           }),
-        { host: "127.0.0.1", port },
+        { metrics: { host: "127.0.0.1", port } },
       )
     }),
   )
