@@ -35,6 +35,14 @@ export const shellWord = (word: string): string =>
 /** "1 rule", "2 rules": a count with its word. */
 export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
+const namesMax = 3
+
+/** "a, b, c and 2 more": the first three, and how many there are besides. */
+export const several = (words: ReadonlyArray<string>): string => {
+  const left = words.length - namesMax
+  return left <= 0 ? words.join(", ") : `${words.slice(0, namesMax).join(", ")} and ${left} more`
+}
+
 /** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
 export const wrapped = (text: string, columns: number | undefined): ReadonlyArray<string> => {
   if (columns === undefined || text.length <= columns) return [text]

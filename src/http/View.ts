@@ -244,6 +244,8 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
     readonly seconds: number
   }>
   readonly outOfBand: ReadonlyArray<OutOfBand>
+  /** True if mempools decoded none of the wire forms that are tried, as far as the last 24 hours show. */
+  readonly isUndecoded: boolean
   /** How processes ended that nobody stopped, in the last 15 minutes. */
   readonly crashes: ReadonlyArray<string>
 }

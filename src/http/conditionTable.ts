@@ -2,7 +2,7 @@ import { signAgainIn } from "../domain/Approval.ts"
 import { alertAfterMillis, type ConditionName } from "../domain/alerts/healthConditions.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
-import { plural } from "../domain/text.ts"
+import { plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Brake.ts"
 import { mebibytesText } from "../store/database/DiskSpace.ts"
 import type { Found, GatewayView, HealthFacts, IntentView } from "./View.ts"
@@ -110,6 +110,12 @@ const work = ({ work: doubt, at }: HealthFacts): Found | undefined =>
         remedy: doubt.remedy,
       }
 
+const wireForm = ({ isUndecoded, network: { chainId } }: HealthFacts): Found | undefined => {
+  if (!isUndecoded) return undefined
+  const remedy = `check that network.chainId is ${chainId} there too, and that the network's version is supported; leave network.framing out`
+  return bad("No payment goes out: the network decodes no wire form of our transactions (code 60)", remedy)
+}
+
 const stale = (facts: HealthFacts): Found | undefined => {
   const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
   if (gap === undefined) return undefined
@@ -129,8 +135,6 @@ const stale = (facts: HealthFacts): Found | undefined => {
 }
 
 const minute = 60_000
-/** An alert that a receiver has not taken for so long. */
-const undeliveredSecondsMax = 60
 /** How long a part of the past that was found lost is the news. */
 const gapMillis = 86_400_000
 /** Reasons by which a rule does nothing though something is needed, or might be, until somebody looks after it. */
@@ -145,18 +149,12 @@ const stuck: ReadonlySet<string | null> = new Set([
   "fee",
   "short",
 ])
-const namesMax = 3
 
 const bad = (text: string, remedy: string): Found => ({ severity: "bad", text, remedy })
 const warn = (text: string, remedy: string): Found => ({ severity: "warn", text, remedy })
 
 const spaced = (word: string): string => word.replaceAll("_", " ")
 const time = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`
-
-const several = (words: ReadonlyArray<string>): string =>
-  words.length <= namesMax
-    ? words.join(", ")
-    : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
 
 const halted = ({ halts }: HealthFacts): Found | undefined => {
   const [first, ...more] = halts
@@ -199,7 +197,7 @@ const ruleFires = ({ rules }: HealthFacts): Found | undefined => {
 const why = (rule: string): string => `"cofferer explain ${rule}" shows every check`
 
 const undelivered = (facts: HealthFacts): Found | undefined => {
-  const late = facts.undelivered.filter(({ seconds }) => seconds >= undeliveredSecondsMax)
+  const late = facts.undelivered.filter(({ seconds }) => seconds * 1_000 >= minute)
   if (late.length === 0) return undefined
   const words = late.map(
     ({ receiver, n, seconds }) => `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
@@ -285,11 +283,12 @@ const restarts = ({ crashes }: HealthFacts): Found | undefined => {
 const refusedMin = 5
 const acceptedShareMin = 0.9
 
-const acceptance = ({ acceptance: { accepted, refused } }: HealthFacts): Found | undefined => {
+const acceptance = ({ acceptance: { accepted, refused }, isUndecoded }: HealthFacts): Found | undefined => {
   const all = accepted + refused
   if (refused < refusedMin || accepted / all >= acceptedShareMin) return undefined
   const text = `Mempools accepted ${accepted} of ${all} submissions in 24 h`
-  return warn(text, '"cofferer intents" lists the payments, "intents show ID" the code of each refusal')
+  const remedy = '"cofferer intents" lists the payments, "intents show ID" the code of each refusal'
+  return { ...warn(text, remedy), isAlerted: isUndecoded }
 }
 
 const paused = ({ pauses }: HealthFacts): Found | undefined => {
@@ -377,6 +376,7 @@ export const conditionTable = {
   payment_overdue: paymentOverdue,
   newest_block: newestBlock,
   work,
+  wire_form: wireForm,
   stale,
   rule_fires: ruleFires,
   alerts_undelivered: undelivered,

@@ -1,5 +1,5 @@
 import { type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
-import { ageText, plural } from "../domain/text.ts"
+import { ageText, plural, several } from "../domain/text.ts"
 import { conditionTable } from "./conditionTable.ts"
 import type { Found, HealthFacts, View } from "./View.ts"
 
@@ -23,8 +23,6 @@ export const conditionsOf = (facts: HealthFacts): ReadonlyArray<HealthCondition>
   return found.toSorted((a, b) => Number(a.severity === "warn") - Number(b.severity === "warn"))
 }
 
-const othersMax = 3
-
 /** The line across the top: the worst condition with its remedy and the names of the others, or that all is well. */
 export const headline = (
   conditions: ReadonlyArray<HealthCondition>,
@@ -47,8 +45,5 @@ export const headline = (
   return { severity: "ok", text: [band, ...windows, activity].join(" ") }
 }
 
-const namesOf = (others: ReadonlyArray<HealthCondition>): string => {
-  const names = others.slice(0, othersMax).map(({ condition }) => condition.replaceAll("_", " "))
-  const left = others.length - names.length
-  return left === 0 ? names.join(", ") : `${names.join(", ")} and ${left} more`
-}
+const namesOf = (others: ReadonlyArray<HealthCondition>): string =>
+  several(others.map(({ condition }) => condition.replaceAll("_", " ")))

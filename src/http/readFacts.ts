@@ -7,8 +7,10 @@ import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
+import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { BlockPace, blockMillis } from "../submitter/BlockPace.ts"
+import { framings } from "../tx/Transaction.ts"
 import { troubleKey } from "./conditions.ts"
 import { refusedReload } from "./reload.ts"
 import type { HealthFacts, OutOfBand, View } from "./View.ts"
@@ -72,6 +74,7 @@ export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: n
   if (rests !== JSON.stringify(before)) yield* (yield* Settings).set(key, rests)
 })
 
+const dayMillis = 86_400_000
 /** A disk at its bound would be low and not low in turn: this much more room ends it. */
 const endShare = 1.25
 
@@ -105,8 +108,14 @@ export const readFacts = Effect.fnUntraced(function* (
     // One from later than now was raised while the clock was wrong, and waits since then at least.
     undelivered: pending.map(({ oldest, ...one }) => ({ ...one, seconds: Math.abs(now - oldest) / 1_000 })),
     outOfBand: yield* readOutOfBand(treasury, view, now),
+    isUndecoded: yield* readUndecoded(treasury, now),
     crashes: yield* crashes,
   } satisfies HealthFacts
+})
+
+const readUndecoded = Effect.fnUntraced(function* ({ network: { framing } }: Treasury, now: number) {
+  const undecoded = yield* (yield* Outbox).undecoded(now - dayMillis)
+  return framing === "auto" ? undecoded.size === framings.length : undecoded.has(framing)
 })
 
 /** Until when nothing is signed for another life of the store; without a daemon a block takes what it mostly does. */

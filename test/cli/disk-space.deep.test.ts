@@ -168,7 +168,7 @@ const configHash = async (page: string): Promise<string> =>
   /cofferer_config_hash\{[^}]*part="all"\} ([0-9.e+]+)/.exec((await get(`${page}/metrics`)).body)?.[1] ?? "none"
 
 const pagesOf = (lines: ReadonlyArray<Line>, subject: string) =>
-  lines.filter((line) => line["msg"] === "alert raised" && line["subject"] === subject)
+  lines.filter((line) => line["msg"] === "alert raised" && line["subject"] === subject && line["severity"] === "page")
 
 describe.concurrent("a disk without room", () => {
   const lacksMount = canMount(join(dir, "probe")) ? undefined : "needs unshare that may mount"
@@ -255,6 +255,7 @@ describe.concurrent("a disk without room", () => {
         assert.lengthOf(pagesOf(running.lines, "unwritable"), 1)
         after(running.disk)
         await goesOn(running, 0)
+        await running.line(({ subject, severity }) => subject === "unwritable" && severity === "info")
       })
     },
   )

@@ -52,6 +52,7 @@ const calm: HealthFacts = {
   quarantine: undefined,
   undelivered: [],
   outOfBand: [],
+  isUndecoded: false,
   crashes: [],
 }
 
@@ -276,6 +277,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "warn",
     { crashes: ["killed", "no memory", "killed"] },
     "The process ended 3 times in 15 min without being stopped: killed (2), no memory (1); the log has the lines before each end; what restarts it goes on.",
+  ],
+  [
+    "wire_form",
+    "bad",
+    { isUndecoded: true },
+    "No payment goes out: the network decodes no wire form of our transactions (code 60); check that network.chainId is c-1 there too, and that the network's version is supported; leave network.framing out.",
   ],
   [
     "acceptance",

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
@@ -15,8 +16,10 @@ import { trip } from "../../src/store/controls/trip.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { down, honest, type Manner, rewritten } from "../support/Fronts.ts"
+import { newest, replay } from "../support/Intents.ts"
+import { deskFields } from "../support/Operators.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
-import { one, usdt } from "../support/TestSandbox.ts"
+import { one, powOf, usdt } from "../support/TestSandbox.ts"
 import { fileIn, type Outage, outageSeen, type World } from "./Outage.ts"
 
 const ana = { author: "ana", reason: "looked" }
@@ -73,6 +76,13 @@ const richEve = {
 const blind: Manner = async ({ method, url }, ask) => {
   if (method === "POST") return "drop"
   return /transfer|ledgerentry/.test(url.pathname) ? { status: 503, headers: {}, text: "" } : await ask()
+}
+
+/** Decodes no transaction. */
+const undecoding: Manner = async ({ method, url }, ask) => {
+  if (method !== "POST" || url.pathname !== "/transaction") return await ask()
+  const text = JSON.stringify({ success: false, code: 60, data: "malformed transaction" })
+  return { status: 200, headers: { "content-type": "application/json" }, text }
 }
 
 const outages: ReadonlyArray<Outage> = [
@@ -206,7 +216,7 @@ const outages: ReadonlyArray<Outage> = [
     name: "a receiver that has not taken a page for a minute",
     begin: (world) =>
       Effect.gen(function* () {
-        world.refusing.add("desk")
+        world.refusing.set("desk", "refuses")
         yield* haltAll({ author: "ana", reason: "audit" })
         yield* resumeAll(world)
       }),
@@ -220,6 +230,113 @@ const outages: ReadonlyArray<Outage> = [
     remedy: /check that receiver and its address in alerts\.receivers/,
     alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
     alertSeconds: 70,
+  },
+  {
+    name: "a receiver that hangs",
+    begin: (world) =>
+      Effect.gen(function* () {
+        world.refusing.set("desk", "hangs")
+        yield* haltAll({ author: "ana", reason: "audit" })
+        yield* resumeAll(world)
+      }),
+    end: (world) =>
+      Effect.sync(() => {
+        world.refusing.clear()
+      }),
+    condition: "alerts_undelivered",
+    severity: "bad",
+    headline: /^desk has not taken \d alerts? for 1 min; /,
+    remedy: /check that receiver and its address in alerts\.receivers/,
+    alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
+    alertSeconds: 70,
+  },
+  {
+    name: "an approval that lapses",
+    setup: {
+      scenario: {
+        deposits: [
+          { party: "alice", asset: "USDT", amount: "1_000" },
+          { party: "bob", asset: "USDT", amount: "50" },
+          { party: "carol", asset: "USDT", amount: "100" },
+        ],
+        parties: ["alice", "bob", "carol", "eve"],
+      },
+      allow: [
+        {
+          from: "carol",
+          to: ["eve"],
+          asset: "USDT",
+          perTransfer: "50",
+          per24h: "50",
+          transfersPer24h: 1,
+          approval: "desk",
+        },
+      ],
+      more: deskFields(2, "1m"),
+    },
+    begin: ({ options }) =>
+      submitPayment(options.treasury, "live", {
+        idempotencyKey: "drill",
+        author: "ana",
+        transfer: { from: "carol", to: "eve", asset: "USDT", amount: "10" },
+      }),
+    end: ({ sandbox }) =>
+      Effect.andThen(sandbox.stepBlock, TestClock.adjust("5 seconds")).pipe(Effect.repeat({ times: 14 })),
+    condition: "approval_waiting",
+    severity: "warn",
+    headline: /^1 payment waits for approval: 10\.\d+ USDT carol -> eve/,
+    remedy: /^"cofferer approve \w{4} --key FILE"$/,
+    endsWithPayment: true,
+    alert: { receiver: "log", severity: "ticket", subject: /^\w{4}$/ },
+    alertSeconds: 10,
+  },
+  {
+    name: "a payment that executes twice",
+    setup: { scenario: { pow: powOf(40) } },
+    begin: ({ client, sandbox }) =>
+      Effect.gen(function* () {
+        const { attempt } = yield* newest
+        const last = Number(attempt.anchorHeight) + attempt.windowBlocks - 1
+        while ((yield* head(client)).height < last) {
+          yield* Effect.andThen(sandbox.stepBlock, TestClock.adjust("1 second"))
+        }
+        assert.include((yield* replay(client)).text, '"success":true')
+      }),
+    end: resumeAll,
+    condition: "halted",
+    severity: "bad",
+    headline: /^Halted since .* UTC, duplicate execution: .*; nothing is signed; /,
+    remedy: /"cofferer resume --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^duplicate_execution$/ },
+    alertSeconds: 60,
+  },
+  {
+    name: "a store that was put back",
+    begin: () => trip("restored_store", "the database is older than its checkpoint"),
+    end: ({ options }) => ledgerVerb("recover", options, ana),
+    condition: "halted",
+    severity: "bad",
+    headline: /^Halted since .* UTC, restored store: the database is older than its checkpoint; nothing is signed; /,
+    remedy: /"cofferer recover --reason TEXT"/,
+    alert: { receiver: "desk", severity: "page", subject: /^restored_store$/ },
+    alertSeconds: 2,
+  },
+  {
+    name: "no wire form that the network decodes",
+    setup: { transfersPer24h: 10, line: { per24h: "2000" } },
+    begin: (world) =>
+      Effect.gen(function* () {
+        yield* (yield* Settings).forgetFraming(world.options.treasury.network.chainId)
+        yield* answer(undecoding, 0)(world)
+        yield* payElsewhere(world, "bob", 150n * one)
+      }),
+    end: answer(honest, 0),
+    condition: "wire_form",
+    severity: "bad",
+    headline: /^No payment goes out: the network decodes no wire form of our transactions \(code 60\); /,
+    remedy: /network\.chainId is sandbox-1 there too/,
+    alert: { receiver: "desk", severity: "page", subject: /^wire form$/ },
+    alertSeconds: 100,
   },
   {
     name: "an account out of band for longer than its rule takes",

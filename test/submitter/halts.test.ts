@@ -12,10 +12,8 @@ import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
-import { isSolved } from "../../src/tx/ProofOfWork.ts"
-import { signatureAlgorithm, signatureVersion } from "../../src/tx/Transaction.ts"
 import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
-import { hasAttempt } from "../support/Intents.ts"
+import { hasAttempt, newest, replay } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"
@@ -30,29 +28,7 @@ const pages = Effect.map(
   (due) => due.filter((alert) => alert.severity === "page" && alert.kind === "halt").map((alert) => alert.subject),
 )
 const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", reason: "looked at it", author: "ana" }))
-const newest = Effect.gen(function* () {
-  const outbox = yield* Outbox
-  const [intent] = yield* outbox.recent(1)
-  const [attempt] = yield* outbox.attempts(intent!.id)
-  return { intent: intent!, attempt: attempt! }
-})
 const settling = new Set(["decide"])
-
-/** Hands in again, as anybody can, a command whose signature was public once, with work of their own. */
-const replay = Effect.fnUntraced(function* (client: TestClient) {
-  const { attempt } = yield* newest
-  const tid = "ab".repeat(32)
-  let nonce = 0n
-  while (!isSolved({ blockHash: attempt.anchorHash, tid }, nonce, 3)) nonce++
-  const tx = {
-    inputData: Buffer.from(attempt.inputData).toString("base64"),
-    signature: { value: attempt.signature, algo: signatureAlgorithm, version: signatureVersion },
-    pubKey: attempt.party,
-    version: "TX_VERSION_V3",
-    pow: { tid, nonce: String(nonce) },
-  }
-  return yield* request(client, "/transaction", { body: JSON.stringify({ tx, type: "TYPE_SYNC" }) })
-})
 
 /** Makes blocks until the attempt's window has one left. */
 const toLastBlock = Effect.fnUntraced(function* (client: TestClient, step: Effect.Effect<void, unknown>) {

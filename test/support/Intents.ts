@@ -5,6 +5,8 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { isSolved } from "../../src/tx/ProofOfWork.ts"
+import { signatureAlgorithm, signatureVersion } from "../../src/tx/Transaction.ts"
 import { type Flow, round } from "./Flow.ts"
 import { at, request, type TestClient } from "./TestClient.ts"
 import { waitUntil } from "./until.ts"
@@ -74,3 +76,27 @@ export const hasAttempt = Effect.map(
   Effect.flatMap(Outbox, ({ live }) => live),
   (all) => all.length > 0,
 )
+
+/** The newest payment, and its first attempt. */
+export const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  const [attempt] = yield* outbox.attempts(intent!.id)
+  return { intent: intent!, attempt: attempt! }
+})
+
+/** Hands in again, as anybody can, a command whose signature was public once, with work of their own. */
+export const replay = Effect.fnUntraced(function* (client: TestClient) {
+  const { attempt } = yield* newest
+  const tid = "ab".repeat(32)
+  let nonce = 0n
+  while (!isSolved({ blockHash: attempt.anchorHash, tid }, nonce, 3)) nonce++
+  const tx = {
+    inputData: Buffer.from(attempt.inputData).toString("base64"),
+    signature: { value: attempt.signature, algo: signatureAlgorithm, version: signatureVersion },
+    pubKey: attempt.party,
+    version: "TX_VERSION_V3",
+    pow: { tid, nonce: String(nonce) },
+  }
+  return yield* request(client, "/transaction", { body: JSON.stringify({ tx, type: "TYPE_SYNC" }) })
+})

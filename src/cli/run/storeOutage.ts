@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Result, Schedule } from "effect"
+import { Clock, Deferred, Effect, Layer, Result, Schedule } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { isLoopback } from "../../config/schema/Fields.ts"
+import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { tokenFile } from "../../http/access/access.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageServer, type StatusServerOptions } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, type Machine, realMachine } from "../../layers.ts"
+import type { AlertIdentity } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import { isBusy, isDoubtful, isUnwritten } from "../../store/database/guarded.ts"
@@ -61,12 +63,13 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   })
   const life = Effect.suspend(() => Effect.provide(running, daemonLayer(options, machineOf(options, metrics))))
   const scope = yield* Effect.scope
-  const tellHourly = Effect.fnUntraced(function* (error: StoreError) {
+  const tellHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
+    const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver }
     for (;;) {
       const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - toldAt)
       if (sinceMillis < tellMillis) yield* Effect.sleep(tellMillis - sinceMillis)
       toldAt = yield* Clock.currentTimeMillis
-      const told = Effect.provide(tellPeople(options, error, toldAt), realMachine(options).notifier)
+      const told = Effect.provide(tellPeople(options, error, known), realMachine(options).notifier)
       yield* Effect.forkIn(
         Effect.catchTag(told, "ConfigError", ({ message }) =>
           logEvent("receivers not read", { reason: message }, { severity: "page" }),
@@ -79,12 +82,15 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isLater = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    yield* logEvent("database not writable", { reason: error.message, remedy: remedyOf(options) })
+    const { dataDir } = options
+    const remedy = `free space under ${dataDir}, or make it writable; the daemon goes on by itself`
+    yield* logEvent("database not writable", { reason: error.message, remedy })
+    const isOver = yield* Deferred.make<void>()
     const probes = outageServer({ ...options, ...address }, error.message).pipe(
       Effect.flatMap(({ url }) => sayPage(url)),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
-    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error))
+    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error, isOver))
     yield* Effect.forkScoped(logOutageOnSignal(error.message)).pipe(
       Effect.andThen(probes),
       Effect.andThen(waiting),
@@ -92,6 +98,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     )
     metrics.storeWritable.set(1)
     yield* logEvent("database writable", {})
+    yield* Deferred.succeed(isOver, undefined)
   })
   for (;;) {
     const failure = yield* life.pipe(
@@ -112,38 +119,57 @@ const machineOf = (options: DaemonOptions, metrics: Metrics["Service"]): Machine
   metrics: Layer.succeed(Metrics, metrics),
 })
 
-const remedyOf = ({ dataDir }: DaemonOptions): string =>
-  `free space under ${dataDir}, or let it be written there; the daemon goes on by itself`
+/** An outage as people hear of it. */
+interface Outage {
+  /** Unix milliseconds. */
+  readonly began: number
+  /** Receivers that took its page: they get its all-clear, once. */
+  readonly taken: Set<string>
+  readonly isOver: Deferred.Deferred<void>
+}
 
-/** One line to those who are paged, past the store; each receiver until it has taken it. */
-const tellPeople = Effect.fnUntraced(function* (options: DaemonOptions, error: StoreError, at: number) {
-  const { name, routes } = options.treasury
-  const detail = `nothing is decided, signed or sent: ${error.message}; ${remedyOf(options)}`
-  const page = {
-    severity: "page",
-    kind: "store",
-    name: "store_unwritable",
-    count: 1,
-    subject: "unwritable",
-    detail,
-    fields: {},
-    at,
-  } as const
-  const key = `${name}/unwritable/${at.toString(36)}`
+/** A page to those who get pages, past the store, and its all-clear; each receiver until it has taken it. */
+const tellPeople = Effect.fnUntraced(function* (
+  { treasury: { name: treasury, routes }, dataDir: dir }: DaemonOptions,
+  error: StoreError,
+  { began, taken, isOver }: Outage,
+) {
+  const at = yield* Clock.currentTimeMillis
+  const facts = { at: began.toString(36), reason: error.message, dir }
+  const { send } = yield* Notifier
+  const sendTo = ({ dedup, name = "", ...alert }: Alert, receiver: string, resolves?: ReadonlyArray<AlertIdentity>) => {
+    const key = `${treasury}/${dedup}`
+    return send(receiver, {
+      ...alert,
+      id: `${key}/${at.toString(36)}`,
+      key,
+      name,
+      treasury,
+      count: 1,
+      at,
+      resolves,
+    }).pipe(
+      Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
+      Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
+    )
+  }
+  const page = alertOf("store_unwritable", facts)
+  const over = overOf("store_unwritable", facts)
+  const ended = [{ ...page, key: `${treasury}/${page.dedup}`, at: began }]
+  const tell = Effect.fnUntraced(function* (receiver: string) {
+    yield* sendTo(page, receiver)
+    if (taken.has(receiver)) return
+    taken.add(receiver)
+    yield* Deferred.await(isOver)
+    yield* sendTo(over, receiver, ended)
+  })
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),
   )
-  const { send } = yield* Notifier
-  yield* Effect.forEach(
-    receivers,
-    (receiver) =>
-      send(receiver, { ...page, id: key, key, treasury: name, resolves: undefined }).pipe(
-        Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
-        Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
-        Effect.ignore,
-      ),
-    { concurrency: "unbounded", discard: true },
-  )
+  yield* Effect.forEach(receivers, (receiver) => Effect.ignore(tell(receiver)), {
+    concurrency: "unbounded",
+    discard: true,
+  })
 })
 
 /** Waits until the store can be written. Doubt about the file from any try stays until a check removes it. */

@@ -60,6 +60,12 @@ export const healthConditions = {
     act: "compare them at another gateway",
     alertAfterMillis: minute,
   },
+  wire_form: {
+    holds: "mempools decode no transaction, in any wire form that is tried",
+    alert: "page after 60 s",
+    act: "check network.chainId and the network's version; leave network.framing out",
+    alertAfterMillis: minute,
+  },
   stale: {
     holds: "the balances are older than `maxAge`, or were never read",
     alert: "page after 60 s, unless a condition above is the cause",

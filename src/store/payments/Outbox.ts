@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Attempt, attemptMoves, type EvidenceKind } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves } from "../../domain/Intent.ts"
+import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import type { StoreError } from "../database/StoreError.ts"
@@ -95,6 +96,11 @@ export class Outbox extends Context.Service<
     readonly acceptance: (
       since: number,
     ) => Effect.Effect<{ readonly accepted: number; readonly refused: number; readonly lost: number }, StoreError>
+    /**
+     * Wire forms that mempools could not decode since the given Unix milliseconds, and since they last decoded one or
+     * the ledger executed one.
+     */
+    readonly undecoded: (since: number) => Effect.Effect<ReadonlySet<Framing>, StoreError>
     /** Number of intents by state, over all time. */
     readonly counts: Effect.Effect<ReadonlyMap<string, number>, StoreError>
   }
@@ -117,6 +123,7 @@ export class Outbox extends Context.Service<
 
 const SignedRow = Schema.Struct({ height: Big, n: Schema.Int })
 const AcceptanceRow = Schema.Struct({ accepted: Schema.Int, refused: Schema.Int, lost: Schema.Int })
+const FormRow = Schema.Struct({ framing: Schema.Literals(framings), undecoded: Schema.Int })
 const LastRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
 
@@ -137,6 +144,7 @@ type Reads = Pick<
   | "evidence"
   | "signedFrom"
   | "acceptance"
+  | "undecoded"
   | "counts"
 >
 
@@ -248,6 +256,17 @@ const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Rea
         FROM sends WHERE first = 1 AND started_at > ${since}`.pipe(
         rowsOf(AcceptanceRow, "Outbox.acceptance"),
         Effect.map((rows) => rows[0] ?? { accepted: 0, refused: 0, lost: 0 }),
+      ),
+    undecoded: (since: number) =>
+      sql`SELECT s.framing, s.outcome IN ('refused', 'framing') AND s.code = 60 AND a.state <> 'confirmed' AS undecoded
+        FROM sends s JOIN attempts a ON a.intent_id = s.intent_id AND a.k = s.k
+        WHERE s.started_at > ${since} AND s.outcome IN ('accepted', 'duplicate', 'refused', 'framing')
+        ORDER BY s.seq DESC`.pipe(
+        rowsOf(FormRow, "Outbox.undecoded"),
+        Effect.map((rows) => {
+          const decoded = rows.findIndex(({ undecoded }) => undecoded === 0)
+          return new Set(rows.slice(0, decoded === -1 ? undefined : decoded).map(({ framing }) => framing))
+        }),
       ),
     counts: sql`SELECT state, count(*) AS n FROM intents GROUP BY state`.pipe(
       rowsOf(CountRow, "Outbox.counts"),
