@@ -87,28 +87,21 @@ const gatewayDown = (
 }
 
 /** A wrong answer of the network passes: it is bad once it lasts. */
-const onceLong = (at: string, since: string): Found["severity"] =>
-  Date.parse(at) - Date.parse(since) >= minute ? "bad" : "warn"
+const lasting = (at: string, { since, remedy }: { readonly since: string; readonly remedy: string }, text: string) => ({
+  severity: Date.parse(at) - Date.parse(since) >= minute ? ("bad" as const) : ("warn" as const),
+  text,
+  remedy,
+})
 
-const newestBlock = ({ doubted, halts, at }: HealthFacts): Found | undefined =>
-  doubted === null
-    ? undefined
-    : {
-        severity: onceLong(at, doubted.since),
-        text: `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
-        remedy: doubted.remedy,
-        // That halt pages, and names what ends it.
-        isAlerted: halts.some(({ reason }) => reason === "chain_changed"),
-      }
+const newestBlock = ({ doubted, halts, at }: HealthFacts): Found | undefined => {
+  if (doubted === null) return undefined
+  const text = `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`
+  // That halt pages, and names what ends it.
+  return { ...lasting(at, doubted, text), isAlerted: halts.some(({ reason }) => reason === "chain_changed") }
+}
 
 const work = ({ work: doubt, at }: HealthFacts): Found | undefined =>
-  doubt === null
-    ? undefined
-    : {
-        severity: onceLong(at, doubt.since),
-        text: `Nothing is signed since ${time(doubt.since)}: ${doubt.detail}`,
-        remedy: doubt.remedy,
-      }
+  doubt === null ? undefined : lasting(at, doubt, `Nothing is signed since ${time(doubt.since)}: ${doubt.detail}`)
 
 const wireForm = ({ isUndecoded, network: { chainId } }: HealthFacts): Found | undefined => {
   if (!isUndecoded) return undefined
@@ -236,20 +229,29 @@ const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
   return warn(`Nothing is signed ${end}: what another life of this store sent may still execute`, "it ends by itself")
 }
 
+/** Nothing is signed, or nothing is known of balances: people are alerted to the cause. */
+const isStopped = (facts: HealthFacts): boolean =>
+  facts.halts.length > 0 || facts.gap !== undefined || facts.isUndecoded || isQuorumLost(facts)
+
 const outOfBand = (facts: HealthFacts): Found | undefined => {
   const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
   if (long.length === 0) return undefined
   const heldBy = (account: string) =>
     live(facts).find(({ subject, reason }) => subject === account && stuck.has(reason))
+  const paidTo = (account: string) =>
+    facts.intents.find(({ open, to, amount }) => open && account === `${to}/${amount.split(" ").at(-1)}`)
   const words = long.map(({ account, balance, seconds }) => {
     const rule = heldBy(account)
-    const why = rule === undefined ? "" : ` (${rule.name}: ${spaced(String(rule.reason))})`
+    const payment = paidTo(account)
+    const held = rule === undefined ? "" : ` (${rule.name}: ${spaced(String(rule.reason))})`
+    const why = payment === undefined ? held : ` (payment ${payment.short} is ${spaced(payment.state)})`
     return `${account} ${balance} for ${Math.floor(seconds)} s${why}`
   })
   // A slower rule that is held was told before, by its reason.
-  const isAlerted = long.every(
+  const isToldByRule = long.every(
     ({ account, cycleSeconds }) => cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined,
   )
+  const isAlerted = isToldByRule || isStopped(facts)
   const text = `Out of band for longer than its rule's cycle: ${several(words)}`
   return { ...warn(text, '"cofferer plan" says what holds it'), isAlerted }
 }

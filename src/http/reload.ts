@@ -40,7 +40,7 @@ const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
   isConfig: true,
   title: "",
   lines: problems.map(formatProblem),
-  remedy: "what was in force stays in force",
+  remedy: 'correct them, "cofferer check", then "cofferer reload --reason TEXT"; what was in force stays in force',
 })
 
 /** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */

@@ -91,7 +91,8 @@ const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval
   return yield* told(intent, words, sentenceOf(intent, progress), moved, people)
 })
 
-const sentenceOf = (intent: Intent, { words }: Progress): string => `${words}; "approve ${shortId(intent.id)}"`
+const sentenceOf = (intent: Intent, { words }: Progress): string =>
+  `${words}; "cofferer approve ${shortId(intent.id)} --key FILE"`
 
 const peopleOf = ({ group }: NeededApproval, { by, others }: Progress): string =>
   `${group.need - by.length} of ${others.join(", ")}`

@@ -273,6 +273,15 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     'Out of band for longer than its rule\'s cycle: hot/USDT 9,000.00 for 91 s (even: limit); "cofferer plan" says what holds it. Also: rule held.',
   ],
   [
+    "out_of_band",
+    "warn",
+    {
+      outOfBand: [{ account: "maker/USDT", balance: "9.00", seconds: 91, cycleSeconds: 90 }],
+      intents: [intent("in_flight")],
+    },
+    'Out of band for longer than its rule\'s cycle: maker/USDT 9.00 for 91 s (payment a1vh is in flight); "cofferer plan" says what holds it.',
+  ],
+  [
     "restarts",
     "warn",
     { crashes: ["killed", "no memory", "killed"] },
@@ -437,6 +446,18 @@ describe("the conditions of health", () => {
     // Whoever is told second is not told again.
     const out = conditions.find(({ condition }) => condition === "out_of_band")
     if (out !== undefined) assert.strictEqual(out.isAlerted, !isAlerted)
+  })
+
+  it.each([
+    ["nothing is signed", halt("operator", "ana: audit")],
+    ["no balance is known", late(60)],
+    ["too few gateways answer", { network: network(1, down) }],
+    ["the network decodes no wire form", { isUndecoded: true }],
+  ])("alert to no account out of band while %s", (_, cause) => {
+    const outOfBand = [{ account: "hot/USDT", balance: "9", seconds: 500, cycleSeconds: 90 }]
+    const isAlerted = (change: Partial<HealthFacts>) =>
+      said({ outOfBand, ...change }).conditions.find(({ condition }) => condition === "out_of_band")?.isAlerted
+    assert.deepStrictEqual([isAlerted({}), isAlerted(cause)], [false, true])
   })
 
   it("are all in the manual, and no other", () => {

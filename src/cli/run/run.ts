@@ -16,6 +16,7 @@ import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { noteEnd, noteStart } from "../../store/controls/starts.ts"
+import { isUnwritten } from "../../store/database/guarded.ts"
 import { Draining } from "../../submitter/Draining.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
@@ -124,10 +125,21 @@ const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined
 const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) => {
   const isDemo = sandbox !== undefined
   let isFirst = true
+  let isNoted = false
   const life = (current: DaemonOptions, address: Listening, sayPage: (url: string) => Effect.Effect<void>) =>
     Effect.gen(function* () {
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
+      // One process may have several lives; what ends it before it serves anything counts as well.
+      if (!isNoted) yield* noteStart()
+      isNoted = true
+      return yield* begun(current, address, sayPage).pipe(
+        Effect.onInterrupt(() => Effect.ignore(noteEnd())),
+        Effect.tapError((error) => (isUnwritten(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
+      )
+    })
+  const begun = (current: DaemonOptions, address: Listening, sayPage: (url: string) => Effect.Effect<void>) =>
+    Effect.gen(function* () {
       yield* prepare(current)
       yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
       const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current))
@@ -145,16 +157,12 @@ const serve = (
 ) =>
   Effect.gen(function* () {
     yield* sayPage((yield* StatusServer).url)
-    yield* noteStart()
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(logStateOnSignal)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
-    return yield* Fiber.join(loops).pipe(
-      Effect.onInterrupt(() => stop(loops)),
-      Effect.tapError(({ message }) => Effect.ignore(noteEnd(message))),
-    )
+    return yield* Effect.onInterrupt(Fiber.join(loops), () => stop(loops))
   }).pipe(Effect.scoped)
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
@@ -165,7 +173,6 @@ const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) 
   }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
-  yield* Effect.ignore(noteEnd())
   yield* sayStopped(startedAt).pipe(Effect.ignore)
 })
 

@@ -1,5 +1,7 @@
 import { Clock, Effect } from "effect"
+import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { general } from "../../domain/AccountType.ts"
+import { formatAmount } from "../../domain/Amount.ts"
 import type { Attempt } from "../../domain/Attempt.ts"
 import type { BalanceChange } from "../../domain/Balance.ts"
 import { shortId } from "../../domain/Hex.ts"
@@ -103,7 +105,12 @@ export const judgeStrangers = Effect.fnUntraced(function* (
   const foreign = strangers.filter((stranger) => !stranger.own)
   const last = foreign.at(-1)
   if (last !== undefined) {
-    const detail = `someone used the key ${last.from.slice(0, 8)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)} to ${last.to.slice(0, 8)}`
+    const { parties, assets } = (yield* ConfigInForce).now().treasury
+    const nameOf = (key: string) =>
+      [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key.slice(0, 8)
+    const pinned = [...assets.values()].find(({ id }) => id === last.asset)
+    const sum = pinned === undefined ? "" : `, ${formatAmount(last.amount, pinned.decimals)} ${pinned.symbol}`
+    const detail = `someone used the key of ${nameOf(last.from)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
     yield* tripWith("foreign_payment", Effect.succeed(detail))
   }
 })
