@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { haltFile } from "../../src/config/files.ts"
-import type { IntentView } from "../../src/http/View.ts"
+import type { IntentView, View } from "../../src/http/View.ts"
 import { lockScope } from "../../src/rules/checks/stops.ts"
 import { inTime } from "../support/until.ts"
 import type { Circumstance } from "./failpoints.ts"
@@ -94,7 +94,10 @@ export const makeWorld = async (): Promise<World> => {
     rest: (how) => rest(parts, how ?? {}),
     testimony: async () => {
       const ledger = await ask("GET", { url: `${networkUrl}/sandbox/ledger` })
-      return { ...(await testify(dataDir, ledger.body, payer)), told: parts.told }
+      return {
+        ...(await testify(dataDir, { ledger: ledger.body, party: payer, taken: receiver.taken })),
+        told: parts.told,
+      }
     },
     close: async (keep) => {
       await stopped(parts.network)
@@ -245,9 +248,9 @@ const rest = async (parts: Parts, how: Rest): Promise<void> => {
   // What is decided on the last losses comes within a few blocks.
   for (let quiet = 0; up !== undefined && quiet < 4 && Date.now() < until; ) {
     await sleep(500)
-    const reply = await control(parts, "/api/v1/intents?limit=1000")
-    const intents = reply?.body as ReadonlyArray<IntentView> | undefined
-    quiet = intents?.every(({ open }) => !open) ? quiet + 1 : 0
+    const status = await control(parts, "/api/v1/status")
+    const view = status?.body as View | undefined
+    quiet = view?.alertsPending === 0 && (await openOf(parts))?.length === 0 ? quiet + 1 : 0
   }
   daemon.child.kill("SIGTERM")
   const { code } = await inTime("the end of the daemon", daemon.ended, 120_000)

@@ -12,6 +12,8 @@ export interface Testimony {
   readonly executed: ReadonlyArray<string>
   /** What keeps the treasury from signing, in words. */
   readonly halts: ReadonlyArray<string>
+  /** Alerts that were lost or came in a wrong order, in words. */
+  readonly alerts: ReadonlyArray<string>
   /** What is wrong with the journal, in words. */
   readonly broken: string | undefined
 }
@@ -25,7 +27,7 @@ export interface Verdict {
 
 /** What the journal says against what the ledger did. */
 export const judge = (testimony: Testimony): Verdict => {
-  const { intents, attempts, decided, told, executed, halts, broken } = testimony
+  const { intents, attempts, decided, told, executed, halts, alerts, broken } = testimony
   const lost: Array<string> = []
   const duplicate: Array<string> = []
   const intentOf = new Map(attempts.map(({ intentId, transferId }) => [transferId, intentId]))
@@ -49,6 +51,7 @@ export const judge = (testimony: Testimony): Verdict => {
   }
   // Nothing that happened to it is a reason to stop: such a halt keeps payments from their end.
   for (const halt of halts) lost.push(`halted: ${halt}`)
+  lost.push(...alerts)
   if (broken !== undefined) lost.push(`the journal is broken: ${broken}`)
   return { lost, duplicate }
 }

@@ -14,8 +14,57 @@ interface Executed {
 
 const verify = (filename: string) => verifyChain().pipe(Effect.provide(Database.layer({ filename })), Effect.runPromise)
 
-/** Asks the store of a data directory that no daemon holds, and the ledger as the network's own path tells it. */
-export const testify = async (dataDir: string, ledger: unknown, party: string): Promise<Omit<Testimony, "told">> => {
+interface Message {
+  readonly id: string
+  readonly kind: string
+  readonly subject: string
+}
+
+interface Raised {
+  readonly seq: number
+  readonly name: string
+  readonly state: string
+}
+
+/** First and last number of the alerts that a message stands for. */
+const rangeOf = ({ id }: Message) => {
+  const [, , seq, ...rest] = id.split("/")
+  const to = rest.find((part) => part.startsWith("to-"))
+  return { from: Number(seq), to: to === undefined ? Number(seq) : Number(to.slice(3)) }
+}
+
+/** Alerts that a receiver did not get, or that came before an earlier one of the same kind and subject. */
+const undelivered = (raised: ReadonlyArray<Raised>, messages: ReadonlyArray<Message>): ReadonlyArray<string> => {
+  const nameOf = new Map(raised.map(({ seq, name }) => [seq, name]))
+  const ranges = messages.map(rangeOf)
+  const isTaken = ({ seq, name }: Raised) =>
+    ranges.some(({ from, to }) => from <= seq && seq <= to && nameOf.get(from) === name)
+  const lost = raised.filter((alert) => alert.state !== "delivered" || !isTaken(alert))
+  const newest = new Map<string, number>()
+  const seen = new Set<string>()
+  const late = messages.filter((message) => {
+    if (seen.has(message.id)) return false
+    seen.add(message.id)
+    const subject = `${message.kind}/${message.subject}`
+    const { from } = rangeOf(message)
+    const isLate = from < (newest.get(subject) ?? 0)
+    newest.set(subject, Math.max(from, newest.get(subject) ?? 0))
+    return isLate
+  })
+  return [
+    ...lost.map(({ seq, name, state }) => `alert ${seq} (${name}) is ${state} and was not taken`),
+    ...late.map(({ id, subject }) => `alert ${id} of ${subject} came after a later one`),
+  ]
+}
+
+/**
+ * Asks the store of a data directory that no daemon holds, the ledger as the network's own path tells it, and the
+ * receiver of alerts by the bodies that it took.
+ */
+export const testify = async (
+  dataDir: string,
+  { ledger, party, taken }: { readonly ledger: unknown; readonly party: string; readonly taken: ReadonlyArray<string> },
+): Promise<Omit<Testimony, "told">> => {
   const filename = join(dataDir, Database.databaseFile)
   const { problem } = await verify(filename)
   const db = new DatabaseSync(filename)
@@ -38,6 +87,12 @@ export const testify = async (dataDir: string, ledger: unknown, party: string): 
       ),
       halts: all("SELECT reason, detail FROM halts WHERE ended_at IS NULL").map(
         ({ reason, detail }) => `${reason}: ${detail}`,
+      ),
+      alerts: undelivered(
+        all(
+          "SELECT a.seq, a.name, d.state FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.receiver = 'desk'",
+        ).map(({ seq, name, state }) => ({ seq: Number(seq), name: String(name), state: String(state) })),
+        taken.map((body) => JSON.parse(body) as Message),
       ),
       executed: executed.filter((tx) => tx.party === party && tx.code === 0).map(({ transferId }) => transferId),
     }

@@ -50,6 +50,8 @@ export const freePort = (): Promise<number> =>
 /** Takes alerts, or refuses them. */
 export interface Receiver {
   readonly url: string
+  /** Bodies that it took, in their order. */
+  readonly taken: ReadonlyArray<string>
   isDeaf: boolean
   readonly close: () => void
 }
@@ -57,11 +59,18 @@ export interface Receiver {
 export const startReceiver = (): Promise<Receiver> =>
   new Promise((resolve, reject) => {
     const server: Server = createServer((incoming, response) => {
-      incoming.resume()
-      response.statusCode = receiver.isDeaf ? 503 : 204
-      response.end()
+      let body = ""
+      incoming.on("data", (chunk: Buffer) => {
+        body += chunk.toString()
+      })
+      incoming.on("end", () => {
+        if (!receiver.isDeaf) taken.push(body)
+        response.statusCode = receiver.isDeaf ? 503 : 204
+        response.end()
+      })
     })
-    const receiver = { url: "", isDeaf: false, close: () => server.close() }
+    const taken: Array<string> = []
+    const receiver = { url: "", taken, isDeaf: false, close: () => server.close() }
     server.on("error", reject)
     server.listen(0, "127.0.0.1", () => {
       const address = server.address()
