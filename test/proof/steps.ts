@@ -31,6 +31,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
     step("lies-http", "lies", "--http"),
     ...["statements", "limits", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),
     step("reads", "crash", "--reads"),
+    { name: "outages", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/outages/main.ts"] },
     ...seeded("kills", "crash", 2, "--kills 250"),
     ...seeded("power", "crash", 4, "--power 25"),
     step("bench", "bench", "--against test/bench/baseline.json"),
