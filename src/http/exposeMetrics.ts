@@ -1,5 +1,4 @@
 import { Clock, Effect, Option } from "effect"
-import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
@@ -10,7 +9,6 @@ import { Health } from "../gateway/Health.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { Brake } from "../store/controls/Brake.ts"
 import { DiskSpace } from "../store/database/DiskSpace.ts"
 import { Epochs } from "../store/network/Epochs.ts"
 import { Listings } from "../store/network/Listings.ts"
@@ -25,7 +23,6 @@ import { readView } from "./StatusView.ts"
 import type { View } from "./View.ts"
 import { limitUses, marksOf } from "./views.ts"
 
-const dayMillis = 86_400_000
 const modes = ["observe", "shadow", "live"] as const
 
 const setHealth = (
@@ -43,9 +40,9 @@ export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
 /** Sets the gauges of the store, then returns the whole text. A store that fails does not fail the scrape. */
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
-  yield* refresh(treasury).pipe(
-    Effect.andThen(readView()),
+  yield* readView().pipe(
     Effect.tap((view) => shown(treasury, view)),
+    Effect.andThen(refresh(treasury)),
     Effect.catchTag("StoreError", (error) => {
       markUnknown(metrics, treasury)
       return logEvent("metrics of the database are old", { reason: error.message })
@@ -57,17 +54,24 @@ export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Tr
 /** Sets the gauges that are computed from the view of the page. */
 const shown = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
   const metrics = yield* Metrics
-  setHealth(metrics, treasury, (name) => view.conditions.every(({ condition }) => condition !== name))
+  const { name } = treasury
+  setHealth(metrics, treasury, (one) => view.conditions.every(({ condition }) => condition !== one))
+  const halts = new Set(view.halts.map(({ reason }) => reason))
+  for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
+  for (const mode of modes) metrics.mode.set({ treasury: name, mode }, mode === view.mode ? 1 : 0)
+  const { accepted, refused } = view.acceptance
+  metrics.acceptanceRatio.reset()
+  if (accepted + refused > 0) metrics.acceptanceRatio.set({ treasury: name }, accepted / (accepted + refused))
   for (const scope of pauseScopes) {
     const pauses = view.pauses.filter((pause) => pause.scope.split(":")[0] === scope)
     const n = scope === "maintenance" ? view.maintenance.length : pauses.length
-    metrics.pauses.set({ treasury: treasury.name, scope }, n)
+    metrics.pauses.set({ treasury: name, scope }, n)
   }
   const out = yield* readOutOfBand(treasury, view, Date.parse(view.at))
   metrics.accountOutOfBand.reset()
   for (const { party, asset } of view.accounts) {
     const since = out.find(({ account }) => account === `${party}/${asset}`)
-    metrics.accountOutOfBand.set({ treasury: treasury.name, party, asset }, since?.seconds ?? 0)
+    metrics.accountOutOfBand.set({ treasury: name, party, asset }, since?.seconds ?? 0)
   }
 })
 
@@ -76,15 +80,8 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const name = treasury.name
-  const halts = new Set((yield* (yield* Brake).halts).map((h) => h.reason))
-  for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
   const { free } = yield* (yield* DiskSpace).room
   if (free !== undefined) metrics.storeFreeBytes.set(free)
-  const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
-  if (config !== undefined) {
-    const { mode } = config.now()
-    for (const one of modes) metrics.mode.set({ treasury: name, mode: one }, one === mode ? 1 : 0)
-  }
   yield* findings(treasury)
   const open = yield* outbox.open
   for (const state of openIntentStates) {
@@ -93,9 +90,6 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
     const oldest = Math.min(now, ...own.map((i) => i.createdAt))
     metrics.intentOldest.set({ treasury: name, state }, (now - oldest) / 1_000)
   }
-  const { accepted, refused } = yield* outbox.acceptance(now - dayMillis)
-  metrics.acceptanceRatio.reset()
-  if (accepted + refused > 0) metrics.acceptanceRatio.set({ treasury: name }, accepted / (accepted + refused))
   const pending = yield* (yield* AlertQueue).pending
   for (const receiver of new Set(
     [...treasury.receivers, ...pending.map((one) => ({ name: one.receiver }))].map((r) => r.name),
