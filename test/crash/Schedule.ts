@@ -33,10 +33,22 @@ const isOf = (circumstance: Failpoint["circumstance"]) => (point: Failpoint) => 
 
 /**
  * Which steps a run of so many kills is to hit: all of them, before and after, where there are kills enough to try
- * some again; else a seeded part of those that need nothing special.
+ * some again; else a seeded part of those that need nothing special. With an aim: those of which it is a part of the
+ * name, again and again.
  */
-export const scheduleOf = (kills: number, dice: Dice): Schedule => {
+export const scheduleOf = (kills: number, dice: Dice, aim = ""): Schedule => {
   const all = targetsOf(failpoints)
+  if (aim !== "") {
+    const own = targetsOf(failpoints.filter((point) => nameOf(point).includes(aim)))
+    const turns = Array.from({ length: Math.ceil(kills / own.length) }, () => shuffled(own, dice))
+    return {
+      fresh: [],
+      groups: turns
+        .flat()
+        .slice(0, kills)
+        .map((target) => [target]),
+    }
+  }
   if (kills < all.length * 1.1) {
     const some = shuffled(targetsOf(failpoints.filter(isOf(undefined))), dice).slice(0, Math.floor(kills * 0.75))
     return { fresh: [], groups: some.map((target) => [target]) }

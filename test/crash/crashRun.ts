@@ -8,6 +8,8 @@ import { type LifePlan, makeWorld, type World } from "./World.ts"
 export interface CrashRun {
   readonly kills: number
   readonly seed: string
+  /** Part of the names of steps at which all kills are aimed; empty: any. */
+  readonly aim: string
   readonly say: (text: string) => void
 }
 
@@ -19,6 +21,8 @@ export interface CrashResult extends Verdict {
   readonly missed: ReadonlyArray<string>
   readonly intents: number
   readonly executed: number
+  /** Alerts to the receiver. */
+  readonly alerts: number
 }
 
 const worldsCount = 2
@@ -47,7 +51,7 @@ interface Shared {
 
 /** Kills daemons until the number is reached, lets all come to rest, and judges. */
 export const crashRun = async (run: CrashRun): Promise<CrashResult> => {
-  const { fresh, groups } = scheduleOf(run.kills, makeDice(`crash ${run.seed}`))
+  const { fresh, groups } = scheduleOf(run.kills, makeDice(`crash ${run.seed}`), run.aim)
   const shared: Shared = { run, kills: 0, queue: [...groups], hits: new Map(), missed: [] }
   const worlds = await Promise.all(Array.from({ length: worldsCount }, makeWorld))
   let isWhole = false
@@ -68,6 +72,7 @@ export const crashRun = async (run: CrashRun): Promise<CrashResult> => {
       duplicate,
       intents: verdicts.reduce((sum, { intents }) => sum + intents, 0),
       executed: verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      alerts: verdicts.reduce((sum, { alerts }) => sum + alerts, 0),
     }
   } finally {
     for (const world of worlds) await world.close(!isWhole)
@@ -85,7 +90,8 @@ const allOf = async <A>(running: ReadonlyArray<Promise<A>>): Promise<ReadonlyArr
 const judged = async (world: World) => {
   await world.rest()
   const testimony = await world.testimony()
-  return { ...judge(testimony), intents: testimony.intents.length, executed: testimony.executed.length }
+  const { intents, executed, alerts } = testimony
+  return { ...judge(testimony), intents: intents.length, executed: executed.length, alerts: alerts.raised }
 }
 
 const wordsOf = ({ point, moment }: Target): string => `${moment === "start" ? "before" : "after"} ${nameOf(point)}`

@@ -15,7 +15,7 @@ const whole: Testimony = {
   told: new Set(["paid"]),
   executed: ["p2"],
   halts: [],
-  alerts: [],
+  alerts: { raised: 7, wrong: [] },
   broken: undefined,
 }
 
@@ -36,7 +36,7 @@ describe("the judge of a crash run", () => {
     ["a decision that was told and is gone", { told: new Set(["x"]) }, 1, 0],
     ["a payment that no journal holds", { decided: new Set(["paid"]) }, 1, 0],
     ["a treasury that halted", { halts: ["invariant"] }, 1, 0],
-    ["an alert that nobody took", { alerts: ["alert 7"] }, 1, 0],
+    ["an alert that nobody took", { alerts: { raised: 7, wrong: ["alert 7"] } }, 1, 0],
     ["a broken journal", { broken: "entry 7 is missing" }, 1, 0],
     [
       "a payment without an end",

@@ -12,8 +12,8 @@ export interface Testimony {
   readonly executed: ReadonlyArray<string>
   /** What keeps the treasury from signing, in words. */
   readonly halts: ReadonlyArray<string>
-  /** Alerts that were lost or came in a wrong order, in words. */
-  readonly alerts: ReadonlyArray<string>
+  /** How many alerts were raised, and which of them were lost or came in a wrong order, in words. */
+  readonly alerts: { readonly raised: number; readonly wrong: ReadonlyArray<string> }
   /** What is wrong with the journal, in words. */
   readonly broken: string | undefined
 }
@@ -51,7 +51,7 @@ export const judge = (testimony: Testimony): Verdict => {
   }
   // Nothing that happened to it is a reason to stop: such a halt keeps payments from their end.
   for (const halt of halts) lost.push(`halted: ${halt}`)
-  lost.push(...alerts)
+  lost.push(...alerts.wrong)
   if (broken !== undefined) lost.push(`the journal is broken: ${broken}`)
   return { lost, duplicate }
 }

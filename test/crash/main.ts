@@ -7,7 +7,7 @@ import { readFaults } from "./reads/readFaults.ts"
 import { readsRun } from "./reads/readsRun.ts"
 import { tableOf } from "./Schedule.ts"
 
-const usage = `usage: npm run crash -- [--kills N] [--power N] [--reads [--blocks N] [--faults NAMES]] [--seed S]
+const usage = `usage: npm run crash -- [--kills N] [--power N] [--reads [--blocks N] [--faults NAMES]] [--aim TEXT] [--seed S]
 
   --kills   kills the daemon N times at its steps and at random moments, and judges what it paid; default 200
   --power   cuts the power N times instead: what was not synced is lost or torn
@@ -15,6 +15,7 @@ const usage = `usage: npm run crash -- [--kills N] [--power N] [--reads [--block
             under each fault of reads, with a fifth of the blocks and three of twenty kills
   --blocks  of the reads without a fault, 1 to 40 rows each; default 1000
   --faults  names with commas between them, all or none; default all
+  --aim     kills at steps with this in their names alone, such as Alert
   --seed    of all draws; default 1`
 
 const fail = (message: string): never => {
@@ -31,6 +32,7 @@ const readArguments = () => {
         reads: { type: "boolean", default: false },
         blocks: { type: "string", default: "1000" },
         faults: { type: "string", default: "all" },
+        aim: { type: "string", default: "" },
         seed: { type: "string", default: "1" },
         help: { type: "boolean", default: false },
       },
@@ -79,13 +81,15 @@ const cutPower = async (cuts: number): Promise<boolean> => {
 }
 
 const kill = async (kills: number): Promise<boolean> => {
-  const result = await crashRun({ kills, seed: values.seed, say })
+  const result = await crashRun({ kills, seed: values.seed, aim: values.aim, say })
   console.log(tableOf(result.hits))
   const others = ["any step", "the clock"].map((name) => `${name} ${result.hits.get(name)?.start ?? 0}`)
   console.log(`elsewhere: ${others.join(", ")}`)
   for (const name of result.missed) console.log(`never hit: ${name}`)
   const wrong = tell(result)
-  console.log(`seed ${values.seed}, ${result.intents} payments decided, ${result.executed} executed`)
+  console.log(
+    `seed ${values.seed}, ${result.intents} payments decided, ${result.executed} executed, ${result.alerts} alerts`,
+  )
   console.log(`kills ${result.kills} lost ${result.lost.length} duplicate ${result.duplicate.length}`)
   return wrong + result.missed.length === 0
 }

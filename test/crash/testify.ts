@@ -71,6 +71,9 @@ export const testify = async (
   try {
     const all = (sql: string) => db.prepare(sql).all() as ReadonlyArray<Record<string, unknown>>
     const { executed } = ledger as { readonly executed: ReadonlyArray<Executed> }
+    const raised = all(
+      "SELECT a.seq, a.name, d.state FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.receiver = 'desk'",
+    ).map(({ seq, name, state }) => ({ seq: Number(seq), name: String(name), state: String(state) }))
     return {
       broken: problem ?? undefined,
       intents: all("SELECT id, state, detail FROM intents").map(({ id, state, detail }) => ({
@@ -88,12 +91,13 @@ export const testify = async (
       halts: all("SELECT reason, detail FROM halts WHERE ended_at IS NULL").map(
         ({ reason, detail }) => `${reason}: ${detail}`,
       ),
-      alerts: undelivered(
-        all(
-          "SELECT a.seq, a.name, d.state FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE d.receiver = 'desk'",
-        ).map(({ seq, name, state }) => ({ seq: Number(seq), name: String(name), state: String(state) })),
-        taken.map((body) => JSON.parse(body) as Message),
-      ),
+      alerts: {
+        raised: raised.length,
+        wrong: undelivered(
+          raised,
+          taken.map((body) => JSON.parse(body) as Message),
+        ),
+      },
       executed: executed.filter((tx) => tx.party === party && tx.code === 0).map(({ transferId }) => transferId),
     }
   } finally {
