@@ -19,6 +19,9 @@ const hasMemory = () => {
   }
 }
 const deep = "test/**/*.deep.test.ts"
+/** Run on PostgreSQL as well, but for files of SQLite. */
+const contracts = ["test/store/!(schema|tryStore).test.ts"]
+const ofPostgres = "test/**/*.postgres.test.ts"
 
 export default defineConfig({
   test: {
@@ -33,7 +36,7 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [deep],
+          exclude: [deep, ofPostgres],
           pool: "threads",
           isolate: false,
           // Node strips the types itself: imports stay plain bindings, which run a tenth faster.
@@ -42,6 +45,20 @@ export default defineConfig({
           env: hasMemory() ? { TMPDIR: memory, COFFERER_TEST_PROGRAMS: tmpdir() } : {},
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "postgres",
+          include: [...contracts, ofPostgres],
+          globalSetup: "test/support/startPostgres.ts",
+          setupFiles: "test/support/onPostgres.ts",
+          env: { COFFERER_TEST_STORE: "postgres" },
+          pool: "threads",
+          isolate: false,
+          experimental: { viteModuleRunner: false },
+          testTimeout: 60_000,
         },
       },
       {

@@ -46,11 +46,8 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* watchDiskSpace()
   yield* noteStarted()
   const { treasury, mode } = config.now()
-  yield* journal.append({
-    kind: "started",
-    subject: treasury.name,
-    body: { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis },
-  })
+  const body = { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis }
+  yield* (yield* Database.Database).write(journal.append({ kind: "started", subject: treasury.name, body }))
 })
 
 /** A store that a copy was put in place of signs nothing: what it does not know may be under way. */

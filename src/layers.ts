@@ -21,7 +21,6 @@ import { Observations } from "./store/balances/Observations.ts"
 import { Brake } from "./store/controls/Brake.ts"
 import { TermsLog } from "./store/controls/TermsLog.ts"
 import * as Database from "./store/database/Database.ts"
-import { Lease } from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
 import { Settings } from "./store/database/Settings.ts"
 import { Signals } from "./store/database/Signals.ts"
@@ -102,7 +101,6 @@ export const storeLayer = (
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
-    Lease.layerSole,
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
   return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps, BlockPace.layer).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),

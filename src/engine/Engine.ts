@@ -30,7 +30,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const attention = yield* Attention
   yield* checkDiskSpace()
   const answers = yield* gatherAnswers()
-  const { conclusions, changes, alerts } = yield* database.atomically(evaluateAll(answers)).pipe(
+  const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers)).pipe(
     // A change that was not committed did not happen: memory must not know more than the store.
     Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
   )

@@ -23,7 +23,7 @@ export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   const assets = new Map((yield* listings.assets).map((a) => [a.id, a]))
   for (const transition of transitions) {
     const raised = alertsFor(rules, [...pinned.values()], transition, assets)
-    yield* database.atomically(
+    yield* database.write(
       Effect.forEach(raised, (alert) => alerts.raise(alert), { discard: true }).pipe(
         Effect.andThen(listings.markHandled(transition.seq)),
       ),

@@ -118,7 +118,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     createdAt: now,
     updatedAt: now,
   }
-  const taken = yield* database.atomically(
+  const taken = yield* database.write(
     Effect.gen(function* () {
       const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
       if (known !== undefined) {

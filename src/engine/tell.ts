@@ -223,7 +223,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
       yield* raise("trial", { rule: rule.name, at: now, words, since, payments: rehearsal.payments })
     }
   })
-  yield* (yield* Database).atomically(report)
+  yield* (yield* Database).write(report)
 })
 
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */

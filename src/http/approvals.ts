@@ -94,7 +94,7 @@ export const approve = Effect.fn("People.approve")(function* (
 ) {
   const found = yield* findIntent(id)
   if ("problem" in found) return found
-  const done = yield* (yield* Database).atomically(take(treasury, found.intent.id, signature.toLowerCase()))
+  const done = yield* (yield* Database).write(take(treasury, found.intent.id, signature.toLowerCase()))
   yield* (yield* Signals).wake("submitter")
   return done
 })

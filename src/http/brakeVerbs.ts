@@ -175,7 +175,7 @@ export const resumeScope = Effect.fnUntraced(function* (where: Where, { signatur
   if (unknown !== undefined) return unknown
   if (asked.scope === "all") yield* noteHaltFile(where)
   // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
-  const ended = (yield* Database).atomically(resume(where, asked))
+  const ended = (yield* Database).write(resume(where, asked))
   return yield* agreeing(where.treasury, signature, ended)
 })
 

@@ -57,7 +57,7 @@ const alertAnswer = Effect.fnUntraced(function* (
   knowledge: KnownBy | null,
 ) {
   const database = yield* Database
-  return yield* database.atomically(
+  return yield* database.write(
     Effect.gen(function* () {
       const { memories } = yield* (yield* RuleStates).byKey
       const facts = factsOf(yield* peekRound(yield* takeSnapshot(memories), memories))
@@ -154,7 +154,7 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
 const lookNow = Effect.fnUntraced(function* (config: InForce) {
   const database = yield* Database
   const answers = yield* Effect.provideService(gatherAnswers(), CycleConfig, config)
-  return yield* database.atomically(
+  return yield* database.write(
     Effect.gen(function* () {
       const { memories } = yield* (yield* RuleStates).byKey
       const snapshot = { ...(yield* takeSnapshot(memories)), answers }

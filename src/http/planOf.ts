@@ -138,7 +138,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
   if (inForce !== undefined) answers.set(inForce, yield* asked(inForce))
   const planned = (one: InForce) => judge(one, asLastSeen, answers.get(one))
   return yield* database
-    .atomically(
+    .write(
       Effect.gen(function* () {
         const own = yield* planned(plan)
         const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)

@@ -68,7 +68,7 @@ const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account
     const isByRows = told === "unsupported" && (yield* Gateways).quorum === 1
     const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : told
     if (typeof base === "string") return problem(notRead[base], 409, "nothing was changed; try again")
-    const done = yield* database.atomically(beginAnew(treasury, { account, base, isByRows, asked }))
+    const done = yield* database.write(beginAnew(treasury, { account, base, isByRows, asked }))
     if (done !== undefined) return done
   }
   return problem("newer blocks were read meanwhile", 409, "nothing was changed; try again")

@@ -248,7 +248,7 @@ const beginHour = Effect.fnUntraced(function* (
     yield* (yield* Journal).append({ kind: "config", subject, body: { detail, terms: hash, author, reason } })
     yield* page(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
   })
-  yield* (yield* Database).atomically(write)
+  yield* (yield* Database).write(write)
   yield* logEvent("terms accepted", { terms: hash, author, reason })
 })
 

@@ -32,7 +32,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
     }
     yield* watchLimits(view)
   })
-  yield* (yield* Database).atomically(round)
+  yield* (yield* Database).write(round)
 })
 
 const dayMillis = 86_400_000

@@ -93,7 +93,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
     return yield* logEvent("asset listing empty", {})
   }
   if (!(yield* isNewer(walk.mark))) return
-  const events = yield* database.atomically(
+  const events = yield* database.write(
     Effect.gen(function* () {
       const found = yield* listings.replace(assets)
       const settings = yield* Settings

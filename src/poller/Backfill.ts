@@ -102,7 +102,7 @@ const skipForgotten = Effect.fnUntraced(function* (
   const backfills = yield* Backfills
   const [from, to] = [job.next, oldest].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
   const cause = "the gateway has nothing of that time: it forgot it, or the network had not begun"
-  yield* (yield* Database).atomically(
+  yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* isFirst ? backfills.lost({ since: job.next, until: oldest, cause }) : tellLoss(job.next, oldest)
       yield* backfills.advance(job, [], oldest)

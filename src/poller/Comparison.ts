@@ -296,7 +296,7 @@ export const endComparison = Effect.fnUntraced(function* (
   const drifts = yield* Drifts
   const database = yield* Database
   const signals = yield* Signals
-  const { begun, ended } = yield* database.atomically(
+  const { begun, ended } = yield* database.write(
     Effect.gen(function* () {
       const changed = yield* drifts.note(seen)
       for (const drift of changed.begun) yield* raise("mismatch", factsOf(options, drift))

@@ -43,7 +43,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   const until = begins ?? end
   const reached = base === "unsupported" ? { timestamp: until, height: 0n } : { timestamp: end, height: base.height }
   const database = yield* Database
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       const backfills = yield* Backfills
       yield* (yield* Observations).rebase(base === "unsupported" ? [] : base.openings, reached)
@@ -98,7 +98,7 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
   const gone = (yield* observations.accounts)
     .filter((account) => parties.includes(account.party) && !listed.has(accountKeyText(account)))
     .map((account) => ({ ...account, balance: 0n, timestamp: reached.timestamp - blockNanos }))
-  yield* (yield* Database).atomically(
+  yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* observations.rebase([...openings, ...gone], reached)
       yield* (yield* Drifts).uncheck

@@ -32,7 +32,7 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const values = yield* parameters.parameters.pipe(
     Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
   )
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
       if (values !== undefined || isTakenBack) yield* listings.saveParameters(values ?? new Map())

@@ -95,7 +95,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
   const heads = yield* AcceptedHead
   const now = yield* Clock.currentTimeMillis
   const words = `operators resumed: the chain ${detail}, and is accepted from block ${height} on`
-  yield* (yield* Database).atomically(
+  yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* settings.set(anewKey, "pending")
       yield* (yield* Journal).append({
@@ -141,9 +141,7 @@ const tellOthers = Effect.gen(function* () {
   const settings = yield* Settings
   for (const { name, detail, otherChain: elsewhere = "" } of yield* (yield* Health).all) {
     if (((yield* settings.get(keyOf(name))) ?? "") === elsewhere) continue
-    yield* (yield* Database).atomically(
-      Effect.andThen(settings.set(keyOf(name), elsewhere), tell(name, detail, elsewhere)),
-    )
+    yield* (yield* Database).write(Effect.andThen(settings.set(keyOf(name), elsewhere), tell(name, detail, elsewhere)))
   }
 })
 

@@ -19,7 +19,7 @@ import {
   type WindowUse,
 } from "../rules/policy/Policy.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { Lease } from "../store/database/Database.ts"
+import { Lease } from "../store/database/Lease.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { bodyText, Journal, type JournalHead } from "../store/journal/Journal.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -169,7 +169,7 @@ export class Signer extends Context.Service<
           yield* journal.append({ kind: "refusal", subject: intentId, body: { k, ...reason } })
         })
         /** Judging and recording as one, under one configuration. A refusal stays in the journal. */
-        const told = <A>(effect: Effect.Effect<A, SignerError>, request: Judged) =>
+        const told = <A, R>(effect: Effect.Effect<A, SignerError, R>, request: Judged) =>
           spends.inTurn(effect).pipe(
             Effect.catchTag("StoreError", memoryFailed),
             Effect.tapError((error) =>
@@ -316,7 +316,7 @@ const disagreeing = (party: string): string =>
 const memoryFailed = (error: StoreError) =>
   new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message, cause: error } })
 
-const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, SignerError> =>
+const memory = <A, R>(effect: Effect.Effect<A, StoreError, R>): Effect.Effect<A, SignerError, R> =>
   Effect.mapError(effect, memoryFailed)
 
 /** By whom the payment is approved; undefined where its line asks for nobody. */

@@ -136,7 +136,7 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt, height } = live
   const outbox = yield* Outbox
   const database = yield* Database
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       const sends = (yield* outbox.sends(intent.id)).filter((s) => s.k === attempt.k).length
       const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)

@@ -148,7 +148,7 @@ const told = (
     const raised = Effect.forEach(words, (word) =>
       word === "approved" ? raise("approval_given", facts) : raise("approval_asked", { ...facts, word }),
     )
-    const now = yield* (yield* Database).atomically(Effect.tap(moved, () => raised))
+    const now = yield* (yield* Database).write(Effect.tap(moved, () => raised))
     const event = words.includes("approved") ? "payment approved" : "approval needed"
     yield* logEvent(event, { intent: intent.id, detail: story })
     return now

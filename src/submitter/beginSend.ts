@@ -5,7 +5,8 @@ import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { Database, Lease } from "../store/database/Database.ts"
+import { Database } from "../store/database/Database.ts"
+import { Lease } from "../store/database/Lease.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
@@ -93,7 +94,7 @@ export const beginSend = Effect.fnUntraced(function* (start: SendStart & { reado
   const outbox = yield* Outbox
   const { attempt } = start
   const reading = sendable(attempt, height)
-  return yield* (yield* Database).atomically(
+  return yield* (yield* Database).write(
     Effect.gen(function* () {
       const stored = yield* reading
       if (stored === undefined) return undefined

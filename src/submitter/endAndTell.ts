@@ -48,7 +48,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
           severity: isLost && severity === "info" ? "ticket" : severity,
           sentence: `${sentence}${after}`,
         })
-  yield* (yield* Database).atomically(Effect.andThen(change, alert))
+  yield* (yield* Database).write(Effect.andThen(change, alert))
   if (state !== "manual") yield* countEnd(intent, state)
   yield* logEvent("payment ended", { intent: intent.id, state, reason: detail }, { severity })
 })
@@ -60,7 +60,7 @@ export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, 
 ) {
   const facts = { ...paymentFacts(intent), state: "confirmed" }
   const alert = raise("payment_withdrawn", { ...facts, key: intent.payment.toKey, words: withdrawnHere })
-  yield* (yield* Database).atomically(Effect.andThen(settle, alert))
+  yield* (yield* Database).write(Effect.andThen(settle, alert))
 })
 
 /** Settles a payment whose network fee exceeds the policy's, and pages people. */
@@ -72,5 +72,5 @@ export const pageOvercharged = Effect.fn("Submitter.pageOvercharged")(function* 
   const sum = (units: bigint) => `${formatAmount(units, intent.decimals)} ${intent.payment.asset}`
   const facts = { ...paymentFacts(intent), state: "confirmed", taken: sum(fee), most: sum(intent.feeMax) }
   const alert = raise("payment_overcharged", facts)
-  yield* (yield* Database).atomically(Effect.andThen(settle, alert))
+  yield* (yield* Database).write(Effect.andThen(settle, alert))
 })

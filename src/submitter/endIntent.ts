@@ -213,7 +213,7 @@ interface Asked {
 export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: Asked, agree: Agree<E, R>) {
   const turns = yield* Turns
   const database = yield* Database
-  const done = yield* turns.person(asked.intentId, waitMillisMax, database.atomically(end(asked, agree)))
+  const done = yield* turns.person(asked.intentId, waitMillisMax, database.write(end(asked, agree)))
   if (Option.isSome(done)) return done.value
   return yield* new VerbRefused({ message: "the network is being asked about it", remedy: "ask again", isBusy: true })
 })

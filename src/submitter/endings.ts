@@ -54,7 +54,7 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const { rememberFraming } = yield* Settings
   let sent = attempt
-  const settled = (yield* Database).atomically(
+  const settled = (yield* Database).write(
     Effect.gen(function* () {
       // During the lookup that found it, it may have gone out in the other wire form.
       sent = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k) ?? attempt

@@ -53,7 +53,7 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
   const { rows } = beginning
   const { heads, refusal } = yield* facts.chain(rows)
   if (refusal !== undefined) return unsigned(refusal)
-  const { atomically } = yield* Database
+  const { write } = yield* Database
   const { now, steady } = yield* ConfigInForce
   const { treasury, mode } = yield* CycleConfig
   const outbox = yield* Outbox
@@ -66,7 +66,7 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
     const context = yield* facts.context({ ...beginning, intent: current }, heads)
     return { current, outcome: yield* signPlanned(context, rows) }
   })
-  return yield* steady(atomically(step)).pipe(
+  return yield* steady(write(step)).pipe(
     Effect.catchTag("SignerError", (error) => Effect.succeed(unsigned({ _tag: "Refused", error, plan: nextRound }))),
   )
 })

@@ -134,7 +134,7 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   const shown = outbox.move(intent, intent.state, { detail })
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
   const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
-  yield* isTold(needed) ? (yield* Database).atomically(Effect.andThen(shown, alert)) : shown
+  yield* isTold(needed) ? (yield* Database).write(Effect.andThen(shown, alert)) : shown
   yield* logEvent("attempt lacks its proof of work", { intent: intentId, attempt: k, reason: error.message })
   return undefined
 })

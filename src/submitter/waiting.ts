@@ -76,7 +76,7 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
     verb: signed === 0 ? "cancel" : "abandon",
     name: shortId(intent.id),
   })
-  yield* (yield* Database).atomically(Effect.andThen(shown ?? Effect.void, alert))
+  yield* (yield* Database).write(Effect.andThen(shown ?? Effect.void, alert))
   return false
 })
 
@@ -158,7 +158,7 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox
   const detail = `decided too long ago and never signed${kept}; the rule decides anew`
-  const isDropped = yield* (yield* Database).atomically(
+  const isDropped = yield* (yield* Database).write(
     Effect.gen(function* () {
       if ((yield* standing(intent))._tag !== "Level") return false
       yield* outbox.move(intent, "cancelled", { detail })

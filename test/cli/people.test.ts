@@ -10,6 +10,7 @@ import { databaseFile } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Outcome, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { tempDir } from "../support/tempDir.ts"
 
@@ -32,7 +33,7 @@ const fill = Effect.gen(function* () {
     for (const id of ["1", "2", "3"]) {
       const intent = intentOf(id)
       yield* outbox.record(intent)
-      yield* journalDecision(intent, treasury.policy)
+      yield* inTransaction(journalDecision(intent, treasury.policy))
       if (id !== "1") yield* outbox.move(intent, "reserved", { detail: "permitted" })
     }
     const reserved = (yield* outbox.open).find((i) => i.id === ids.manual)!

@@ -60,7 +60,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Engine.decide", 3),
   at("Engine.snapshot", 3),
   at("Engine.evaluate", 4),
-  at("Database.atomically", 3),
+  at("Database.write", 3),
   at("RuleStates.save", 2),
   at("Outbox.record"),
   within("Outbox.record", "Journal.append"),

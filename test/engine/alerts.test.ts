@@ -17,6 +17,7 @@ import { Brake } from "../../src/store/controls/Brake.ts"
 import { trip } from "../../src/store/controls/trip.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, round } from "../support/Flow.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { calmSnapshot } from "../support/Rules.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -80,7 +81,7 @@ const look = Effect.fnUntraced(function* (at: number, balance: bigint | undefine
     policy,
   }
   const decided = decideRound(yield* loadRound(snapshot, memories))
-  yield* keepRound(decided)
+  yield* inTransaction(keepRound(decided))
   return decided.alerts
 })
 

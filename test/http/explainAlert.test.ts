@@ -14,6 +14,7 @@ import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { arrange, explained, now } from "../support/Explained.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { it } from "../support/it.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -34,7 +35,8 @@ const looksAt = (treasury: Treasury, at: number) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(at)
     const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
-    yield* keepRound({ ...decideRound(yield* loadRound(yield* takeSnapshot(memories), memories)), conclusions: [] })
+    const decided = decideRound(yield* loadRound(yield* takeSnapshot(memories), memories))
+    yield* inTransaction(keepRound({ ...decided, conclusions: [] }))
   }).pipe(Effect.provideService(CycleConfig, { treasury, mode: "live" }))
 
 const belowOf = (level: string) => ({ balance: { party: "hot", asset: "USDT", below: level } })

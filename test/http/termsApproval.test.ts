@@ -13,6 +13,7 @@ import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { type Agreement, agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { flow } from "../support/Flow.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { aliceKey, assetId, bobKey, type Fields, treasuryText } from "../support/treasury.ts"
@@ -63,7 +64,7 @@ const inForce = (text: string, use: Body<[write: (text: string) => void], Servic
       const treasury = yield* loadTreasury(file)
       const started = { treasury, mode: "live" as const }
       const body = { detail: "started" }
-      const { seq } = yield* (yield* Journal).append({ kind: "config", subject: treasury.name, body })
+      const { seq } = yield* inTransaction((yield* Journal).append({ kind: "config", subject: treasury.name, body }))
       yield* (yield* TermsLog).put({ seq, terms: treasuryTermsOf(started), alerts: treasury })
       yield* effectOf(use(write)).pipe(Effect.provide(ConfigInForce.layer(started)))
     }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true })))),

@@ -49,8 +49,8 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/endAndTell.ts",
-        source: "  yield* (yield* Database).atomically(Effect.andThen(change, alert))\n  if (state !==",
-        instead: "  yield* (yield* Database).atomically(change)\n  if (state !==",
+        source: "  yield* (yield* Database).write(Effect.andThen(change, alert))\n  if (state !==",
+        instead: "  yield* (yield* Database).write(change)\n  if (state !==",
       },
     ],
   },

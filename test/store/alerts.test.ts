@@ -151,11 +151,11 @@ describe("alerts", () => {
   it.effect("are forgotten however many they are, and ids are not given twice", function* () {
     const sql = yield* SqlClient.SqlClient
     const queue = yield* AlertQueue
-    yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    yield* sql.withTransaction(sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
         INSERT INTO alerts (dedup, severity, kind, subject, detail, fields, at)
-        SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5 FROM n`
-    yield* sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
-        SELECT seq, 'log', 'delivered', 0, 6 FROM alerts`
+        SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5 FROM n`)
+    yield* sql.withTransaction(sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
+        SELECT seq, 'log', 'delivered', 0, 6 FROM alerts`)
     yield* queue.prune(7)
     assert.deepStrictEqual(yield* kept, [])
     assert.strictEqual(yield* deliveries, 0)

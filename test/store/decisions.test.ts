@@ -9,9 +9,9 @@ const it = itWith(() => testStore().layer())
 describe("decisions that were made", () => {
   it.effect("are forgotten once they are too old, however many they are, and no sooner", function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    yield* sql.withTransaction(sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
         INSERT INTO decisions (at, rule, subject, decision, reason, detail)
-        SELECT i, 'keep', 'hot/USDT', 'hold', 'in_band', 'x' FROM n`
+        SELECT i, 'keep', 'hot/USDT', 'hold', 'in_band', 'x' FROM n`)
     const states = yield* RuleStates
     const range = sql`SELECT min(at) AS first, max(at) AS last FROM decisions`
     yield* states.prune(1)

@@ -3,7 +3,7 @@ import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import * as Database from "../../src/store/database/Database.ts"
-import { tablesWritten } from "../../src/store/database/NodeSqlite.ts"
+import { tablesWritten } from "../../src/store/database/Writes.ts"
 import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -26,12 +26,14 @@ describe("what was read of a table", () => {
     assert.strictEqual(yield* count, 0)
     assert.strictEqual(yield* count, 0)
     assert.strictEqual(reads, 1)
-    yield* sql`INSERT INTO settings (key, value) VALUES ('a', 'b')`
+    yield* sql.withTransaction(sql`INSERT INTO settings (key, value) VALUES ('a', 'b')`)
     assert.strictEqual(yield* count, 0)
     assert.strictEqual(reads, 1, "another table")
-    yield* sql`INSERT INTO halts (reason, detail, at) VALUES ('r', 'd', 1)`
+    yield* sql.withTransaction(sql`INSERT INTO halts (reason, detail, at) VALUES ('r', 'd', 1)`)
     assert.strictEqual(yield* count, 1)
-    yield* sql`WITH gone AS (SELECT seq FROM halts) DELETE FROM halts WHERE seq IN (SELECT seq FROM gone)`
+    yield* sql.withTransaction(
+      sql`WITH gone AS (SELECT seq FROM halts) DELETE FROM halts WHERE seq IN (SELECT seq FROM gone)`,
+    )
     assert.strictEqual(yield* count, 0, "a write that begins in another way")
     assert.strictEqual(reads, 3)
   })
@@ -41,7 +43,7 @@ describe("what was read of a table", () => {
     const brake = yield* Brake
     assert.deepStrictEqual(yield* reasons, [])
     const failed = yield* Effect.exit(
-      database.atomically(
+      database.write(
         Effect.gen(function* () {
           yield* brake.halt("invariant", "x")
           assert.deepStrictEqual(yield* reasons, ["invariant"])
@@ -51,9 +53,9 @@ describe("what was read of a table", () => {
     )
     assert.isTrue(Exit.isFailure(failed))
     assert.deepStrictEqual(yield* reasons, [])
-    yield* database.atomically(
+    yield* database.write(
       Effect.gen(function* () {
-        yield* Effect.exit(database.atomically(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
+        yield* Effect.exit(database.write(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
         assert.deepStrictEqual(yield* reasons, [], "of a part that failed")
         yield* brake.halt("halt_file", "y")
       }),

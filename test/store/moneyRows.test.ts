@@ -74,7 +74,7 @@ describe("a person's resume", () => {
       const findings = yield* Findings
       const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
       for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
-        yield* sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`
+        yield* sql.withTransaction(sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`)
       yield* findings.acknowledge(["known"], "adopted")
       yield* (yield* Brake).resume({ scope: "all", ...words })
       const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`

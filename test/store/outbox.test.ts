@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Database } from "../../src/store/database/Database.ts"
+import type { Sql } from "../../src/store/database/Sql.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -9,7 +10,7 @@ import type { Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { restart } from "../support/TestStore.ts"
 
-type Store = Outbox | Journal | Database | SqlClient.SqlClient
+type Store = Outbox | Journal | Database | Sql | SqlClient.SqlClient
 
 const hex = (text: string) => text.repeat(64).slice(0, 64)
 
@@ -111,7 +112,9 @@ describe("outbox", () => {
       sql`UPDATE intents SET to_key = ${hex("f")}`,
       sql`DELETE FROM intents`,
     ]
-    for (const attack of attacks) assert.isTrue(Exit.isFailure(yield* Effect.exit(attack)))
+    const refused = (attack: Effect.Effect<unknown, unknown>) =>
+      Effect.map(Effect.exit(sql.withTransaction(attack)), Exit.isFailure)
+    for (const attack of attacks) assert.isTrue(yield* refused(attack))
     const seq = yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
     const flying = (yield* outbox.open)[0]!
     const sending = (yield* outbox.live)[0]!
@@ -120,8 +123,8 @@ describe("outbox", () => {
       fee: 1n,
       settledAt: 2n ** 62n,
     })
-    assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE attempts SET state = 'signed'`)))
-    assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`UPDATE intents SET state = 'reserved'`)))
+    assert.isTrue(yield* refused(sql`UPDATE attempts SET state = 'signed'`))
+    assert.isTrue(yield* refused(sql`UPDATE intents SET state = 'reserved'`))
     yield* outbox.endSend({
       seq,
       attempt: sending,
@@ -151,9 +154,9 @@ describe("outbox", () => {
     yield* outbox.persist(intent, attemptOf(intent, 1))
     assert.isAbove((yield* journal.head).seq, before.seq)
     assert.isNull((yield* verifyChain()).problem)
-    yield* sql`UPDATE journal SET body = ${"{}"} WHERE seq = 2`
+    yield* sql.withTransaction(sql`UPDATE journal SET body = ${"{}"} WHERE seq = 2`)
     assert.match((yield* verifyChain()).problem ?? "", /^entry 2 .* was changed/)
-    yield* sql`DELETE FROM journal WHERE seq = 1`
+    yield* sql.withTransaction(sql`DELETE FROM journal WHERE seq = 1`)
     assert.match((yield* verifyChain()).problem ?? "", /^entry 1 is missing/)
   })
 

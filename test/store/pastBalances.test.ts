@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { makePastBalances } from "../../src/store/balances/pastBalances.ts"
+import { Sql } from "../../src/store/database/Sql.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const [party, asset] = ["b".repeat(64), "aa".repeat(32)]
@@ -18,7 +18,7 @@ const row = (timestamp: bigint, balance: bigint) => ({
 })
 
 /** The same client, and how often it was asked for the last row since the beginning. */
-const counted = (sql: SqlClient.SqlClient) => {
+const counted = (sql: Sql) => {
   const searches = { count: 0 }
   const client = new Proxy(sql, {
     apply: (target, self, args) => {
@@ -36,7 +36,7 @@ describe("balances as they were", () => {
       const observations = yield* Observations
       const rows = Array.from({ length: 31 }, (_, i) => row(start + BigInt(i) * hour, BigInt(i)))
       yield* observations.advance(rows, { timestamp: start + 31n * hour, height: 31n })
-      const { client, searches } = counted(yield* SqlClient.SqlClient)
+      const { client, searches } = counted(yield* Sql)
       const past = makePastBalances(client)
       for (let second = 0n; second < 300n; second++) {
         const now = start + 30n * hour - 200_000_000_000n + second * 1_000_000_000n

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { readReference, referenceText } from "../../src/domain/Reference.ts"
+import type { Sql } from "../../src/store/database/Sql.ts"
 import { entriesAfter } from "../../src/store/journal/archive.ts"
 import { entryHash, genesis, Journal } from "../../src/store/journal/Journal.ts"
 import { type Verified, verifyStore } from "../../src/store/journal/verifyStore.ts"
@@ -9,7 +10,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, round } from "../support/Flow.ts"
 
 /** What verifying says after a change that is undone again. */
-const verifiedAfter = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) {
+const verifiedAfter = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown, Sql | SqlClient.SqlClient>) {
   const sql = yield* SqlClient.SqlClient
   let found: Verified | undefined
   const exit = yield* Effect.exit(

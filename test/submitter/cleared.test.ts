@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Lease } from "../../src/store/database/Database.ts"
+import { Lease } from "../../src/store/database/Lease.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"

@@ -5,6 +5,7 @@ import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, pass, round } from "../support/Flow.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { request, type TestClient } from "../support/TestClient.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"
@@ -13,7 +14,9 @@ import type { Fields } from "../support/treasury.ts"
 const demand = Effect.fnUntraced(function* (more: Partial<Terms>) {
   const log = yield* TermsLog
   const known = (yield* log.inForce)!
-  const { seq } = yield* (yield* Journal).append({ kind: "config", subject: "flow", body: { detail: "stricter" } })
+  const { seq } = yield* inTransaction(
+    (yield* Journal).append({ kind: "config", subject: "flow", body: { detail: "stricter" } }),
+  )
   yield* log.put({ seq, alerts: known.alerts, terms: { ...known.terms, ...more } })
 })
 const attempts = Effect.gen(function* () {

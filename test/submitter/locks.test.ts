@@ -18,7 +18,7 @@ describe("a configuration that is replaced while a payment is signed", () => {
         const config = yield* ConfigInForce
         const database = yield* Database
         // As a reload does: what must be durable is written while no signature is judged.
-        const replace = Effect.suspend(() => config.replace(config.now(), database.atomically(Effect.void)))
+        const replace = Effect.suspend(() => config.replace(config.now(), database.write(Effect.void)))
         const replacing = yield* Effect.forkChild(Effect.forever(Effect.andThen(replace, turn)))
         const signing = yield* submitOnce().pipe(Effect.timeoutOption("1 minute"), Effect.forkChild)
         // Fibers that yield after each step meet in every order.

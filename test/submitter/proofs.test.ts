@@ -33,7 +33,7 @@ describe("bytes that were never sent", () => {
         if (stored === undefined || isFinalAttempt(stored.state)) return
         yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: "ab" })
       })
-      const sending = yield* Effect.forkChild(Effect.andThen(Deferred.await(looked), database.atomically(begin)), {
+      const sending = yield* Effect.forkChild(Effect.andThen(Deferred.await(looked), database.write(begin)), {
         startImmediately: true,
       })
       const letItBegin = Effect.gen(function* () {

@@ -41,7 +41,7 @@ const fronted = (fronts: Array<Front>) => ({
     }),
 })
 
-const begin = Effect.flatMap(Database, (database) => database.atomically(beginQuarantine()))
+const begin = Effect.flatMap(Database, (database) => database.write(beginQuarantine()))
 
 describe("a quarantine that begins", () => {
   const fronts: Array<Front> = []

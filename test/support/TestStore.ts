@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
@@ -9,7 +9,6 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import * as Database from "../../src/store/database/Database.ts"
-import { Lease } from "../../src/store/database/Database.ts"
 import { DiskSpace } from "../../src/store/database/DiskSpace.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Signals } from "../../src/store/database/Signals.ts"
@@ -29,8 +28,15 @@ import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { effectOf, type Work } from "./it.ts"
+import { giveBack, serverUrl, takeDatabase, urlOf } from "./Postgres.ts"
 
-/** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
+/** True where the tests run on PostgreSQL. */
+export const isOnPostgres = process.env["COFFERER_TEST_STORE"] === "postgres"
+
+/**
+ * A store of its own for a test, on SQLite or, in the project "postgres", on PostgreSQL.
+ * `layer` may be built again and again: that is a restart.
+ */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
   const layer = () =>
@@ -54,16 +60,27 @@ export const testStore = () => {
       RuleStates.layer,
       Settings.layer,
       Signals.layer,
-      Lease.layerSole,
       Clearance.layer,
       DiskSpace.layer(dir),
       TermsLog.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
-    ).pipe(
-      Layer.provideMerge(Journal.layer("test")),
-      Layer.provideMerge(Database.layer({ filename: join(dir, Database.databaseFile) })),
-    )
-  return { dir, layer, remove: () => rmSync(dir, { recursive: true, force: true }) }
+    ).pipe(Layer.provideMerge(Journal.layer("test")), Layer.provideMerge(database()))
+  let name: string | undefined
+  const postgres = Effect.gen(function* () {
+    name ??= yield* takeDatabase
+    return Database.layer({
+      treasury: "test",
+      postgres: { url: Redacted.make(urlOf(serverUrl(), name)), connectionsMax: 4, lease: { lastsMillis: 60_000 } },
+    })
+  })
+  const database = () =>
+    isOnPostgres ? Layer.unwrap(Effect.orDie(postgres)) : Database.layer({ filename: join(dir, Database.databaseFile) })
+  const remove = () => {
+    rmSync(dir, { recursive: true, force: true })
+    if (name !== undefined) giveBack(name)
+    name = undefined
+  }
+  return { dir, layer, remove }
 }
 
 export type TestStore = ReturnType<typeof testStore>

@@ -7,9 +7,6 @@ const taken: ReadonlyArray<readonly [path: string, by: string]> = [
   ["src/gateway/schema/", "test/boundaries, which walks all that is exported there"],
 ]
 
-/** Tables that nothing selects from, each with its reason. */
-const kept: ReadonlyMap<string, string> = new Map([["leases", "for a database that several processes open"]])
-
 const nameOf = (node: unknown): ReadonlyArray<string> =>
   isNode(node) && typeof node["name"] === "string" ? [node["name"]] : []
 
@@ -61,7 +58,7 @@ export const tablesAreRead = (all: ReadonlyArray<Source>): ReadonlyArray<string>
   all.flatMap(({ path, text }) =>
     [...text.matchAll(/CREATE (?:TABLE|VIEW) (?!IF\b)(\w+)/g)].flatMap(([, table = ""]) => {
       const reading = new RegExp(`(?<!DELETE )\\b(FROM|JOIN) ${table}\\b`)
-      const isRead = kept.has(table) || all.some((other) => reading.test(other.text))
+      const isRead = all.some((other) => reading.test(other.text))
       return isRead ? [] : [complaint(path, 1, `nothing selects from ${table}`)]
     }),
   )

@@ -1,8 +1,9 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import type { Statement } from "effect/sql"
 import type { Alert } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -13,7 +14,7 @@ const prunedAtOnce = 5_000
 /** Deletes alerts that every receiver got before a time (Unix milliseconds). Alerts that a receiver did not get stay,
  * as do those that last until a person acts: they are raised again at each evaluation, and only the row shows that they
  * were sent. */
-const pruneAlerts = (sql: SqlClient.SqlClient) =>
+const pruneAlerts = (sql: Sql) =>
   Effect.fn("AlertQueue.prune")(
     function* (before: number) {
       for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
@@ -25,8 +26,8 @@ const pruneAlerts = (sql: SqlClient.SqlClient) =>
         gone = old.length
         if (gone === 0) return
         const seqs = sql.in(old.map(({ seq }) => seq))
-        yield* sql`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
-          Effect.andThen(sql`DELETE FROM alerts WHERE seq IN ${seqs}`),
+        yield* sql.write`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
+          Effect.andThen(sql.write`DELETE FROM alerts WHERE seq IN ${seqs}`),
           sql.withTransaction,
         )
       }
@@ -41,7 +42,7 @@ export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
   { kind, name }: { readonly kind: "notify" | "alert"; readonly name: string },
   until: number,
 ) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const prefix = `${kind === "alert" ? "rule" : "asset"}/${name}`
   // "0" follows "/": all names that begin with the rule's, by the index.
   const rows = yield* sql`SELECT at, subject, detail FROM alerts
@@ -131,7 +132,7 @@ interface Grouping {
 }
 
 const groupAt = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { name, receiver, at, waitMillis, intervalMillis }: Grouping & Record<"name" | "receiver", string> & { at: number },
 ) {
   if (intervalMillis === 0) return at + waitMillis
@@ -144,11 +145,11 @@ const groupAt = Effect.fnUntraced(function* (
 })
 
 /** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
-const under = (sql: SqlClient.SqlClient, dedup: string) =>
+const under = (sql: Sql, dedup: string) =>
   sql`(a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`}))`
 
 /** Receivers of stored alerts, by what an all-clear resolves. */
-const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) =>
+const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(resolves, (dedup) =>
       sql`SELECT DISTINCT d.receiver, d.state = 'silenced' AS silenced FROM deliveries d JOIN alerts a ON a.seq = d.alert
@@ -162,7 +163,7 @@ const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) 
   )
 
 /** Names the alerts that an all-clear ends for its receiver. */
-const withResolved = (sql: SqlClient.SqlClient) =>
+const withResolved = (sql: Sql) =>
   Effect.fnUntraced(function* ({ resolves, ...row }: typeof DeliveryRow.Type) {
     const delivery = { ...row, aside: row.aside === 1, group: [] }
     if (resolves === null) return { ...delivery, resolves: undefined }
@@ -219,14 +220,14 @@ export class AlertQueue extends Context.Service<
     Layer.effect(
       AlertQueue,
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
+        const sql = yield* Sql
         const end = Effect.fnUntraced(
           function* ({ seq, receiver, group }: Delivery, how: Outcome) {
             const updated_at = yield* Clock.currentTimeMillis
-            yield* sql`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
+            yield* sql.write`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
               WHERE receiver = ${receiver} AND alert IN ${sql.in([seq, ...group.map((member) => member.seq)])}`
           },
-          (effect) => storeError("AlertQueue.end")(effect),
+          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.end")),
         )
         // Who gets an all-clear before its alert would think for ever that it fires.
         const isNext = sql.literal(`(a.resolves IS NULL OR NOT EXISTS (SELECT 1 FROM deliveries e JOIN alerts b
@@ -251,7 +252,7 @@ export class AlertQueue extends Context.Service<
           function* ({ resolves = [], to = [], repeats = false, name = "", ...alert }: Alert) {
             const at = yield* Clock.currentTimeMillis
             const isOver = resolves.length > 0
-            const rows = yield* sql`INSERT INTO alerts ${sql.insert({
+            const rows = yield* sql.write`INSERT INTO alerts ${sql.insert({
               ...alert,
               name,
               repeats: repeats ? 1 : 0,
@@ -265,7 +266,7 @@ export class AlertQueue extends Context.Service<
             const seq = rows[0]?.["seq"]
             if (seq === undefined) return false
             for (const dedup of resolves) {
-              yield* sql`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
+              yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
             }
             const { heard, isSilenced } = yield* receiversOf(sql, resolves)
             // Who did not hear of the alert needs not hear of its end.
@@ -276,7 +277,7 @@ export class AlertQueue extends Context.Service<
             const waits = name !== "" && alert.severity !== "page" && !isOver && !repeats
             for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
               const next_at = waits ? yield* groupAt(sql, { name, receiver, at, ...grouping() }) : at
-              yield* sql`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
+              yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
             }
             return true
           },
@@ -322,17 +323,18 @@ export class AlertQueue extends Context.Service<
               ([other]) => other,
             ),
           setAside: ({ seq, receiver }) =>
-            sql`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
+            sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
+              sql.withTransaction,
               Effect.asVoid,
               storeError("AlertQueue.setAside"),
             ),
           postpone: Effect.fn("AlertQueue.postpone")(
             function* (receiver: string, next_at: number) {
               const updated_at = yield* Clock.currentTimeMillis
-              yield* sql`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
+              yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
                 WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
             },
-            (effect) => storeError("AlertQueue.postpone")(effect),
+            (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.postpone")),
           ),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),

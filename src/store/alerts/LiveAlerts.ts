@@ -1,10 +1,10 @@
 import { Clock, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { CatalogueEntry, Severity } from "../../domain/alerts/CatalogueEntry.ts"
 import { catalogue } from "../../domain/alerts/catalogue.ts"
 import { finalIntentStates } from "../../domain/Intent.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -44,7 +44,7 @@ type Open = typeof OpenRow.Type
  * escalation, to everybody after the time of repetition, and those whose silence is over. Returns true if any is.
  */
 export const makeReminders = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const database = yield* Database
   const read = sql`SELECT a.seq, a.name, a.kind, a.subject, a.severity, a.at, a.repeats, a.acked_at AS "ackedAt",
     d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
@@ -61,7 +61,7 @@ export const makeReminders = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const over = yield* ofEndedPayments
       if (over.length > 0) {
-        yield* sql`UPDATE alerts SET ended_at = ${now} WHERE ${sql.in(
+        yield* sql.write`UPDATE alerts SET ended_at = ${now} WHERE ${sql.in(
           "seq",
           over.map(({ seq }) => seq),
         )}`
@@ -73,13 +73,13 @@ export const makeReminders = Effect.gen(function* () {
       const again = audible.filter((row) => isDueAgain(row, reminders, now))
       for (const { seq, receiver, state } of again) {
         const round = state === "silenced" ? 0 : 1
-        yield* sql`UPDATE deliveries SET state = 'pending', tries = 0, aside = 0, round = round + ${round},
+        yield* sql.write`UPDATE deliveries SET state = 'pending', tries = 0, aside = 0, round = round + ${round},
           next_at = ${now}, updated_at = ${now} WHERE alert = ${seq} AND receiver = ${receiver}`
       }
       const more = escalations(audible, reminders, now)
       for (const { seq, receiver } of more) {
         const row = { alert: seq, receiver, state: "pending", next_at: now, updated_at: now }
-        yield* sql`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
+        yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
       }
       return again.length + more.length > 0
     },

@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -54,7 +54,7 @@ const which = {
  * stand or stood, `all` their all-clears too.
  */
 export const listAlerts = Effect.fn("Alerts.list")(function* (limit: number, kind: keyof typeof which) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const rows = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE ${sql.literal(which[kind])}
     ORDER BY a.seq DESC LIMIT ${limit}`.pipe(rowsOf(RecordRow, "Alerts.list"))
   return rows.map(viewOf)
@@ -62,7 +62,7 @@ export const listAlerts = Effect.fn("Alerts.list")(function* (limit: number, kin
 
 /** One alert with its deliveries; undefined if there is none of that number. */
 export const showAlert = Effect.fn("Alerts.show")(function* (seq: number) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const [row] = yield* sql`SELECT ${sql.literal(columns)} FROM alerts a WHERE a.seq = ${seq}`.pipe(
     rowsOf(RecordRow, "Alerts.show"),
   )
@@ -75,17 +75,16 @@ export const showAlert = Effect.fn("Alerts.show")(function* (seq: number) {
 /** Notes that a person has taken an alert over: it is not repeated, and escalates no further. */
 export const acknowledge = Effect.fn("Alerts.acknowledge")(
   function* (seq: number, by: string, reason: string) {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* Sql
     const at = yield* Clock.currentTimeMillis
-    yield* sql`UPDATE alerts SET ${sql.update({ acked_at: at, acked_by: by, acked_reason: reason })} WHERE seq = ${seq}`
+    yield* sql.write`UPDATE alerts SET ${sql.update({ acked_at: at, acked_by: by, acked_reason: reason })} WHERE seq = ${seq}`
     yield* (yield* Journal).append({
       kind: "alert",
       subject: String(seq),
       body: { detail: `acknowledged by ${by}: ${reason}` },
     })
   },
-  (effect) =>
-    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.acknowledge"))),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.acknowledge"))),
 )
 
 /**
@@ -94,23 +93,22 @@ export const acknowledge = Effect.fn("Alerts.acknowledge")(
  */
 export const resend = Effect.fn("Alerts.resend")(
   function* (seq: number | undefined, receiversFor: (severity: AlertRecord["severity"]) => ReadonlyArray<string>) {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* Sql
     const now = yield* Clock.currentTimeMillis
     const one = seq === undefined ? undefined : yield* showAlert(seq)
     const all =
       seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     for (const alert of all) {
-      yield* sql`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
+      yield* sql.write`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
       for (const receiver of receiversFor(alert.severity)) {
         const row = { alert: alert.seq, receiver, state: "pending", next_at: now, updated_at: now }
-        yield* sql`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
+        yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
           SET state = 'pending', tries = 0, aside = 0, round = round + 1, next_at = ${now}, updated_at = ${now}`
       }
     }
     return all.map((alert) => alert.seq)
   },
-  (effect) =>
-    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.resend"))),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.resend"))),
 )
 
 /** Alerts that one call shows or sends again. */

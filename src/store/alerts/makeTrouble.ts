@@ -1,5 +1,4 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { isFinalIntent } from "../../domain/Intent.ts"
 import { Observations } from "../balances/Observations.ts"
@@ -7,6 +6,7 @@ import { Brake } from "../controls/Brake.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { lastly, Settings } from "../database/Settings.ts"
+import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
 import { raiseOver } from "./raise.ts"
@@ -91,7 +91,7 @@ const noOver = "NOT EXISTS (SELECT 1 FROM alerts o WHERE o.dedup = a.dedup || '/
 
 /** Reads what ended, of what people were alerted of, and raises no all-clear twice. */
 const endings = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const database = yield* Database
   const halts = sql`SELECT h.seq, h.reason, h.ended_at AS "endedAt" FROM halts h
     JOIN alerts a ON a.dedup = 'halt/' || h.reason || '/' || h.seq

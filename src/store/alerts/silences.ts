@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 
 const SilenceRow = Schema.Struct({
@@ -26,36 +26,37 @@ export const isSilencing = ({ name, kind, subject }: AlertSilence, alert: Silenc
   (subject === null || subject === alert.subject)
 
 /** Silences in force at a time (Unix milliseconds), the newest first. */
-export const silencesAt = (sql: SqlClient.SqlClient, now: number) =>
+export const silencesAt = (sql: Sql, now: number) =>
   sql`SELECT * FROM silences WHERE until > ${now} ORDER BY id DESC`.pipe(rowsOf(SilenceRow, "Alerts.silences"))
 
 /** Silences in force now. */
-export const silencesNow = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+export const silencesNow = Effect.flatMap(Sql, (sql) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => silencesAt(sql, now)),
 )
 
 /** Ends a silence now; false if it is over, or there is none of that number. */
 export const endSilence = Effect.fn("Alerts.endSilence")(
   function* (id: number) {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* Sql
     const now = yield* Clock.currentTimeMillis
-    return (yield* sql`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
+    return (
+      (yield* sql.write`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
+    )
   },
-  (effect) => storeError("Alerts.endSilence")(effect),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.endSilence"))),
 )
 
 /** Silences alerts, and what of them waits for a receiver. */
 export const addSilence = Effect.fn("Alerts.silence")(
   function* (silence: Omit<AlertSilence, "id" | "at">) {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* Sql
     const at = yield* Clock.currentTimeMillis
-    const [row] = yield* sql`INSERT INTO silences ${sql.insert({ ...silence, at })} RETURNING id`
+    const [row] = yield* sql.write`INSERT INTO silences ${sql.insert({ ...silence, at })} RETURNING id`
     const { name, kind, subject } = silence
-    yield* sql`UPDATE deliveries SET state = 'silenced', updated_at = ${at} WHERE state = 'pending' AND alert IN
+    yield* sql.write`UPDATE deliveries SET state = 'silenced', updated_at = ${at} WHERE state = 'pending' AND alert IN
       (SELECT seq FROM alerts WHERE resolves IS NULL AND name = coalesce(${name}, name)
         AND kind = coalesce(${kind}, kind) AND subject = coalesce(${subject}, subject))`
     return Number(row?.["id"])
   },
-  (effect) =>
-    Effect.flatMap(SqlClient.SqlClient, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.silence"))),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.silence"))),
 )

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { BalanceChange } from "../../domain/Balance.ts"
 import { Big, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { makeStoreRows } from "./storeRows.ts"
@@ -62,7 +62,7 @@ export class Backfills extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Backfills,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const rowStore = makeStoreRows(sql)
       const journal = yield* Journal
       const times = rowsOf(TimeRow, "Backfills.begins")
@@ -83,7 +83,8 @@ export class Backfills extends Context.Service<
             yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
           if (same.length > 0) return undefined
           const at = yield* Clock.currentTimeMillis
-          const rows = yield* sql`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
+          const rows =
+            yield* sql.write`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
             RETURNING seq, since, until, next, updated_at AS "updatedAt"`.pipe(read)
           yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "asked" } })
           return rows[0]
@@ -103,7 +104,7 @@ export class Backfills extends Context.Service<
           function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
             yield* rowStore.storePast(rows)
             const at = yield* Clock.currentTimeMillis
-            yield* sql`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
+            yield* sql.write`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
             if (next < until) return
             yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
           },
@@ -112,7 +113,7 @@ export class Backfills extends Context.Service<
         lost: Effect.fn("Backfills.lost")(
           function* (gap: Omit<Gap, "seenAt">) {
             const at = yield* Clock.currentTimeMillis
-            yield* sql`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
+            yield* sql.write`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
             yield* journal.append({ kind: "gap", subject: "balances", body: { ...gap } })
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.lost")),

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { BalanceColumns } from "./storeRows.ts"
 
@@ -82,7 +82,7 @@ export class Drifts extends Context.Service<
   static readonly layer = Layer.effect(
     Drifts,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       let isChecked = false
       const columns = sql.literal("seq, party, asset, market, type, stored, reported, at AS since, agreed")
       const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
@@ -93,7 +93,7 @@ export class Drifts extends Context.Service<
         const { party, asset, market, type } = difference
         const stored = difference.stored.toString()
         const reported = difference.reported.toString()
-        yield* sql`INSERT INTO drifts ${sql.insert({ party, asset, market, type, stored, reported, at })}`
+        yield* sql.write`INSERT INTO drifts ${sql.insert({ party, asset, market, type, stored, reported, at })}`
       })
       const note = Effect.fnUntraced(function* (seen: Parameters<Drifts["Service"]["note"]>[0]) {
         const { differing, agreeing, listed, until } = seen
@@ -103,16 +103,16 @@ export class Drifts extends Context.Service<
           const drift = known.get(accountKeyText(difference))
           if (drift === undefined) yield* begin(difference, at)
           else {
-            yield* sql`UPDATE drifts SET stored = ${difference.stored.toString()},
+            yield* sql.write`UPDATE drifts SET stored = ${difference.stored.toString()},
               reported = ${difference.reported.toString()}, agreed = NULL WHERE seq = ${drift.seq}`
           }
         }
         const agreed = [...known.values()].filter((drift) => agreeing.has(accountKeyText(drift)))
         for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
-          yield* sql`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
+          yield* sql.write`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
         }
         const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
-        for (const { seq } of ended) yield* sql`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
+        for (const { seq } of ended) yield* sql.write`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
         return { begun: (yield* all).filter((drift) => !known.has(accountKeyText(drift))), ended }
       })
       return Drifts.of({

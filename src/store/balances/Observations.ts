@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { makePastBalances } from "./pastBalances.ts"
 import {
@@ -89,7 +89,7 @@ export class Observations extends Context.Service<
   static readonly layer = Layer.effect(
     Observations,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const rowStore = makeStoreRows(sql)
       const past = makePastBalances(sql)
       const database = yield* Database
@@ -109,7 +109,7 @@ export class Observations extends Context.Service<
       )
       const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
         const updatedAt = yield* Clock.currentTimeMillis
-        yield* sql`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
+        yield* sql.write`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
           ON CONFLICT (name) DO UPDATE SET timestamp = excluded.timestamp, height = excluded.height,
           updated_at = excluded.updated_at`
       })
@@ -123,7 +123,7 @@ export class Observations extends Context.Service<
       )
       const beginAt = Effect.fnUntraced(function* (openings: ReadonlyArray<BalanceChange>) {
         for (const row of openings) {
-          yield* sql`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
+          yield* sql.write`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
         }
         return yield* rowStore.storeLatest(openings)
       })
@@ -144,13 +144,17 @@ export class Observations extends Context.Service<
         prune: Effect.fn("Observations.prune")(function* (before: bigint) {
           let isPruned = false
           for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
-            gone = (yield* sql`DELETE FROM changes WHERE (timestamp, account) IN (SELECT timestamp, account
-              FROM changes WHERE timestamp < ${before} ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)
-              .length
+            gone = (yield* sql.withTransaction(sql.write`DELETE FROM changes WHERE (timestamp, account) IN (
+              SELECT timestamp, account FROM changes WHERE timestamp < ${before}
+              ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)).length
             isPruned ||= gone > 0
           }
-          const openings = yield* sql`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
-          if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              const openings = yield* sql.write`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
+              if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
+            }),
+          )
         }, storeError("Observations.prune")),
         at: Effect.fn("Observations.at")((party, asset, time, window) =>
           past.at(party, asset, time, window).pipe(storeError("Observations.at")),
@@ -160,10 +164,10 @@ export class Observations extends Context.Service<
         ),
         reopen: Effect.fn("Observations.reopen")(
           function* ({ party, asset, since, openings }: Parameters<Observations["Service"]["reopen"]>[0]) {
-            const gone = yield* sql`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
+            const gone = yield* sql.write`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
               SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset}) RETURNING 1 AS one`
-            yield* sql`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
-            yield* sql`DELETE FROM balances WHERE account IN (
+            yield* sql.write`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
+            yield* sql.write`DELETE FROM balances WHERE account IN (
               SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset})`
             yield* beginAt(openings)
             past.forget()

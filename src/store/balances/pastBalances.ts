@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { AccountKey } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import type { Span } from "../journal/archive.ts"
 import { type AccountBalance, BalanceColumns } from "./storeRows.ts"
 
@@ -32,7 +32,7 @@ const placesMax = 10_000
  * Balances of one party and asset as they were. Rows are keyed by time, so one account's last row before a time is
  * looked for backwards from there, once; after that only what is between two looks of the same window is read.
  */
-export const makePastBalances = (sql: SqlClient.SqlClient) => {
+export const makePastBalances = (sql: Sql) => {
   const found = new Map<string, Found & { readonly since: bigint }>()
   const accountsOf = (party: string, asset: string) =>
     sql`SELECT n.id, n.party, n.asset, n.market, n.type, b.balance, b.timestamp
@@ -125,7 +125,7 @@ const ChangeColumns = Schema.Struct({ ...BalanceColumns.fields, account: Schema.
 
 /** The last balance of each account that is known from before a time (Unix milliseconds), and its own time. */
 export const balancesBefore = Effect.fn("BalanceHistory.before")(function* (millis: number) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const at = nanosOf(millis)
   const rows = yield* sql`SELECT n.party, n.asset, n.market, n.type, c.balance, c.timestamp FROM changes AS c
     JOIN (SELECT account, max(timestamp) AS last FROM changes WHERE timestamp < ${at} GROUP BY account) AS newest
@@ -156,7 +156,7 @@ export const changesAfter = Effect.fn("BalanceHistory.after")(function* (
   limit: number,
   { from, to }: Span,
 ) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const [begin, end] = [nanosOf(from), nanosOf(to)]
   const beyond = last === undefined ? begin : last.timestamp
   const skipped = last?.account ?? -1
@@ -174,14 +174,14 @@ export const changesAfter = Effect.fn("BalanceHistory.after")(function* (
 
 /** Parts of the span whose rows cannot be had. */
 export const gapsIn = Effect.fn("BalanceHistory.gaps")(function* ({ from, to }: Span) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   return yield* sql`SELECT since, until FROM gaps WHERE since < ${nanosOf(to)} AND until > ${nanosOf(from)}
     ORDER BY since`.pipe(rowsOf(GapColumns, "BalanceHistory.gaps"))
 })
 
 /** Newest parameters of the network: its fees and limits of transfers, and the quanta of assets. */
 export const termsNow = Effect.fn("BalanceHistory.terms")(function* () {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   return yield* sql`SELECT 'parameter' AS kind, key, value FROM parameters WHERE key LIKE 'transfer.%'
     UNION ALL SELECT 'quantum' AS kind, id AS key, quantum AS value FROM assets ORDER BY kind, key`.pipe(
     rowsOf(TermColumns, "BalanceHistory.terms"),

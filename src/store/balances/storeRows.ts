@@ -1,7 +1,8 @@
 import { Effect, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, overTuples } from "../database/columns.ts"
+import type { Sql, WriteAccess } from "../database/Sql.ts"
 
 export const BalanceColumns = Schema.Struct({
   party: Schema.String,
@@ -142,7 +143,7 @@ const sortOut = (
 }
 
 type Ids = ReadonlyArray<KnownBalance | undefined>
-type Sent<A> = Effect.Effect<A, SqlError.SqlError>
+type Sent<A> = Effect.Effect<A, SqlError.SqlError, WriteAccess>
 
 /** Writes balance rows. Call each inside a transaction. */
 interface StoreRows {
@@ -158,9 +159,10 @@ interface StoreRows {
  * Stores balance rows under the short ids of their accounts, and the latest balance of each account. An account's name
  * is 150 bytes; written once instead of with every row, it costs a third of the time and of the disk.
  */
-export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
+export const makeStoreRows = (sql: Sql): StoreRows => {
   const find = overTuples(
     sql,
+    sql.readValues,
     5,
     (tuples) => `WITH wanted (place, party, asset, market, type) AS (VALUES ${tuples})
       SELECT wanted.place, names.id, balances.balance, balances.timestamp FROM wanted
@@ -168,10 +170,21 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
         AND names.market = wanted.market AND names.type = wanted.type
       LEFT JOIN balances ON balances.account = names.id`,
   )
-  const name = overTuples(sql, 4, (tuples) => `INSERT INTO account_names (party, asset, market, type) VALUES ${tuples}`)
-  const keep = overTuples(sql, 3, (tuples) => `INSERT INTO changes (timestamp, account, balance) VALUES ${tuples}`)
+  const name = overTuples(
+    sql,
+    sql.writeValues,
+    4,
+    (tuples) => `INSERT INTO account_names (party, asset, market, type) VALUES ${tuples}`,
+  )
+  const keep = overTuples(
+    sql,
+    sql.writeValues,
+    3,
+    (tuples) => `INSERT INTO changes (timestamp, account, balance) VALUES ${tuples}`,
+  )
   const keepBalances = overTuples(
     sql,
+    sql.writeValues,
     3,
     (tuples) => `INSERT INTO balances (account, balance, timestamp) VALUES ${tuples}
       ON CONFLICT (account) DO UPDATE SET balance = excluded.balance, timestamp = excluded.timestamp`,

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type HaltReason, keptReasons, remedyOf } from "../../domain/Halt.ts"
@@ -8,6 +7,7 @@ import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -127,7 +127,7 @@ export class Brake extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Brake,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       const database = yield* Database
       const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
@@ -145,26 +145,26 @@ export class Brake extends Context.Service<
           Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
         ),
       )
-      const durable = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+      const durable = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
         const at = yield* Clock.currentTimeMillis
-        const ended = yield* sql`UPDATE pauses SET ended_at = ${at}
+        const ended = yield* sql.write`UPDATE pauses SET ended_at = ${at}
           WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
           AND (until IS NULL OR until > ${at}) RETURNING seq`
         const lifted =
           scope === "all"
-            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
+            ? yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
                 AND ended_at IS NULL RETURNING seq`
             : []
         if (scope === "all") {
-          yield* sql`UPDATE duplicates SET acknowledged_at = ${at} WHERE acknowledged_at IS NULL`
+          yield* sql.write`UPDATE duplicates SET acknowledged_at = ${at} WHERE acknowledged_at IS NULL`
         }
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
       })
       const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
-        const ended = yield* sql`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
+        const ended = yield* sql.write`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
         for (const { hash } of ended) {
           const detail = `the acceptance of the terms ${hash} is void: halted by ${reason}`
           yield* journal.append({ kind: "halt", subject: "terms", body: { detail } })
@@ -176,12 +176,12 @@ export class Brake extends Context.Service<
         if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
         if (isIn) return
         const detail = visible(said)
-        yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
+        yield* sql.write`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
       })
       const release = Effect.fnUntraced(function* (reason: string, detail: string) {
         const at = yield* Clock.currentTimeMillis
-        const ended = yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
+        const ended = yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
           RETURNING seq`
         if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
       })
@@ -207,7 +207,7 @@ export class Brake extends Context.Service<
               const kept = keptScope(scope, names())
               // They are shown within a sentence: a line of their own would be read as ours.
               const said = { reason: visible(reason), author: visible(author) }
-              yield* sql`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
+              yield* sql.write`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
               yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
             }),
           ),

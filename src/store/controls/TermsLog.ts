@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/ConfigInForce.ts"
 import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
 import type { Terms } from "../../rules/policy/weakens.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
 
 /** The terms in force: the last ones of mode live. */
@@ -73,10 +73,15 @@ export class TermsLog extends Context.Service<
   static readonly layer = Layer.effect(
     TermsLog,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const database = yield* Database
-      const write = <A, E>(name: string, statement: (at: number) => Effect.Effect<A, E>) =>
-        Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, storeError(name), Effect.withSpan(name))
+      const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
+        Effect.flatMap(Clock.currentTimeMillis, statement).pipe(
+          sql.withTransaction,
+          Effect.asVoid,
+          storeError(name),
+          Effect.withSpan(name),
+        )
       return TermsLog.of({
         inForce: database.memoryOf<TermsInForce | undefined>("terms")(
           "",
@@ -88,12 +93,12 @@ export class TermsLog extends Context.Service<
         put: ({ seq, terms, alerts }) =>
           write("TermsLog.put", (at) => {
             const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
-            return sql`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
+            return sql.write`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
           }),
         note: (alerts) =>
           write(
             "TermsLog.note",
-            () => sql`UPDATE terms SET alerts = ${encodeAlerts(alerts)} WHERE seq = (SELECT max(seq) FROM terms)`,
+            () => sql.write`UPDATE terms SET alerts = ${encodeAlerts(alerts)} WHERE seq = (SELECT max(seq) FROM terms)`,
           ),
         acceptance: sql`SELECT id, hash, author, reason, at, since, in_force_at AS "inForceAt" FROM terms_accepted
           WHERE ended_at IS NULL OR in_force_at IS NOT NULL ORDER BY id DESC LIMIT 1`.pipe(
@@ -101,13 +106,18 @@ export class TermsLog extends Context.Service<
           Effect.map(([row]) => row),
         ),
         accept: (given) =>
-          write("TermsLog.accept", (at) => sql`INSERT INTO terms_accepted ${sql.insert({ ...given, at })}`),
+          write("TermsLog.accept", (at) => sql.write`INSERT INTO terms_accepted ${sql.insert({ ...given, at })}`),
         countFrom: (since) =>
-          write("TermsLog.countFrom", () => sql`UPDATE terms_accepted SET since = ${since} WHERE ended_at IS NULL`),
+          write(
+            "TermsLog.countFrom",
+            () => sql.write`UPDATE terms_accepted SET since = ${since} WHERE ended_at IS NULL`,
+          ),
         endHour: (end) =>
           write(
             "TermsLog.endHour",
-            (at) => sql`UPDATE terms_accepted SET ended_at = ${at}, in_force_at = ${end === "in force" ? at : null}
+            (
+              at,
+            ) => sql.write`UPDATE terms_accepted SET ended_at = ${at}, in_force_at = ${end === "in force" ? at : null}
               WHERE ended_at IS NULL`,
           ),
       })

@@ -16,7 +16,7 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
 ) {
   const brake = yield* Brake
   const database = yield* Database
-  const raised = yield* database.atomically(
+  const raised = yield* database.write(
     Effect.gen(function* () {
       const detail = yield* findings
       if (detail === undefined) return undefined

@@ -1,9 +1,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { PostgresOptions } from "./Connections.ts"
+import { Lease } from "./Lease.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
-import { Writes } from "./NodeSqlite.ts"
+import { makeSql, Sql, type WriteAccess } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 import { useSchema } from "./schema.ts"
+import { Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; beyond that it starts empty again. */
 const answersMax = 1_000
@@ -49,7 +52,9 @@ export const databaseFile = "cofferer.db"
 export class Database extends Context.Service<
   Database,
   {
-    readonly atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+    readonly write: <A, E, R>(
+      effect: Effect.Effect<A, E, R>,
+    ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
   }
@@ -57,18 +62,13 @@ export class Database extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Database,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const writes = yield* Writes
-      yield* useSchema.pipe(
-        sql.withTransaction,
-        Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "open", cause })),
-        Effect.withSpan("Database.useSchema"),
-      )
       return Database.of({
-        atomically: (effect) =>
+        write: (effect) =>
           sql.withTransaction(effect).pipe(
             Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
-            Effect.withSpan("Database.atomically"),
+            Effect.withSpan("Database.write"),
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
       })
@@ -76,23 +76,37 @@ export class Database extends Context.Service<
   )
 }
 
-/** The open database. Fails where another process holds the file, another build made it, or it cannot be written. */
-export const layer = (options: NodeSqlite.NodeSqliteOptions): Layer.Layer<Database | SqlClient.SqlClient, StoreError> =>
-  Database.layerNoDeps.pipe(
+/** Where a treasury's store is: a file of its own, or rows of a database of many. */
+type StoreOptions = NodeSqlite.NodeSqliteOptions | { readonly postgres: PostgresOptions; readonly treasury: string }
+
+/** The client of SQLite; its tables are made where there are none. */
+const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
+  Layer.merge(
+    Layer.effectDiscard(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(useSchema)).pipe(
+        Effect.withSpan("Database.useSchema"),
+      ),
+    ),
+    Lease.layerSole,
+  ).pipe(
     Layer.provideMerge(NodeSqlite.layer(options)),
     Layer.catchTag("SqlError", (cause) =>
       Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause }))),
     ),
   )
 
-/** The right to move money: one of all processes on one store has it. */
-export class Lease extends Context.Service<
-  Lease,
-  {
-    /** True if this process has the lease. Call it inside the transaction that depends on it. */
-    readonly isHeld: Effect.Effect<boolean, StoreError>
-  }
->()("cofferer/store/Lease") {
-  /** One process at a time can open the file: that is the lease. A database of several has the table for another. */
-  static readonly layerSole = Layer.succeed(Lease, { isHeld: Effect.succeed(true) })
-}
+/** PostgreSQL's modules are loaded where it is used. */
+const postgres = (options: Extract<StoreOptions, { postgres: unknown }>) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./Postgres.ts")),
+      (module) => module.layerPostgres(options.treasury, options.postgres),
+    ),
+  )
+
+/** The open database. Fails where another process holds it, another build made it, or it cannot be written. */
+export const layer = (options: StoreOptions): Layer.Layer<Database | Sql | SqlClient.SqlClient | Lease, StoreError> =>
+  Database.layerNoDeps.pipe(
+    Layer.provideMerge(Layer.effect(Sql, Effect.map(SqlClient.SqlClient, makeSql))),
+    Layer.provideMerge("filename" in options ? sqlite(options) : postgres(options)),
+  )

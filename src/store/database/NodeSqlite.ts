@@ -2,6 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Context, Effect, Layer, Predicate, type Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
+import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
 
 /** Settings of the adapter. */
 export interface NodeSqliteOptions {
@@ -181,58 +182,3 @@ export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClie
       Context.make(SqlClient.SqlClient, client).pipe(Context.add(Writes, writes)),
     ),
   ).pipe(Layer.provide(Reactivity.layer))
-
-const writing =
-  /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(?!OR\b)"?(\w+)"?(?=[\s(])/i
-
-/** The tables that a statement writes; "*" stands for any, none: it only reads. */
-export const tablesWritten = (sql: string): string | undefined => {
-  if (/^\s*(?:SELECT\b|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
-    return undefined
-  }
-  // They end what was written, and write nothing themselves.
-  if (/^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(sql)) return ""
-  return writing.exec(sql)?.[1] ?? "*"
-}
-
-/**
- * When tables were last written through this connection: what was read of them before holds no longer. Where a
- * transaction that wrote one is open, nobody can say yet.
- */
-export class Writes extends Context.Service<
-  Writes,
-  {
-    /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
-    readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
-    /** Hears of each statement that does not only read, once it ran or failed. */
-    readonly note: (table: string) => void
-  }
->()("cofferer/store/Writes") {}
-
-const makeWrites = (isInTransaction: () => boolean): Writes["Service"] => {
-  let count = 0
-  const written = new Map<string, number>()
-  /** Tables written in the transaction that is open. */
-  const open = new Set<string>()
-  const look = () => {
-    if (isInTransaction() || open.size === 0) return
-    // Committed or not: what others wrote or read in between is not to be relied on.
-    count++
-    for (const table of open) written.set(table, count)
-    open.clear()
-  }
-  return {
-    note: (table) => {
-      if (table !== "") {
-        written.set(table, ++count)
-        open.add(table)
-      }
-      look()
-    },
-    versionOf: (tables) => {
-      look()
-      if (open.has("*") || tables.some((table) => open.has(table))) return undefined
-      return tables.reduce((newest, table) => Math.max(newest, written.get(table) ?? 0), written.get("*") ?? 0)
-    },
-  }
-}

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { Framing } from "../../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
+import { Sql } from "./Sql.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
@@ -25,7 +25,7 @@ export class Settings extends Context.Service<
   static readonly layer = Layer.effect(
     Settings,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const remembered = (yield* Database).memoryOf<ReadonlyMap<string, string>>("settings")
       const all = remembered(
         "",
@@ -36,8 +36,12 @@ export class Settings extends Context.Service<
       )
       const get = (key: string) => Effect.map(all, (values) => values.get(key))
       const set = Effect.fn("Settings.set")((key: string, value: string) =>
-        sql`INSERT INTO settings ${sql.insert({ key, value })}
-          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, storeError("Settings.set")),
+        sql.write`INSERT INTO settings ${sql.insert({ key, value })}
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(
+          sql.withTransaction,
+          Effect.asVoid,
+          storeError("Settings.set"),
+        ),
       )
       return Settings.of({
         get,
@@ -59,13 +63,14 @@ export class Settings extends Context.Service<
         rememberFraming: Effect.fn("Settings.rememberFraming")(
           function* (chainId: string, framing: Framing) {
             const at = yield* Clock.currentTimeMillis
-            yield* sql`DELETE FROM framings WHERE chain_id = ${chainId}`
-            yield* sql`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing, at })}`
+            yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
+            yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing, at })}`
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("Settings.rememberFraming")),
         ),
         forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
-          sql`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
+          sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
+            sql.withTransaction,
             Effect.asVoid,
             storeError("Settings.forgetFraming"),
           ),

@@ -6,9 +6,14 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   cause: Schema.Defect(),
 }) {
   override get message() {
-    const cause = this.cause
-    return `store: ${this.operation} failed: ${cause instanceof Error ? cause.message : String(cause)}`
+    return `store: ${this.operation} failed: ${wordsOf(this.cause)}`
   }
+}
+
+/** PostgreSQL's client keeps what the server said one cause below its own words. */
+const wordsOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  return /^PgConnection: /.test(cause.message) && cause.cause instanceof Error ? wordsOf(cause.cause) : cause.message
 }
 
 /** Names the operation that failed and keeps the cause. */

@@ -1,5 +1,6 @@
 import { Clock, Effect, Schema, SchemaGetter } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
+import type { Sql } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 
 /** A 64-bit column: the driver gives number or bigint, the program takes bigint. */
@@ -24,7 +25,7 @@ export const Bytes = Schema.Uint8Array
 /** Rows as the driver gave them, to rows of the schema. A row that does not fit is a StoreError, never a guess. */
 export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string) => {
   const decode = Schema.decodeUnknownEffect(Schema.Array(schema))
-  return <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>): Effect.Effect<ReadonlyArray<A>, StoreError> =>
+  return <E, R>(rows: Effect.Effect<ReadonlyArray<unknown>, E, R>): Effect.Effect<ReadonlyArray<A>, StoreError, R> =>
     rows.pipe(
       Effect.flatMap((all) => decode(all)),
       Effect.mapError((cause) => new StoreError({ operation, cause })),
@@ -37,8 +38,16 @@ export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string
  */
 const tuplesMax = 128
 
-/** A statement over tuples of parameters, run over lists of any length. Answers what all of it answered. */
-export const overTuples = (sql: SqlClient.SqlClient, width: number, write: (tuples: string) => string) => {
+/** A statement over tuples of parameters, run over lists of any length by `run`. Answers what all of it answered. */
+export const overTuples = <R>(
+  sql: Sql,
+  run: (
+    text: string,
+    params: ReadonlyArray<unknown>,
+  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError, R>,
+  width: number,
+  write: (tuples: string) => string,
+) => {
   const mark = sql.onDialectOrElse({ pg: () => (n: number) => `$${n}`, orElse: () => () => "?" })
   const texts = new Map<number, string>()
   const textOf = (count: number): string => {
@@ -51,12 +60,12 @@ export const overTuples = (sql: SqlClient.SqlClient, width: number, write: (tupl
   }
   return Effect.fnUntraced(function* (
     parameters: ReadonlyArray<unknown>,
-  ): Effect.fn.Return<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError> {
+  ): Effect.fn.Return<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError, R> {
     const answers: Array<ReadonlyArray<unknown>> = []
     let size = tuplesMax
     for (let i = 0; i < parameters.length; i += size * width) {
       while (i + size * width > parameters.length) size /= 2
-      for (const row of yield* sql.unsafe(textOf(size), parameters.slice(i, i + size * width)).values) answers.push(row)
+      for (const row of yield* run(textOf(size), parameters.slice(i, i + size * width))) answers.push(row)
     }
     return answers
   })
@@ -65,7 +74,7 @@ export const overTuples = (sql: SqlClient.SqlClient, width: number, write: (tupl
 const NewestRow = Schema.Struct({ newest: Schema.NullOr(Big) })
 
 /** The later of the newest trusted block and of our clock, in Unix milliseconds: nothing that was seen is later. */
-export const latestTime = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const latestTime = Effect.fnUntraced(function* (sql: Sql) {
   const rows = yield* sql`SELECT max(timestamp) AS newest FROM watermarks WHERE name = 'balances'`.pipe(
     rowsOf(NewestRow, "latestTime"),
   )

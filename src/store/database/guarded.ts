@@ -2,6 +2,7 @@ import { Effect, Predicate } from "effect"
 import { trip, violated } from "../controls/trip.ts"
 import { doubtful } from "./NodeSqlite.ts"
 import { StoreError } from "./StoreError.ts"
+import { amongCauses, refusalOf, sqlStateOf } from "./sqlStates.ts"
 
 /** Primary result codes of SQLite. */
 const busy = new Set([5, 6])
@@ -10,31 +11,43 @@ const constraint = 19
 const unwritable = new Set([3, 8, 13, 14, ...doubtful])
 
 /** SQLite's own primary code for the failure, wherever it lies among the causes; undefined where SQLite gave none. */
-const codeOf = (error: unknown): number | undefined => {
-  for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 8; depth++) {
-    if (Predicate.hasProperty(cause, "errcode") && typeof cause.errcode === "number") return cause.errcode & 0xff
-    const next: unknown = Reflect.get(cause, "cause")
-    cause = next === undefined ? Reflect.get(cause, "reason") : next
+const codeOf = (error: unknown): number | undefined =>
+  amongCauses(error, (cause) =>
+    Predicate.hasProperty(cause, "errcode") && typeof cause.errcode === "number" ? cause.errcode & 0xff : undefined,
+  )
+
+/**
+ * PostgreSQL's states in which it takes no writes: connection, role, endless conflicts, read-only, resources, locks,
+ * operators, system, damage.
+ */
+const unwritableStates = /^(?:08|28|40|53|55|57|58|XX|25006|25P03)/
+
+const kindOf = (error: unknown): "busy" | "constraint" | "unwritable" | undefined => {
+  const refusal = refusalOf(error)
+  if (refusal !== undefined) return refusal === "busy" ? "busy" : refusal === "refused" ? undefined : "unwritable"
+  const code = codeOf(error)
+  if (code !== undefined) {
+    if (busy.has(code)) return "busy"
+    return code === constraint ? "constraint" : unwritable.has(code) ? "unwritable" : undefined
   }
-  return undefined
+  const state = sqlStateOf(error) ?? ""
+  return state.startsWith("23") ? "constraint" : unwritableStates.test(state) ? "unwritable" : undefined
 }
 
-const isOf = (error: unknown, codes: ReadonlySet<number>) =>
-  error instanceof StoreError && codes.has(codeOf(error) ?? 0)
-
 /** True if the store accepts no writes: no halt and no alert can be stored. */
-export const isUnwritten = (error: unknown): error is StoreError => isOf(error, unwritable)
+export const isUnwritten = (error: unknown): error is StoreError =>
+  error instanceof StoreError && kindOf(error) === "unwritable"
 /** True if the store must be closed, opened and checked before it is used again. */
-export const isDoubtful = (error: unknown): boolean => isOf(error, doubtful)
-/** True if another process has locked the file. */
-export const isBusy = (error: unknown): boolean => isOf(error, busy)
+export const isDoubtful = (error: unknown): boolean => error instanceof StoreError && doubtful.has(codeOf(error) ?? 0)
+/** True if another process has locked the file, or holds the lease. */
+export const isBusy = (error: unknown): boolean => error instanceof StoreError && kindOf(error) === "busy"
 
 /** Halts on a failure of the store that is a mistake. Fails where the store takes no writes: nothing can halt then. */
 export const tripFor = Effect.fn("Brake.tripFor")(function* (error: StoreError) {
-  const code = codeOf(error) ?? 0
-  if (unwritable.has(code)) return yield* error
-  if (busy.has(code)) return
-  if (code === constraint) return yield* violated("constraints", error.message)
+  const kind = kindOf(error)
+  if (kind === "unwritable") return yield* error
+  if (kind === "busy") return
+  if (kind === "constraint") return yield* violated("constraints", error.message)
   if (/: no way to /.test(error.message)) return yield* violated("legal_moves", error.message)
   yield* trip("store_error", error.message)
 })

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
+import { Sql, type WriteAccess } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 
 /** Kinds of journal entries. */
@@ -88,8 +88,8 @@ export const bodyText = (body: JournalEntry["body"]): string =>
 export class Journal extends Context.Service<
   Journal,
   {
-    /** Appends at the head. Call it inside the transaction of the change. */
-    readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError>
+    /** Appends at the head, in the transaction of the change. */
+    readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError, WriteAccess>
     readonly head: Effect.Effect<JournalHead, StoreError>
     /** Entries about a subject, oldest first, at most 1,000. */
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
@@ -105,7 +105,7 @@ export class Journal extends Context.Service<
     Layer.effect(
       Journal,
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
+        const sql = yield* Sql
         const entries = rowsOf(EntryRow, "Journal.read")
         const head = sql`SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
           rowsOf(HeadRow, "Journal.head"),
@@ -123,7 +123,7 @@ export class Journal extends Context.Service<
             prev: last.hash,
           }
           const hash = entryHash(row)
-          yield* sql`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
+          yield* sql.write`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
           return { seq: row.seq, hash }
         })
         return Journal.of({

@@ -1,8 +1,8 @@
 import { Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { Attempt } from "../../domain/Attempt.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { type Approval, ApprovalRow, approvalColumns } from "../payments/Approvals.ts"
 import type { Evidence, Send } from "../payments/Outbox.ts"
 import {
@@ -42,19 +42,19 @@ export interface Span {
 }
 
 /** Rows whose time lies in the span; all, whatever their times are, where none is given. */
-const within = (sql: SqlClient.SqlClient, column: "at" | "created_at", span: Span | undefined) =>
+const within = (sql: Sql, column: "at" | "created_at", span: Span | undefined) =>
   span === undefined ? sql`1 = 1` : sql`${sql.literal(column)} >= ${span.from} AND ${sql.literal(column)} < ${span.to}`
 
 /** Journal entries after a sequence number, oldest first. */
 export const entriesAfter = Effect.fn("Archive.entriesAfter")(function* (seq: number, limit: number, span?: Span) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   return yield* sql`SELECT * FROM journal WHERE seq > ${seq} AND ${within(sql, "at", span)}
     ORDER BY seq LIMIT ${limit}`.pipe(rowsOf(EntryRow, "Archive.entriesAfter"))
 })
 
 /** All entries about any of the subjects, oldest first. */
 export const entriesAbout = Effect.fn("Archive.entriesAbout")(function* (subjects: ReadonlyArray<string>) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   if (subjects.length === 0) return []
   return yield* sql`SELECT * FROM journal WHERE subject IN ${sql.in(subjects)} ORDER BY seq`.pipe(
     rowsOf(EntryRow, "Archive.entriesAbout"),
@@ -63,7 +63,7 @@ export const entriesAbout = Effect.fn("Archive.entriesAbout")(function* (subject
 
 /** The chain from one entry to another, both included. */
 export const linksBetween = Effect.fn("Archive.linksBetween")(function* (first: number, last: number) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   return yield* sql`SELECT seq, prev, hash FROM journal WHERE seq BETWEEN ${first} AND ${last} ORDER BY seq`.pipe(
     rowsOf(LinkRow, "Archive.linksBetween"),
   )
@@ -75,7 +75,7 @@ export const intentsAfter = Effect.fn("Archive.intentsAfter")(function* (
   limit: number,
   span?: Span,
 ) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   // No OR: SQLite would read the table twice.
   const beyond =
     last === undefined
@@ -112,7 +112,7 @@ const bySubject = <A>(rows: ReadonlyArray<A>, subject: (row: A) => string) => {
 
 /** The attempts of these intents, by intent. */
 export const attemptsOf = Effect.fn("Archive.attemptsOf")(function* (intents: ReadonlyArray<Intent>) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const ids = sql.in(intents.map(({ id }) => id))
   const attempts = yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE intent_id IN ${ids}
     ORDER BY intent_id, k`.pipe(rowsOf(AttemptRow, "Archive.attempts"))
@@ -121,7 +121,7 @@ export const attemptsOf = Effect.fn("Archive.attemptsOf")(function* (intents: Re
 
 /** Everything kept of these intents. At most a few hundred at once. */
 export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyArray<Intent>) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   if (intents.length === 0) return []
   const ids = sql.in(intents.map(({ id }) => id))
   const attempts = yield* attemptsOf(intents)
@@ -157,7 +157,7 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
  * the ledger whose spend is journalled. Undefined if there is none.
  */
 export const lostSubject = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const rows = yield* sql`SELECT subject FROM (
       SELECT subject FROM journal WHERE kind = ${"intent"} UNION SELECT intent_id AS subject FROM spends) AS told
     WHERE NOT EXISTS (SELECT 1 FROM intents WHERE id = told.subject)

@@ -197,7 +197,7 @@ const verifyRows = Effect.fnUntraced(function* () {
   let last: Kept["intent"] | undefined
   for (let intents = 0; ; ) {
     // One transaction: rows and entries of the same moment.
-    const page = yield* database.atomically(Effect.flatMap(intentsAfter(last, intentsMax), keptOf))
+    const page = yield* database.write(Effect.flatMap(intentsAfter(last, intentsMax), keptOf))
     for (const kept of page) {
       const problem = uncovered(kept) ?? (yield* misremembered(kept))
       if (problem !== undefined)

@@ -80,7 +80,7 @@ export class AcceptedHead extends Context.Service<
           isStray: Effect.sync(() => [...now.values()].some(({ stray }) => stray !== undefined)),
           keep,
           keepRisen: (chainId, known, words) =>
-            database.atomically(
+            database.write(
               Effect.gen(function* () {
                 yield* journal.append({ kind: "config", subject: chainId, body: { detail: words } })
                 yield* alerts.raise(

@@ -75,7 +75,7 @@ export class ChainRules extends Context.Service<
       return ChainRules.of({
         see: Effect.fn("ChainRules.see")(function* (head: SeenHead) {
           const seen = { ...head, pow: bounded(head.pow) }
-          if (isNews(yield* known, seen)) yield* database.atomically(note(seen))
+          if (isNews(yield* known, seen)) yield* database.write(note(seen))
         }),
         odd: Effect.map(known, (now) => now && oddWork(now.work)),
         windowAt: Effect.fnUntraced(function* (height: bigint) {

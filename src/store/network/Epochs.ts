@@ -1,11 +1,12 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { liveAttemptStates } from "../../domain/Attempt.ts"
 import { hasElapsed } from "../../domain/Time.ts"
 import type { Quota } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { lastly, Settings } from "../database/Settings.ts"
+import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Listings } from "./Listings.ts"
 
@@ -56,59 +57,58 @@ export class Epochs extends Context.Service<
     readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
   }
 >()("cofferer/store/Epochs") {
-  static readonly layerNoDeps: Layer.Layer<Epochs, never, SqlClient.SqlClient | Database | Settings | Listings> =
-    Layer.effect(
-      Epochs,
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const settings = yield* Settings
-        const listings = yield* Listings
-        const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
-        const now = Effect.map(
-          settings.get(key),
-          lastly((text) => Option.getOrUndefined(decode(text))),
-        )
-        const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
-        const countRows = rowsOf(CountRow, "Epochs.sent")
-        const count = (question: string, rows: Statement.Statement<unknown>) =>
-          Effect.map(remembered(question, countRows(rows)), ([row]) => row?.n ?? 0)
-        /**
-         * Withdrawals do not count. Signed transfers that are in no block yet may come into one of this epoch at any
-         * time.
-         */
-        const open = (publicKey: string) =>
-          count(
-            publicKey,
-            sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
+  static readonly layerNoDeps: Layer.Layer<Epochs, never, Sql | Database | Settings | Listings> = Layer.effect(
+    Epochs,
+    Effect.gen(function* () {
+      const sql = yield* Sql
+      const settings = yield* Settings
+      const listings = yield* Listings
+      const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
+      const now = Effect.map(
+        settings.get(key),
+        lastly((text) => Option.getOrUndefined(decode(text))),
+      )
+      const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
+      const countRows = rowsOf(CountRow, "Epochs.sent")
+      const count = (question: string, rows: Statement.Statement<unknown>) =>
+        Effect.map(remembered(question, countRows(rows)), ([row]) => row?.n ?? 0)
+      /**
+       * Withdrawals do not count. Signed transfers that are in no block yet may come into one of this epoch at any
+       * time.
+       */
+      const open = (publicKey: string) =>
+        count(
+          publicKey,
+          sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
             WHERE a.state IN (${live}) AND a.party = ${publicKey} AND i.command <> 'withdraw'`,
-          )
-        const ended = (publicKey: string, since: bigint) =>
-          count(
-            `${publicKey} ${since}`,
-            sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
+        )
+      const ended = (publicKey: string, since: bigint) =>
+        count(
+          `${publicKey} ${since}`,
+          sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
             WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')
             AND i.command <> 'withdraw'`,
-          )
-        return Epochs.of({
-          now,
-          note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
-          forget: settings.set(key, "").pipe(Effect.withSpan("Epochs.forget")),
-          quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
-            const epoch = yield* now
-            const at = yield* Clock.currentTimeMillis
-            if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
-            if (!isConfirmed(epoch, at)) return undefined
-            const count = epoch.told[publicKey]
-            const told = count !== undefined && isConfirmed(count, at) ? count : undefined
-            const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
-            if (limit === undefined) return undefined
-            const own = yield* ended(publicKey, epoch.startAt)
-            const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
-            return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
-          }),
-        })
-      }),
-    )
+        )
+      return Epochs.of({
+        now,
+        note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
+        forget: settings.set(key, "").pipe(Effect.withSpan("Epochs.forget")),
+        quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
+          const epoch = yield* now
+          const at = yield* Clock.currentTimeMillis
+          if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
+          if (!isConfirmed(epoch, at)) return undefined
+          const count = epoch.told[publicKey]
+          const told = count !== undefined && isConfirmed(count, at) ? count : undefined
+          const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+          if (limit === undefined) return undefined
+          const own = yield* ended(publicKey, epoch.startAt)
+          const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
+          return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
+        }),
+      })
+    }),
+  )
 }
 
 const isConfirmed = ({ readAt: last }: { readonly readAt: number }, now: number): boolean =>

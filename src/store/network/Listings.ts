@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { type Asset, type AssetStatusWord, statusWord } from "../../domain/Asset.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -158,7 +158,7 @@ export class Listings extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Listings,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       const stored = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
         FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets"))
@@ -188,7 +188,7 @@ export class Listings extends Context.Service<
       )
       const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
         const { kind, asset, symbol, from, to, changes } = event
-        yield* sql`INSERT INTO asset_transitions ${sql.insert({
+        yield* sql.write`INSERT INTO asset_transitions ${sql.insert({
           kind,
           asset,
           symbol,
@@ -213,13 +213,13 @@ export class Listings extends Context.Service<
             const before = known.get(asset.id)
             const isSame = before?.fields !== undefined && before.missed === 0 && !touched.has(asset.id)
             if (isSame) continue
-            yield* sql`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
+            yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
               symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
               quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
               fields = excluded.fields, missed = 0`
           }
           for (const { id, missed } of missing) {
-            if (missed < missedMax) yield* sql`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
+            if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
           }
           for (const event of events) yield* keep(event, at)
           return events
@@ -230,10 +230,10 @@ export class Listings extends Context.Service<
         function* (values: ReadonlyMap<string, string>) {
           const seenAt = yield* Clock.currentTimeMillis
           for (const [key, value] of values) {
-            yield* sql`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
+            yield* sql.write`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
               ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
           }
-          yield* sql`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
+          yield* sql.write`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
       )
@@ -242,7 +242,8 @@ export class Listings extends Context.Service<
         assets,
         unhandled,
         markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
-          sql`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
+          sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
+            sql.withTransaction,
             Effect.asVoid,
             storeError("Listings.markHandled"),
           ),

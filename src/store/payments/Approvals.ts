@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -42,13 +42,13 @@ export class Approvals extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Approvals,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       return Approvals.of({
         give: Effect.fn("Approvals.give")(
           function* (approval) {
             const row = { ...approval, at: yield* Clock.currentTimeMillis }
-            const done = yield* sql`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
+            const done = yield* sql.write`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
               RETURNING seq`
             if (done.length === 0) return false
             const { subject, ...body } = approval

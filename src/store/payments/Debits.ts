@@ -1,9 +1,9 @@
 import { Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { general } from "../../domain/AccountType.ts"
 import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
 import type { GeneralRow, KnownPayment } from "../../payments/explainDebits.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
 const GeneralColumns = Schema.Struct({ asset: Schema.String, balance: Digits, timestamp: Big, opening: Schema.Int })
@@ -64,7 +64,7 @@ export class Debits extends Context.Service<
   static readonly layer = Layer.effect(
     Debits,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       return Debits.of({
         book: Effect.fn("Debits.book")(function* (party: string, after: bigint) {
           const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows

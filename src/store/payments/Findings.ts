@@ -1,9 +1,9 @@
 import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
@@ -106,7 +106,7 @@ export class Findings extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Findings,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       return Findings.of({
         ...makeStrangers(sql, journal),
@@ -118,7 +118,6 @@ export class Findings extends Context.Service<
   )
 }
 
-type Sql = SqlClient.SqlClient
 type Port = Findings["Service"]
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
@@ -142,7 +141,7 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 /** Ids in one statement. */
 const idsMax = 500
 
-const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
+const durable = <A, E, R>(sql: Sql, name: string, effect: Effect.Effect<A, E, R>) =>
   effect.pipe(sql.withTransaction, storeError(name))
 
 /** Stores what is listed, or how it stands now; true where it was not known. */
@@ -151,7 +150,7 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
   const at = yield* Clock.currentTimeMillis
   const own = listed.own ? 1 : 0
   const tag = readReference(reference)?.tag ?? null
-  const rows = yield* sql`INSERT INTO listed_transfers ${sql.insert({
+  const rows = yield* sql.write`INSERT INTO listed_transfers ${sql.insert({
     id,
     party: from,
     receiver: to,
@@ -167,11 +166,11 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
     known_at: knownAs === undefined ? null : at,
   })} ON CONFLICT (id) DO NOTHING RETURNING id`
   if (rows.length > 0) return true
-  yield* sql`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
+  yield* sql.write`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
     WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
   // Movements name no receiver and no reference: without the tag that the list names, it would be paid again.
   if (to !== "")
-    yield* sql`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
+    yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
       WHERE id = ${id} AND receiver = ''`
   return false
 })
@@ -195,7 +194,7 @@ const insertStranger = Effect.fnUntraced(function* (
 
 const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: string, timestamp: bigint) {
   const at = yield* Clock.currentTimeMillis
-  yield* sql`INSERT INTO executions ${sql.insert({ transfer_id: transferId, timestamp, seen_at: at })}
+  yield* sql.write`INSERT INTO executions ${sql.insert({ transfer_id: transferId, timestamp, seen_at: at })}
     ON CONFLICT DO NOTHING`
 })
 
@@ -236,7 +235,7 @@ const note = Effect.fnUntraced(function* (
   }
   if (cursor !== undefined) {
     const at = yield* Clock.currentTimeMillis
-    yield* sql`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
+    yield* sql.write`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
       ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
   }
   return { strangers, done } satisfies Noted
@@ -267,12 +266,16 @@ const makeStrangers = (
       rowsOf(CursorRow, "Findings.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
-  readWhole: sql`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, storeError("Findings.readWhole")),
+  readWhole: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
+    sql.withTransaction,
+    Effect.asVoid,
+    storeError("Findings.readWhole"),
+  ),
   note: Effect.fn("Findings.note")((seen: Parameters<Port["note"]>[0]) =>
     durable(sql, "Findings.note", note(sql, journal, seen)),
   ),
   noteExecution: Effect.fn("Findings.noteExecution")((transferId: string, timestamp: bigint) =>
-    insertExecution(sql, transferId, timestamp).pipe(storeError("Findings.noteExecution")),
+    durable(sql, "Findings.noteExecution", insertExecution(sql, transferId, timestamp)),
   ),
   executions: (transferId) =>
     sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
@@ -313,7 +316,8 @@ const makeStrangers = (
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.forEach(
           Arr.chunksOf(ids, idsMax),
-          (part) => sql`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
+          (part) =>
+            sql.write`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
           { discard: true },
         ),
       ),
@@ -327,7 +331,8 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port, "note
       const at = yield* Clock.currentTimeMillis
       let fresh = false
       for (let n = 2; n <= count; n++) {
-        const rows = yield* sql`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
+        const rows =
+          yield* sql.write`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
           ON CONFLICT (intent_id, n) DO NOTHING RETURNING n`
         if (rows.length === 0) continue
         fresh = true
@@ -350,17 +355,19 @@ const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers
       Effect.map((rows) => rows.map(toAttempt)),
     ),
     watch: Effect.fn("Findings.watch")((attempt: Attempt) =>
-      sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
+      sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
+        sql.withTransaction,
         Effect.asVoid,
         storeError("Findings.watch"),
       ),
     ),
     watchTransfers: Effect.fn("Findings.watchTransfers")((ids: ReadonlyArray<string>) =>
-      sql`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, storeError("Findings.watchTransfers")),
+      sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+        ON CONFLICT DO NOTHING`.pipe(sql.withTransaction, Effect.asVoid, storeError("Findings.watchTransfers")),
     ),
     endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
-      sql`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
+      sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
+        sql.withTransaction,
         Effect.asVoid,
         storeError("Findings.endWatch"),
       ),

@@ -1,10 +1,10 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { type Attempt, attemptMoves, type EvidenceKind } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves } from "../../domain/Intent.ts"
 import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import {
@@ -108,7 +108,7 @@ export class Outbox extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Outbox,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       const spends = yield* SpendLog
       const database = yield* Database
@@ -149,7 +149,7 @@ type Reads = Pick<
 >
 
 /** The reading half of the outbox. */
-const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Reads => {
+const makeReads = (sql: Sql, database: Database["Service"]): Reads => {
   const rememberedIntents = database.memoryOf<ReadonlyArray<Intent>>("intents")
   const rememberedAttempts = database.memoryOf<ReadonlyArray<Attempt>>("attempts")
   const rememberedUnmoved = database.memoryOf<ReadonlyArray<Intent>>("intents", "attempts", "watches", "evidence")
@@ -282,9 +282,9 @@ const AttemptKey = Schema.Struct({ intentId: Schema.String, k: Schema.Int, isTra
  * again gives the same attempt another hash: earlier ones are found too.
  */
 export const attemptByHash = Effect.fn("Attempts.byHash")(function* (hash: string) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const rows = yield* sql`
-    SELECT intent_id AS "intentId", k, transfer_id = ${hash} AS "isTransfer" FROM attempts
+    SELECT intent_id AS "intentId", k, CASE WHEN transfer_id = ${hash} THEN 1 ELSE 0 END AS "isTransfer" FROM attempts
       WHERE transfer_id = ${hash} OR hash_bare = ${hash} OR hash_prefixed = ${hash}
     UNION SELECT intent_id, k, 0 FROM sends WHERE lower(tx_hash) = ${hash} LIMIT 1`.pipe(
     rowsOf(AttemptKey, "Attempts.byHash"),

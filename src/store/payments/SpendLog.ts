@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { WindowUse } from "../../rules/policy/Policy.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
+import { Sql, type WriteAccess } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -73,7 +73,9 @@ export class SpendLog extends Context.Service<
      */
     readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Judging and recording as one: of two that ask at once the second sees what the first has recorded. */
-    readonly inTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+    readonly inTurn: <A, E, R>(
+      effect: Effect.Effect<A, E, R>,
+    ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /**
      * Sum that counts for the asset between these keys in a period that begins then (Unix milliseconds), without these
      * intents.
@@ -90,7 +92,7 @@ export class SpendLog extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     SpendLog,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
       return SpendLog.of({
@@ -100,7 +102,7 @@ export class SpendLog extends Context.Service<
         ),
         record: Effect.fn("SpendLog.record")(
           function* (spend: Spend) {
-            yield* sql`INSERT INTO spends ${sql.insert({
+            yield* sql.write`INSERT INTO spends ${sql.insert({
               intent_id: spend.intentId,
               k: spend.k,
               digest: spend.digest,
@@ -129,8 +131,12 @@ export class SpendLog extends Context.Service<
           (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
         ),
         close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
-          sql`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
-            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, storeError("SpendLog.close")),
+          sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
+            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(
+            sql.withTransaction,
+            Effect.asVoid,
+            storeError("SpendLog.close"),
+          ),
         ),
         inTurn: (effect) =>
           sql

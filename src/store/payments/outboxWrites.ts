@@ -1,5 +1,4 @@
 import { Clock, Effect } from "effect"
-import type { SqlClient } from "effect/sql"
 import {
   type Attempt,
   type AttemptState,
@@ -11,6 +10,7 @@ import {
 } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../../domain/Intent.ts"
 import { latestTime } from "../database/columns.ts"
+import type { Sql } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 import {
@@ -23,13 +23,11 @@ import {
 } from "./outboxRows.ts"
 import type { SpendLog } from "./SpendLog.ts"
 
-type Sql = SqlClient.SqlClient
-
 export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
   record: Effect.fn("Outbox.record")(
     function* (intent: Intent) {
       const done =
-        yield* sql`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
+        yield* sql.write`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
       if (done.length === 0) return false
       const { payment } = intent
       yield* journal.append({
@@ -85,7 +83,7 @@ const moveIntent = Effect.fnUntraced(function* (
   const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
     (s) => s === to || intentMoves[s].includes(to),
   )
-  const done = yield* sql`UPDATE intents SET state = ${to}, detail = ${detail}, fee = ${fee?.toString() ?? null},
+  const done = yield* sql.write`UPDATE intents SET state = ${to}, detail = ${detail}, fee = ${fee?.toString() ?? null},
     settled_at = ${settledAt ?? null}, updated_at = ${at},
     asked_at = coalesce(${askedAt ?? null}, asked_at)
     WHERE id = ${intent.id} AND state IN ${sql.in(from)} RETURNING id`
@@ -116,7 +114,8 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
   const writers: Writers = { sql, journal, spends }
   // As written in the index of live attempts: only so is it used.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
-  const step = <A, E>(name: string, effect: Effect.Effect<A, E>) => effect.pipe(sql.withTransaction, storeError(name))
+  const step = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(sql.withTransaction, storeError(name))
   return {
     persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
       step("Outbox.persist", persist(writers, intent, attempt)),
@@ -137,7 +136,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
         "Outbox.dropWork",
         Effect.flatMap(
           Clock.currentTimeMillis,
-          (at) => sql`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
+          (at) => sql.write`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
             hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
             WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
         ).pipe(Effect.asVoid),
@@ -155,15 +154,23 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
       ) => step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
     ),
     noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
-      sql`UPDATE attempts SET
+      sql.write`UPDATE attempts SET
         window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
         window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
         WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
-        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, storeError("Outbox.noteWindow")),
+        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(
+        sql.withTransaction,
+        Effect.asVoid,
+        storeError("Outbox.noteWindow"),
+      ),
     ),
     schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>
-      sql`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
-        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, storeError("Outbox.schedule")),
+      sql.write`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
+        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
+        sql.withTransaction,
+        Effect.asVoid,
+        storeError("Outbox.schedule"),
+      ),
     ),
     settle: Effect.fn("Outbox.settle")(
       (
@@ -195,7 +202,7 @@ const moveAttempt = Effect.fnUntraced(function* (
   const from = (Object.keys(attemptMoves) as Array<LiveAttemptState>).filter(
     (s) => s === to || attemptMoves[s].includes(to),
   )
-  const done = yield* sql`UPDATE attempts SET state = ${to}, updated_at = ${at}
+  const done = yield* sql.write`UPDATE attempts SET state = ${to}, updated_at = ${at}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(from)} RETURNING k`
   if (done.length === 0) {
     const cause = new Error(`${attempt.intentId}/${attempt.k}: no way to ${to} from its state`)
@@ -212,7 +219,7 @@ const persist = Effect.fnUntraced(function* (writers: Writers, intent: Intent, a
   if (isFinalIntent(intent.state)) {
     return yield* new StoreError({ operation: "persist", cause: new Error(`${intent.id} is ${intent.state}`) })
   }
-  yield* sql`INSERT INTO attempts ${sql.insert(attemptInsert(attempt))}`
+  yield* sql.write`INSERT INTO attempts ${sql.insert(attemptInsert(attempt))}`
   yield* journal.append({
     kind: "attempt",
     subject: attempt.intentId,
@@ -243,7 +250,7 @@ const saveWork = Effect.fnUntraced(function* (
 ) {
   const at = yield* Clock.currentTimeMillis
   // Settled while the work was solved: an attempt that is over needs none. What may have been sent stays as it is.
-  const done = yield* sql`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
+  const done = yield* sql.write`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
     hash_bare = ${work.hashBare}, hash_prefixed = ${work.hashPrefixed}, updated_at = ${at}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}
     AND work_index = ${attempt.workIndex} AND pow_tid IS NULL RETURNING k`
@@ -254,11 +261,11 @@ const saveWork = Effect.fnUntraced(function* (
 const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
   const { attempt, gateway, framing, first, txHash } = start
   const at = yield* Clock.currentTimeMillis
-  yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing}
+  yield* sql.write`UPDATE attempts SET sends = sends + 1, framing = ${framing}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
   yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
-  yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
-  const rows = yield* sql`INSERT INTO sends ${sql.insert({
+  yield* sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
+  const rows = yield* sql.write`INSERT INTO sends ${sql.insert({
     intent_id: attempt.intentId,
     k: attempt.k,
     n: attempt.sends + 1,
@@ -274,10 +281,10 @@ const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Servi
 const endSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], end: SendEnd) {
   const { attempt, outcome, code, data, log } = end
   const at = yield* Clock.currentTimeMillis
-  yield* sql`UPDATE sends SET ended_at = ${at}, outcome = ${outcome}, code = ${code ?? null}, data = ${data}, log = ${log}
+  yield* sql.write`UPDATE sends SET ended_at = ${at}, outcome = ${outcome}, code = ${code ?? null}, data = ${data}, log = ${log}
     WHERE seq = ${end.seq}`
   // Settled while the answer was awaited: the answer is kept, and changes nothing any more.
-  const waiting = yield* sql`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
+  const waiting = yield* sql.write`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state = 'sending' RETURNING k`
   yield* journal.append({
     kind: "send",
@@ -297,7 +304,7 @@ const addEvidence = Effect.fnUntraced(function* (
   seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
 ) {
   const at = yield* Clock.currentTimeMillis
-  yield* sql`INSERT INTO evidence ${sql.insert({
+  yield* sql.write`INSERT INTO evidence ${sql.insert({
     intent_id: attempt.intentId,
     k: attempt.k,
     kind,

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import type { AskedPayment } from "../../rules/Snapshot.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -43,7 +43,7 @@ export class Asks extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Asks,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       const journal = yield* Journal
       const remembered = (yield* Database).memoryOf<ReadonlyArray<Ask>>("asks")
       const columns = sql.literal(`seq, rule, subject, episode, from_party AS "from", to_party AS "to", asset, amount,
@@ -54,22 +54,23 @@ export class Asks extends Context.Service<
           function* ({ from, to, ...ask }) {
             const at = yield* Clock.currentTimeMillis
             const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
-            yield* sql`INSERT INTO asks ${sql.insert(row)}`
+            yield* sql.write`INSERT INTO asks ${sql.insert(row)}`
             const { rule, subject, ...body } = { ...ask, from, to }
             yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
           },
-          (effect) => effect.pipe(storeError("Asks.record")),
+          (effect) => effect.pipe(sql.withTransaction, storeError("Asks.record")),
         ),
         end: Effect.fn("Asks.end")(
           function* (rule, subject, detail) {
             const at = yield* Clock.currentTimeMillis
-            const [ended] = yield* sql`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
+            const [ended] =
+              yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
               AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "Asks.end"))
             if (ended === undefined) return
             const body = { episode: ended.episode, amount: ended.amount, detail }
             yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
           },
-          (effect) => effect.pipe(storeError("Asks.end")),
+          (effect) => effect.pipe(sql.withTransaction, storeError("Asks.end")),
         ),
         since: (since) =>
           remembered(

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { holdReasons } from "../../domain/Decision.ts"
 import { type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemory.ts"
 import { Big, rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 
 const MemoryRow = Schema.Struct({
@@ -43,7 +43,7 @@ export class RuleStates extends Context.Service<
   static readonly layer = Layer.effect(
     RuleStates,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* Sql
       let held: Map<string, RuleMemory> | undefined
       let reading = 0
       const save = Effect.fn("RuleStates.save")(
@@ -64,14 +64,14 @@ export class RuleStates extends Context.Service<
             told_at: memory.toldAt ?? null,
           }
           held?.set(memoryKey(memory.rule, memory.subject), memory)
-          yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
+          yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
             episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
             last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
             detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
             clearing_since = excluded.clearing_since, told_at = excluded.told_at`
           if (before?.state === memory.state && before.reason === memory.reason) return
           const at = yield* Clock.currentTimeMillis
-          yield* sql`INSERT INTO decisions ${sql.insert({
+          yield* sql.write`INSERT INTO decisions ${sql.insert({
             at,
             rule: memory.rule,
             subject: memory.subject,
@@ -80,7 +80,7 @@ export class RuleStates extends Context.Service<
             detail: memory.detail,
           })}`
         },
-        (effect) => effect.pipe(storeError("RuleStates.save")),
+        (effect) => effect.pipe(sql.withTransaction, storeError("RuleStates.save")),
       )
       const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
         last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
@@ -111,7 +111,7 @@ export class RuleStates extends Context.Service<
             )
             const last = oldest.findLast(({ at }) => at < before)
             if (last === undefined) return
-            yield* sql`DELETE FROM decisions WHERE seq <= ${last.seq}`
+            yield* sql.withTransaction(sql.write`DELETE FROM decisions WHERE seq <= ${last.seq}`)
             if (last !== oldest.at(-1)) return
             yield* Effect.yieldNow
           }

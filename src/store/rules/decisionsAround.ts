@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { type HoldReason, holdReasons } from "../../domain/Decision.ts"
 import { rowsOf } from "../database/columns.ts"
+import { Sql } from "../database/Sql.ts"
 
 /** A decision of a subject as it began: later numbers of the same decision are not kept. */
 export interface StoredDecision {
@@ -32,7 +32,7 @@ export const decisionsAround = Effect.fn("Decisions.around")(function* (
   { rule, subject }: { readonly rule: string; readonly subject: string },
   at: number,
 ) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const past = yield* sql`SELECT at, reason, detail FROM decisions
     WHERE rule = ${rule} AND subject = ${subject} AND at <= ${at} ORDER BY at DESC, seq DESC LIMIT 2`.pipe(
     rowsOf(DecisionRow, "Decisions.around"),
@@ -46,7 +46,7 @@ export const decisionsAround = Effect.fn("Decisions.around")(function* (
 
 /** Subjects that ever had a decision, also those that the file no longer has. */
 export const subjectsDecided = Effect.fn("Decisions.subjects")(function* (rule: string) {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* Sql
   const rows = yield* sql`SELECT DISTINCT subject FROM decisions WHERE rule = ${rule} ORDER BY subject`.pipe(
     rowsOf(SubjectRow, "Decisions.subjects"),
   )

@@ -105,7 +105,7 @@ const mustWait = Effect.fnUntraced(function* (party: string) {
   if ((yield* isCounted(party)) || (yield* settings.get(waited(party))) !== undefined) return false
   const keys = [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
   const note = Effect.forEach(keys, (key) => settings.set(waited(key), "once"), { discard: true })
-  yield* (yield* Database).atomically(Effect.andThen(note, beginQuarantine()))
+  yield* (yield* Database).write(Effect.andThen(note, beginQuarantine()))
   return true
 })
 

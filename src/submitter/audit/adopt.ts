@@ -42,7 +42,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   const installation = yield* (yield* Settings).get("installation")
   const listings = yield* Effect.forEach(keys, listWhole)
   const database = yield* Database
-  return yield* database.atomically(
+  return yield* database.write(
     Effect.gen(function* () {
       const found = yield* noteWhole(listings, installation)
       yield* judgeStrangers(
@@ -229,7 +229,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const listings = yield* Effect.forEach(keys, listWhole)
   const all = listings.flatMap(({ listing }) => listing?.transfers ?? [])
   const database = yield* Database
-  const recovered = yield* database.atomically(
+  const recovered = yield* database.write(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
       const found = yield* noteWhole(listings, installation)

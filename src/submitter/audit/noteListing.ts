@@ -82,7 +82,7 @@ export const noteListing = Effect.fn("Reconcile.note")(function* (party: string,
   const installation = yield* (yield* Settings).get("installation")
   const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
   const database = yield* Database
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
       yield* judgeStrangers(installation, strangers)
@@ -179,7 +179,7 @@ export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
   const isListed = listsTransfers && withdrawals?.complete === true
   const falls = isListed ? [] : yield* fallsOf(party)
   const database = yield* Database
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       yield* countSpends(withdrawals?.transfers ?? [])
       const count = yield* countSpends(falls)

@@ -48,7 +48,7 @@ export const quarantinedUntil = Effect.gen(function* () {
 /** One that began during the request is not ended, and not counted from before it. */
 const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Database, (database) =>
-    database.atomically(
+    database.write(
       Effect.gen(function* () {
         const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
         if (now === stored) yield* write

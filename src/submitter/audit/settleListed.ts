@@ -55,7 +55,7 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   const blind: ReadonlySet<string> = new Set(unlisted)
   const database = yield* Database
   const { open } = yield* Outbox
-  yield* database.atomically(
+  yield* database.write(
     Effect.gen(function* () {
       for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
       if (blind.size > 0) yield* letGoPlanned(blind)
@@ -183,7 +183,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
     else yield* outbox.settle(intent, live, "expired", "confirmed", settlement)
     yield* raise("listed_paid", facts)
   })
-  yield* (yield* Database).atomically(change)
+  yield* (yield* Database).write(change)
   yield* countEnd(intent, "confirmed", fees)
   yield* logEvent("payment confirmed", {
     ...logPayment(intent),

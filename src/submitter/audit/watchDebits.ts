@@ -76,7 +76,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   if (asked?.balances.end === 0n) yield* logEvent("debits of a party incomplete", { party })
   const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
-  yield* (yield* Database).atomically(
+  yield* (yield* Database).write(
     Effect.gen(function* () {
       if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
       yield* tell(party, found)

@@ -61,7 +61,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   if (whole !== undefined && first === undefined) {
     const seen = { gateway: "", height: whole, detail: "a complete listing does not hold it" }
     const ticket = raise("payment_missing", { ...paymentFacts(intent), words })
-    yield* (yield* Database).atomically(Effect.andThen(outbox.addEvidence(attempt, "absent", seen), ticket))
+    yield* (yield* Database).write(Effect.andThen(outbox.addEvidence(attempt, "absent", seen), ticket))
     return false
   }
   const before = first && { at: first.at, height: first.height ?? 0n }

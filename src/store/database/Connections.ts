@@ -1,0 +1,125 @@
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Clock, Context, Effect, Layer, type Redacted, Result, type Scope } from "effect"
+import { SqlError } from "effect/sql"
+import { treasurySetting } from "./pgSchema.ts"
+import { realSleep, StoreRefusal } from "./sqlStates.ts"
+
+/** Where the database is. */
+export interface PostgresOptions {
+  readonly url: Redacted.Redacted
+  /** Connections of the process at most, for all its treasuries. */
+  readonly connectionsMax?: number
+  readonly lease?: Partial<LeaseTerms>
+}
+
+export interface LeaseTerms {
+  /** Time after which another process may take the lease of one that is silent, in milliseconds. */
+  readonly lastsMillis: number
+  /** Time for which a lease that another process holds is waited for, in milliseconds. */
+  readonly waitMillis: number
+}
+
+/** `lastsMillis` is also how long a frozen process can keep the lease's row locked. */
+export const usualTerms: LeaseTerms = { lastsMillis: 6_000, waitMillis: 8_000 }
+
+/** A statement without an answer for so long has lost its server. */
+const answerMillis = 20_000
+/** Settings of each session, which the server keeps where this process cannot. */
+const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
+  // What is not begun by `Database.write` writes nothing.
+  default_transaction_read_only: "on",
+  // A frozen holder, and one whose network is cut, keeps the lease's row no longer.
+  idle_in_transaction_session_timeout: String(lastsMillis),
+  lock_timeout: String(lastsMillis + 3_000),
+  tcp_user_timeout: "10000",
+  tcp_keepalives_idle: "5",
+  tcp_keepalives_interval: "2",
+  tcp_keepalives_count: "3",
+  jit: "off",
+  timezone: "UTC",
+})
+
+/** 64-bit integers leave as number where a number holds them exactly, as SQLite's do. */
+const int8: PgTypes.Codec<number | bigint> = {
+  encode: (value) => PgTypes.encode(BigInt(value), PgTypes.OID.int8),
+  decode: (bytes) =>
+    Result.map(PgTypes.decode(bytes, PgTypes.OID.int8, 1) as Result.Result<bigint, PgTypes.CodecError>, (value) =>
+      value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value,
+    ),
+}
+
+/** The server's time passes whatever clock is in use here. */
+const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+
+/** Connections of the process to its server, shared by all its treasuries. */
+export class Connections extends Context.Service<
+  Connections,
+  {
+    /** A session for exclusive use, whose statements see the treasury's rows alone. */
+    readonly session: (treasury: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
+  }
+>()("cofferer/store/Connections") {
+  static readonly layer = ({ url, connectionsMax = 10, lease }: PostgresOptions) =>
+    Layer.effect(
+      Connections,
+      Effect.gen(function* () {
+        const types = PgTypes.makeRegistry()
+        types.register(PgTypes.OID.int8, int8)
+        const pool = yield* inRealTime(
+          PgPool.make({
+            url,
+            types,
+            maxConnections: connectionsMax,
+            applicationName: "cofferer",
+            startupParameters: sessionSettings({ ...usualTerms, ...lease }),
+            preparedStatementCacheSize: 300,
+          }),
+        )
+        /** The treasury that each session is set to. */
+        const treasuries = new WeakMap<PgConnection, string>()
+        return Connections.of({
+          session: (treasury) =>
+            Effect.tap(inRealTime(pool.get), (session) => {
+              if (treasuries.get(session) === treasury) return Effect.void
+              treasuries.delete(session)
+              return ask(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [
+                treasury,
+              ]).pipe(
+                Effect.flatMap(([row]) =>
+                  row?.[1] === session.processId
+                    ? Effect.sync(() => treasuries.set(session, treasury))
+                    : refused("a pooler lies between, which mixes sessions up; connect to PostgreSQL itself"),
+                ),
+              )
+            }),
+        })
+      }),
+    )
+}
+
+export const failure = (cause: Error, message = cause.message) =>
+  new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause, message, operation: "postgres" }) })
+
+export const refused = (why: string) => Effect.fail(failure(new StoreRefusal("refused", why)))
+
+export const silent = Effect.andThen(
+  realSleep(answerMillis),
+  Effect.fail(
+    new SqlError.SqlError({
+      reason: new SqlError.ConnectionError({
+        cause: new Error(`no answer in ${answerMillis} ms`),
+        message: `postgres: no answer in ${answerMillis} ms`,
+        operation: "query",
+      }),
+    }),
+  ),
+)
+
+export const ask = (session: PgConnection, sql: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.raceFirst(session.queryValues(sql, params), silent)
+
+/** Ends the transaction that a failure left open: the session goes back to the pool. */
+export const closing = <A, E>(at: PgConnection, effect: Effect.Effect<A, E>) =>
+  Effect.onError(effect, () => Effect.ignore(ask(at, "ROLLBACK")))

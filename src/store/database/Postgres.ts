@@ -1,0 +1,229 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
+import { Context, Effect, Layer, Option, Result, Semaphore, Stream } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import {
+  ask,
+  Connections,
+  closing,
+  failure,
+  type LeaseTerms,
+  type PostgresOptions,
+  silent,
+  usualTerms,
+} from "./Connections.ts"
+import { Lease } from "./Lease.ts"
+import { type Held, openLease, releaseLease, serverMillis, trusted } from "./pgLease.ts"
+import { StoreError } from "./StoreError.ts"
+import { again, isTransient, realSleep, StoreRefusal } from "./sqlStates.ts"
+import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
+
+/** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
+const settleMillis = 15_000
+
+/** Converts what SQLite's client accepts: a boolean is 0 or 1, undefined is NULL. */
+const bind = (value: unknown): unknown =>
+  value === undefined ? null : value === true ? 1 : value === false ? 0 : value
+
+const texts = new Map<string, string>()
+
+/** A statement for the rows of one treasury as PostgreSQL takes it: a key that conflicts begins with the treasury. */
+const textOf = (sql: string): string => {
+  let text = texts.get(sql)
+  if (text === undefined) {
+    text = sql.replaceAll(/\bON CONFLICT \((?!treasury\b)/g, "ON CONFLICT (treasury, ").replaceAll("CROSS JOIN", "JOIN")
+    if (texts.size >= 1_000) texts.clear()
+    texts.set(sql, text)
+  }
+  return text
+}
+
+/**
+ * The client of one treasury. A statement outside of a transaction is read-only. A transaction begins with the lease's
+ * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
+ * holder fail.
+ */
+const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, { lastsMillis }: LeaseTerms) {
+  const { session } = yield* Connections
+  let isOpen = false
+  const writes = makeWrites(() => isOpen)
+  const lost = () => {
+    held.isLost = true
+    return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
+  }
+  const locked = (at: PgConnection, text: string) =>
+    ask(at, text, [held.holder, held.epoch]).pipe(
+      Effect.flatMap(([row]) => (row === undefined ? Effect.fail(lost()) : Effect.succeed(Number(row[0])))),
+    )
+
+  /** Begins to write: the row stays locked to the end, and counts the transactions. */
+  const begin = Effect.fnUntraced(function* (at: PgConnection) {
+    const asked = performance.now()
+    yield* ask(at, "BEGIN READ WRITE")
+    const counting = locked(
+      at,
+      `UPDATE leases SET writes = writes + 1, until = ${serverMillis} + ${lastsMillis}
+        WHERE holder = $1 AND epoch = $2 RETURNING writes`,
+    )
+    const count = yield* closing(at, counting)
+    return { count, deadline: asked + lastsMillis * trusted }
+  })
+
+  /** True if the transaction of this count is durable. The lock waits for its end, so nothing changes it later. */
+  const isDurable = (count: number) =>
+    Effect.gen(function* () {
+      const at = yield* session(treasury)
+      yield* ask(at, "BEGIN READ WRITE")
+      const found = yield* closing(
+        at,
+        locked(at, "SELECT writes FROM leases WHERE holder = $1 AND epoch = $2 FOR UPDATE"),
+      )
+      yield* ask(at, "ROLLBACK")
+      return found >= count
+    }).pipe(Effect.scoped)
+
+  /** Finds out how a COMMIT without an answer ended, before anything else happens. */
+  const settle = Effect.fnUntraced(function* (error: SqlError.SqlError, count: number) {
+    const end = performance.now() + settleMillis
+    for (;;) {
+      const found = yield* Effect.result(isDurable(count))
+      if (Result.isSuccess(found)) return yield* found.success ? Effect.void : error
+      if (performance.now() > end || !isTransient(found.failure)) {
+        return yield* failure(
+          new StoreRefusal("unknown", `nobody knows if a COMMIT succeeded: ${found.failure.message}`),
+        )
+      }
+      yield* realSleep(200)
+    }
+  })
+
+  const connectionOf = (
+    lend: <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>,
+  ): SqlConnection.Connection => {
+    const statement = <A>(
+      sql: string,
+      params: ReadonlyArray<unknown>,
+      how: (at: PgConnection, text: string, params: ReadonlyArray<unknown>) => Effect.Effect<A, SqlError.SqlError>,
+    ) => {
+      const written = tablesWritten(sql)
+      const asked = lend((at) => Effect.raceFirst(how(at, textOf(sql), params.map(bind)), silent))
+      return written === undefined
+        ? asked
+        : Effect.ensuring(
+            asked,
+            Effect.sync(() => writes.note(written)),
+          )
+    }
+    const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
+      statement(sql, params, (at, text, values) =>
+        Effect.map(at.query(text, values), ({ rows }) => (transform ? transform(rows) : rows)),
+      )
+    const executeValues: SqlConnection.Connection["executeValues"] = (sql, params) =>
+      statement(sql, params, (at, text, values) => at.queryValues(text, values))
+    return {
+      execute,
+      executeUnprepared: execute,
+      executeValues,
+      executeValuesUnprepared: executeValues,
+      executeRaw: (sql, params) => statement(sql, params, (at, text, values) => at.query(text, values)),
+      executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform)),
+    }
+  }
+
+  /** One statement of its own: it only reads, so it may be asked again. */
+  const reading = connectionOf((use) => again(Effect.scoped(Effect.flatMap(session(treasury), use))))
+
+  const oneAtATime = yield* Semaphore.make(1)
+  interface Writing extends SqlConnection.Connection {
+    readonly commit: Effect.Effect<void, SqlError.SqlError>
+  }
+  const writing = Effect.gen(function* () {
+    yield* Effect.acquireRelease(oneAtATime.take(1), () => {
+      isOpen = false
+      writes.note("")
+      return oneAtATime.release(1)
+    })
+    if (held.isLost) return yield* lost()
+    const at = yield* session(treasury)
+    let begun = { count: 0, deadline: 0 }
+    const plain = connectionOf((use) => use(at))
+    const connection: Writing = {
+      ...plain,
+      execute: (sql, params, transform) => {
+        if (sql === "BEGIN") {
+          isOpen = true
+          return Effect.map(begin(at), (found) => {
+            begun = found
+            return []
+          })
+        }
+        const asked = plain.execute(sql, params, transform)
+        // Of a session that is gone the server takes everything back.
+        return /^(?:ROLLBACK|RELEASE)/.test(sql) ? Effect.catchIf(asked, isTransient, () => Effect.succeed([])) : asked
+      },
+      commit: commitOf(at).pipe(
+        // The server may have committed all the same.
+        Effect.catchIf(isTransient, (error) => settle(error, begun.count)),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            held.deadline = Math.max(held.deadline, begun.deadline)
+          }),
+        ),
+      ),
+    }
+    return connection
+  })
+
+  const client = yield* SqlClient.make({
+    acquirer: Effect.succeed(reading),
+    transactionAcquirer: writing,
+    driver: "pg",
+    compiler: PgClient.makeCompiler(),
+    prepareTransactionControls: true,
+    commit: (connection) => (connection as Writing).commit,
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "postgresql"]],
+  })
+  return { client, writes }
+})
+
+/** PostgreSQL answers ROLLBACK to the COMMIT of a transaction in which a statement failed. */
+const commitOf = (at: PgConnection) =>
+  Effect.flatMap(Effect.raceFirst(at.query("COMMIT"), silent), ({ command }) =>
+    command === "ROLLBACK" ? Effect.fail(failure(new Error("a statement of the transaction failed"))) : Effect.void,
+  )
+
+/** The client of one treasury, what it writes, and its lease, which is renewed until the scope ends. */
+export const layerPostgres = (treasury: string, options: PostgresOptions) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const terms = { ...usualTerms, ...options.lease }
+      const connections = yield* Connections
+      const held = yield* Effect.acquireRelease(openLease(treasury, terms), (held) =>
+        Effect.provideService(releaseLease(treasury, held), Connections, connections),
+      )
+      const { client, writes } = yield* makeClient(treasury, held, terms)
+      const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
+      yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
+      return Context.make(SqlClient.SqlClient, client).pipe(
+        Context.add(Writes, writes),
+        Context.add(Lease, Lease.of({ isHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline) })),
+      )
+    }),
+  ).pipe(
+    Layer.provide(
+      Layer.unwrap(
+        Effect.map(Effect.serviceOption(Connections), (given) =>
+          Option.match(given, {
+            onNone: () => Connections.layer(options),
+            onSome: (shared) => Layer.succeed(Connections, shared),
+          }),
+        ),
+      ),
+    ),
+    Layer.provide(Reactivity.layer),
+    Layer.catchTag("SqlError", (cause) =>
+      Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause }))),
+    ),
+  )

@@ -1,0 +1,57 @@
+import { Context, Effect } from "effect"
+import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
+import { again } from "./sqlStates.ts"
+
+/** The right to change rows: a transaction that holds the treasury's lease. Only `withTransaction` gives it. */
+export class WriteAccess extends Context.Service<WriteAccess, true>()("cofferer/store/WriteAccess") {}
+
+/** Values and fragments, as a client takes them. */
+type Args = ReadonlyArray<unknown>
+
+/** The database of one treasury. A statement reads; what changes rows is made by `write`, in a transaction. */
+export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update" | "literal" | "onDialectOrElse"> {
+  <A extends object = SqlConnection.Row>(strings: TemplateStringsArray, ...args: Args): Statement.Statement<A>
+  readonly write: (
+    strings: TemplateStringsArray,
+    ...args: Args
+  ) => Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError, WriteAccess>
+  /** A statement with positional parameters that reads; answers rows of values. */
+  readonly readValues: Positional<never>
+  /** The same for a statement that changes rows. */
+  readonly writeValues: Positional<WriteAccess>
+  /**
+   * Changes as one: all durable, or none. Inside of another it is a part of that, taken back alone if it fails. What a
+   * lost connection or a conflict ended is run again, so it changes nothing but rows.
+   */
+  readonly withTransaction: <A, E, R>(
+    effect: Effect.Effect<A, E, R>,
+  ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
+}
+
+type Positional<R> = (
+  text: string,
+  params: ReadonlyArray<unknown>,
+) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError, R>
+
+export const Sql = Context.Service<Sql>("cofferer/store/Sql")
+
+/** The rights of a client, told apart. */
+export const makeSql = (client: SqlClient.SqlClient): Sql => {
+  const values: Positional<never> = (text, params) => client.unsafe(text, params).values
+  const isInside = Effect.map(Effect.context(), (context) => context.mapUnsafe.has(WriteAccess.key))
+  const read = <A extends object>(strings: TemplateStringsArray, ...args: Args) => client<A>(strings, ...args)
+  return Object.assign(read, {
+    in: client.in,
+    insert: client.insert,
+    update: client.update,
+    literal: client.literal,
+    onDialectOrElse: client.onDialectOrElse,
+    write: (strings: TemplateStringsArray, ...args: Args) => Effect.andThen(WriteAccess, client(strings, ...args)),
+    readValues: values,
+    writeValues: (text: string, params: ReadonlyArray<unknown>) => Effect.andThen(WriteAccess, values(text, params)),
+    withTransaction: <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+      const once = client.withTransaction(Effect.provideService(effect, WriteAccess, true))
+      return Effect.flatMap(isInside, (inside) => (inside ? once : again(once)))
+    },
+  }) as Sql
+}

@@ -1,0 +1,62 @@
+import { Effect, Predicate } from "effect"
+
+/** Why PostgreSQL's store refuses, where no SQLSTATE says it. */
+export class StoreRefusal extends Error {
+  readonly kind: "busy" | "lost" | "unknown" | "refused"
+
+  constructor(kind: StoreRefusal["kind"], message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+/** The first value that `find` gives among an error and its causes. */
+export const amongCauses = <A>(error: unknown, find: (cause: object) => A | undefined): A | undefined => {
+  for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 8; depth++) {
+    const found = find(cause)
+    if (found !== undefined) return found
+    const next: unknown = Reflect.get(cause, "cause")
+    cause = next === undefined ? Reflect.get(cause, "reason") : next
+  }
+  return undefined
+}
+
+/** PostgreSQL's SQLSTATE for the failure; "08000" for a connection that broke; undefined where neither is known. */
+export const sqlStateOf = (error: unknown): string | undefined =>
+  amongCauses(error, (cause) => {
+    if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)) {
+      return cause.code
+    }
+    return undefined
+  }) ?? (amongCauses(error, (cause) => Predicate.isTagged(cause, "ConnectionError") || undefined) ? "08000" : undefined)
+
+export const refusalOf = (error: unknown): StoreRefusal["kind"] | undefined =>
+  amongCauses(error, (cause) => (cause instanceof StoreRefusal ? cause.kind : undefined))
+
+/** What ends without a mistake of ours: connection, conflict, intervention of an operator, a frozen process. */
+const transient = /^(?:08|40|57|25P03)/
+
+/** True if the same may succeed a moment later, and nothing of it was done. */
+export const isTransient = (error: unknown): boolean =>
+  refusalOf(error) === undefined && transient.test(sqlStateOf(error) ?? "")
+
+/** Waits before what a lost connection or a conflict ended is tried again. */
+const retriesMillis = [50, 300, 1_500]
+
+/** Sleeps by the machine's own timer, whatever clock is in use: the server's time passes all the same. */
+export const realSleep = (millis: number) =>
+  Effect.callback<void>((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), millis)
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+/** Tries again what a lost connection, a conflict or a restart of the server ended; the bound is `retriesMillis`. */
+export const again = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  const from = (tried: number): Effect.Effect<A, E, R> =>
+    Effect.catchIf(
+      effect,
+      (error) => tried < retriesMillis.length && isTransient(error),
+      () => Effect.andThen(realSleep(retriesMillis[tried]!), from(tried + 1)),
+    )
+  return from(0)
+}

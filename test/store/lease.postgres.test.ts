@@ -1,0 +1,232 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Layer, Redacted } from "effect"
+import { Connections } from "../../src/store/database/Connections.ts"
+import * as Database from "../../src/store/database/Database.ts"
+import { isBusy, isUnwritten } from "../../src/store/database/guarded.ts"
+import { Lease } from "../../src/store/database/Lease.ts"
+import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
+import type { StoreError } from "../../src/store/database/StoreError.ts"
+import { it } from "../support/it.ts"
+import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
+import { waitUntil } from "../support/until.ts"
+import { type Cut, cuttingProxy } from "./CuttingProxy.ts"
+
+const database = Effect.acquireRelease(takeDatabase, (name) => Effect.sync(() => giveBack(name)))
+const urlTo = (name: string, user?: string) => Redacted.make(urlOf(serverUrl(), name, user))
+const usual = 60_000
+const open = (
+  name: string,
+  { treasury = "harbor", lastsMillis = usual, waitMillis = 0, url = urlTo(name) } = {},
+): Layer.Layer<Database.Database | Sql | Lease, StoreError> => {
+  const store = Database.layer({ treasury, postgres: { url, connectionsMax: 3, lease: { lastsMillis, waitMillis } } })
+  if (lastsMillis === usual) return store
+  // Transactions last longer than the shortest leases.
+  const sessions = Connections.layer({ url, connectionsMax: 3, lease: { lastsMillis: usual } })
+  return Layer.provide(store, Layer.orDie(sessions))
+}
+const built = (...args: Parameters<typeof open>) => Layer.build(Layer.fresh(open(...args)))
+
+const set = (key: string) =>
+  Effect.flatMap(Sql, (sql) => sql.write`INSERT INTO settings ${sql.insert({ key, value: "" })}`)
+const written = (key: string) => Effect.flatMap(Database.Database, ({ write }) => write(set(key)))
+const keys = Effect.flatMap(Sql, (sql) =>
+  Effect.map(sql`SELECT key FROM settings ORDER BY key`, (rows) => rows.map(({ key }) => key)),
+)
+const refusal = (...args: Parameters<typeof open>) => Effect.map(Effect.flip(built(...args)), ({ message }) => message)
+
+describe("a database of several processes", () => {
+  it.live("is written by the holder of the lease alone, and waits for its open transaction", function* () {
+    const name = yield* database
+    const first = yield* built(name, { lastsMillis: 100 })
+    const end = performance.now() + 200
+    const second = yield* Effect.provide(
+      Effect.flatMap(Database.Database, ({ write }) =>
+        write(
+          Effect.gen(function* () {
+            yield* set("a")
+            const taking = yield* Effect.forkDetach(built(name, { waitMillis: 5_000 }))
+            const waiting = asAdmin(
+              name,
+              `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${name}'`,
+            )
+            const isWaiting = Effect.map(waiting, ([rows]) => rows?.length === 1 && performance.now() > end)
+            yield* waitUntil("a takeover that waits for the open transaction", isWaiting, keys)
+            yield* set("b")
+            return taking
+          }),
+        ),
+      ),
+      first,
+    )
+    const holder = yield* Fiber.join(second)
+    assert.deepStrictEqual(yield* Effect.provide(keys, holder), ["a", "b"])
+    const late = yield* Effect.flip(Effect.provide(written("c"), first))
+    assert.include(late.message, "another process has the lease of harbor")
+    assert.isTrue(isUnwritten(late), "the store is closed and opened again")
+    assert.isFalse(
+      yield* Effect.provide(
+        Effect.flatMap(Lease, ({ isHeld }) => isHeld),
+        first,
+      ),
+    )
+    yield* Effect.provide(written("d"), holder)
+    assert.deepStrictEqual(yield* Effect.provide(keys, holder), ["a", "b", "d"])
+  })
+
+  it.live("is busy while another process holds the lease, and free at once when that ends", function* () {
+    const name = yield* database
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* built(name)
+        assert.isTrue(isBusy(yield* Effect.flip(built(name))))
+        yield* built(name, { treasury: "another" })
+      }),
+    )
+    yield* built(name)
+  })
+
+  it.live("believes in its lease for less than its time where it cannot be renewed", function* () {
+    const name = yield* database
+    const holder = yield* built(name, { lastsMillis: 200 })
+    const isHeld = Effect.provide(
+      Effect.flatMap(Lease, (lease) => lease.isHeld),
+      holder,
+    )
+    yield* Effect.provide(written("a"), holder)
+    yield* waitUntil("a lease that is held", isHeld)
+    const locked = "DO $$ BEGIN PERFORM 1 FROM leases FOR UPDATE; PERFORM pg_sleep(0.7); END $$"
+    yield* Effect.forkScoped(asAdmin(name, locked))
+    const not = Effect.map(isHeld, (held) => !held)
+    yield* waitUntil("the end of a belief", not)
+    yield* waitUntil("a lease that is renewed after all", isHeld)
+  })
+
+  it.live("writes nothing past Database.write", function* () {
+    const store = yield* built(yield* database)
+    yield* Effect.gen(function* () {
+      const sql = yield* Sql
+      const past = yield* Effect.flip(sql`INSERT INTO settings (key, value) VALUES ('a', '')`)
+      assert.include(String(past.reason.cause), "read-only transaction")
+      // Without a transaction there is no right to write: `yield* set("b")` does not compile.
+      const needsTx: WriteAccess extends Effect.Services<ReturnType<typeof set>> ? true : false = true
+      assert.isTrue(needsTx)
+      assert.deepStrictEqual(yield* keys, [])
+    }).pipe(Effect.provide(store))
+  })
+})
+
+describe("rows of many treasuries", () => {
+  it.live("are seen and written by their own alone, through one pool", function* () {
+    const name = yield* database
+    const shared = yield* Layer.build(Connections.layer({ url: urlTo(name), connectionsMax: 2 }))
+    const names = ["a", "b", "c", "d"]
+    const stores = yield* Effect.forEach(names, (treasury) => Effect.provide(built(name, { treasury }), shared))
+    const work = (store: (typeof stores)[number], i: number) =>
+      Effect.provide(Effect.andThen(written(`${names[i]}1`), Effect.andThen(written(`${names[i]}2`), keys)), store)
+    const seen = yield* Effect.forEach(stores, work, { concurrency: "unbounded" })
+    assert.deepStrictEqual(
+      seen,
+      names.map((treasury) => [`${treasury}1`, `${treasury}2`]),
+    )
+    const stolen = Effect.flatMap(Sql, (sql) =>
+      sql.withTransaction(sql.write`INSERT INTO settings (treasury, key, value) VALUES ('b', 'x', '')`),
+    )
+    assert.include(String((yield* Effect.flip(Effect.provide(stolen, stores[0]!))).reason.cause), "row-level security")
+  })
+
+  it.live("begin each key, and are apart in each table", function* () {
+    const name = yield* database
+    yield* built(name)
+    const [open] = yield* asAdmin(
+      name,
+      `SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+        AND relname <> 'cofferer_schema' AND NOT (relrowsecurity AND relforcerowsecurity)`,
+    )
+    assert.deepStrictEqual(open, [])
+    const [keys] = yield* asAdmin(
+      name,
+      `SELECT indexrelid::regclass::text FROM pg_index JOIN pg_class c ON c.oid = indrelid
+        WHERE c.relnamespace = 'public'::regnamespace
+        AND NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = indrelid AND attnum = indkey[0]
+          AND attname = 'treasury')`,
+    )
+    assert.deepStrictEqual(keys, [])
+  })
+})
+
+describe("a server that loses payments", () => {
+  it.live("is refused at the start, with the way out", function* () {
+    const name = yield* database
+    const admin = new URL(serverUrl()).username
+    assert.include(yield* refusal(name, { url: urlTo(name, admin) }), "NOSUPERUSER and NOBYPASSRLS")
+    yield* asAdmin("postgres", `ALTER DATABASE ${name} SET synchronous_commit = off`)
+    assert.include(yield* refusal(name), "set synchronous_commit = on")
+    yield* asAdmin("postgres", `ALTER DATABASE ${name} RESET synchronous_commit`)
+    yield* Effect.scoped(built(name))
+    yield* asAdmin(name, "UPDATE cofferer_schema SET version = 1")
+    assert.include(yield* refusal(name), "another build made its tables (version 1, not ")
+    yield* asAdmin(name, "DROP OWNED BY cofferer CASCADE")
+  })
+})
+
+describe("a connection that breaks", () => {
+  const throughProxy = Effect.gen(function* () {
+    const name = yield* database
+    const dir = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-cut-"))),
+      (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true })),
+    )
+    const url = new URL(Redacted.value(urlTo(name)))
+    const proxy = yield* cuttingProxy(url.searchParams.get("host")!, dir)
+    url.searchParams.set("host", dir)
+    return { name, proxy, store: yield* built(name, { url: Redacted.make(url.href) }) }
+  })
+
+  it.live.each([
+    ["a COMMIT that is lost", "request", 2],
+    ["the answer to a COMMIT that succeeded", "answer", 1],
+  ] as const)("changes rows once: %s", function* ([, cut, runsExpected]: readonly [string, Cut, number]) {
+    const { proxy, store } = yield* throughProxy
+    let runs = 0
+    const once = Effect.gen(function* () {
+      runs++
+      yield* set("a")
+      if (runs === 1) yield* proxy.arm(cut)
+    })
+    yield* Effect.provide(
+      Effect.gen(function* () {
+        yield* (yield* Database.Database).write(once)
+        assert.strictEqual(runs, runsExpected)
+        assert.deepStrictEqual(yield* keys, ["a"])
+        yield* written("b")
+      }),
+      store,
+    )
+  })
+
+  it.live("runs a transaction again that the server ended, and a question", function* () {
+    const { name, store } = yield* throughProxy
+    let runs = 0
+    const ended = asAdmin(
+      name,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cofferer' AND datname = '${name}'`,
+    )
+    yield* Effect.provide(
+      Effect.gen(function* () {
+        yield* (yield* Database.Database).write(
+          Effect.gen(function* () {
+            if (++runs === 1) yield* ended
+            yield* set("a")
+          }),
+        )
+        yield* ended
+        assert.deepStrictEqual(yield* keys, ["a"])
+        assert.strictEqual(runs, 2)
+      }),
+      store,
+    )
+  })
+})

@@ -1,0 +1,60 @@
+import { make, type PgConnection } from "@effect/sql-pg/PgConnection"
+import { Effect, Redacted } from "effect"
+
+const role = "cofferer"
+
+/** Address of a server, with the right to make databases and roles; empty where none is found. */
+export const serverUrl = (): string => process.env["COFFERER_TEST_POSTGRES"] ?? ""
+
+/** The address of a database on the server, as another user than its own. */
+export const urlOf = (server: string, database: string, user = role): string => {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  url.username = user
+  return url.href
+}
+
+const asked = (url: string, texts: ReadonlyArray<string>) =>
+  Effect.scoped(
+    Effect.flatMap(make({ url: Redacted.make(url) }), (at: PgConnection) =>
+      Effect.forEach(texts, (text) => at.queryValues(text, [], false)),
+    ),
+  )
+
+/** Runs statements as the server's administrator, past all that holds for a treasury. */
+export const asAdmin = (database: string, ...texts: ReadonlyArray<string>) => {
+  const server = serverUrl()
+  return asked(urlOf(server, database, new URL(server).username), texts)
+}
+
+/** Databases of this worker that no test uses now. */
+const free: Array<string> = []
+let made = 0
+
+const fresh = Effect.suspend(() => {
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 8)}_${made++}`
+  const needRole = `DO $$ BEGIN CREATE ROLE ${role} LOGIN NOSUPERUSER;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$`
+  return asAdmin("postgres", needRole, `CREATE DATABASE ${name} OWNER ${role}`).pipe(Effect.as(name))
+})
+
+const emptied = (name: string) =>
+  Effect.flatMap(
+    asAdmin(
+      name,
+      `SELECT coalesce(string_agg(format('%I', relname), ', '), '') FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'cofferer_schema'`,
+    ),
+    ([rows]) =>
+      rows?.[0]?.[0] === "" ? Effect.void : asAdmin(name, `TRUNCATE ${rows?.[0]?.[0]} RESTART IDENTITY CASCADE`),
+  ).pipe(Effect.as(name))
+
+/** An empty database for a test; `giveBack` it when nothing of the test is connected to it any more. */
+export const takeDatabase = Effect.suspend(() => {
+  const name = free.pop()
+  return name === undefined ? fresh : emptied(name)
+})
+
+export const giveBack = (name: string): void => {
+  free.push(name)
+}
