@@ -27,7 +27,7 @@ import { Journal } from "./store/journal/Journal.ts"
 import { Witness } from "./store/journal/Witness.ts"
 import { reconcileLoop } from "./submitter/audit/Reconcile.ts"
 import { confirmLoop } from "./submitter/Confirm.ts"
-import { Draining } from "./submitter/Draining.ts"
+import { InFlight } from "./submitter/InFlight.ts"
 import { overdueLoop } from "./submitter/Overdue.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
 
@@ -99,8 +99,8 @@ export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>
 
 /** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */
 export const drain = Effect.fn("Daemon.drain")(function* (millisMax: number) {
-  const draining = yield* Draining
-  yield* draining.start
+  const draining = yield* InFlight
+  yield* draining.drain
   const quiet = Effect.gen(function* () {
     while ((yield* draining.sending) > 0) yield* Effect.sleep(20)
   })

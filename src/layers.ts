@@ -32,7 +32,6 @@ import { Epochs } from "./store/network/Epochs.ts"
 import { Listings } from "./store/network/Listings.ts"
 import { Approvals } from "./store/payments/Approvals.ts"
 import { Clearance } from "./store/payments/Clearance.ts"
-import { Debits } from "./store/payments/Debits.ts"
 import { Findings } from "./store/payments/Findings.ts"
 import { Outbox } from "./store/payments/Outbox.ts"
 import { SpendLog } from "./store/payments/SpendLog.ts"
@@ -41,12 +40,10 @@ import { Asks } from "./store/rules/Asks.ts"
 import { Rehearsals } from "./store/rules/Rehearsals.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
 import { BlockPace } from "./submitter/BlockPace.ts"
-import { Draining } from "./submitter/Draining.ts"
+import { InFlight } from "./submitter/InFlight.ts"
 import { Looks } from "./submitter/Looks.ts"
 import { SigningFacts } from "./submitter/SigningFacts.ts"
-import { Solving } from "./submitter/solveWork.ts"
 import { Tip } from "./submitter/Tip.ts"
-import { Turns } from "./submitter/Turns.ts"
 import { Cycle, Metrics } from "./telemetry/Metrics.ts"
 
 /** One treasury, ready to run. */
@@ -82,7 +79,6 @@ export const storeLayer = (
   const plain = Layer.mergeAll(
     Observations.layer,
     Drifts.layer,
-    Debits.layer,
     RuleStates.layer,
     Attention.layer,
     alertQueueLayer,
@@ -235,11 +231,9 @@ export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
 const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
   const parts = Layer.mergeAll(
-    Draining.layer,
-    Solving.layer,
+    InFlight.layer,
     Looks.layer,
     Reconciliation.layer,
-    Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
     tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),
     machine.notifier,

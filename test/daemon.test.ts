@@ -9,7 +9,7 @@ import { Brake } from "../src/store/controls/Brake.ts"
 import { Settings } from "../src/store/database/Settings.ts"
 import { Journal } from "../src/store/journal/Journal.ts"
 import { Outbox } from "../src/store/payments/Outbox.ts"
-import { Draining } from "../src/submitter/Draining.ts"
+import { InFlight } from "../src/submitter/InFlight.ts"
 import { submitOnce } from "../src/submitter/Submitter.ts"
 import { flow, paid, round, states } from "./support/Flow.ts"
 import { deskFields } from "./support/Operators.ts"
@@ -109,7 +109,7 @@ describe("the daemon at its end", () => {
         "a transaction in the mempool",
         Effect.map(mempool, (first) => first !== undefined),
       )
-      const draining = yield* Draining
+      const draining = yield* InFlight
       assert.strictEqual(yield* draining.sending, 1)
       const patient = yield* Effect.forkChild(drain(3_600_000))
       const hasty = yield* Effect.forkChild(drain(500))

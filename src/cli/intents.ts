@@ -6,7 +6,7 @@ import { plural } from "../domain/text.ts"
 import { storyWithApproval } from "../http/approvals.ts"
 import { type EndBody, type EndVerb, endPayment } from "../http/brakeVerbs.ts"
 import { listIntents } from "../http/stories.ts"
-import { Turns } from "../submitter/Turns.ts"
+import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, meant, signAgreement } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
@@ -44,7 +44,7 @@ const end = Effect.fnUntraced(function* (
       const body = { reason: chosen.reason, author: userName(), ...more, ...signed }
       const stored = ({ treasury }: Setup) =>
         Effect.map(endPayment(treasury, chosen.id, verb, body), (done) => ("ended" in done ? done.ended : done)).pipe(
-          Effect.provide(Turns.layer),
+          Effect.provide(InFlight.layer),
         )
       return (yield* throughDaemon(chosen, path, stored, { body })).body
     }),

@@ -27,13 +27,12 @@ import { Cycle } from "../telemetry/Metrics.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { BlockPace } from "./BlockPace.ts"
-import { Draining } from "./Draining.ts"
 import { confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
+import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { loadEnds, seeMoved } from "./loadEnds.ts"
 import { isOurChain, Tip } from "./Tip.ts"
-import { inTurn } from "./Turns.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
@@ -184,7 +183,7 @@ const waitMillisUnanswered = 5_000
 export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const outbox = yield* Outbox
   const signals = yield* Signals
-  const draining = yield* Draining
+  const draining = yield* InFlight
   const { mode } = yield* CycleConfig
   if (mode !== "live") return
   yield* seeMoved()

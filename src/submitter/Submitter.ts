@@ -12,12 +12,10 @@ import { Cycle } from "../telemetry/Metrics.ts"
 import { awaitApproval } from "./awaitApproval.ts"
 import { BlockPace } from "./BlockPace.ts"
 import { brakeFor } from "./beginSend.ts"
-import { Draining } from "./Draining.ts"
+import { InFlight, inTurn } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
-import { Solving } from "./solveWork.ts"
 import { isOurChain, Tip } from "./Tip.ts"
-import { inTurn } from "./Turns.ts"
 import { endWaiting, waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
@@ -33,7 +31,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   // People are asked, and their time runs, whatever keeps the payment from being signed.
   const needed = approvalOf((yield* CycleConfig).treasury, intent)
   const current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
-  if ((yield* (yield* Draining).isDraining) || (yield* endWaiting(current))) return
+  if ((yield* (yield* InFlight).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* brakeFor(intent)
   if (stop !== undefined) return yield* showStop(current, stop)
   if (needed === undefined || current.state === "reserved") {
@@ -110,4 +108,4 @@ export const submitLoop = Effect.gen(function* () {
   const answered = yield* cycle.counted("submitter", submitOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
-}).pipe(byOneConfig, Effect.forever, Effect.ensuring(Effect.flatMap(Solving, ({ stop }) => stop)))
+}).pipe(byOneConfig, Effect.forever, Effect.ensuring(Effect.flatMap(InFlight, ({ stopSearches }) => stopSearches)))

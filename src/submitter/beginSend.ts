@@ -11,7 +11,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
 import { BlockPace, blockMillis } from "./BlockPace.ts"
-import { Draining } from "./Draining.ts"
+import { InFlight } from "./InFlight.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
@@ -74,7 +74,7 @@ export const heightNow = Effect.fnUntraced(function* () {
  */
 export const sendable = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
   const outbox = yield* Outbox
-  if (yield* (yield* Draining).isDraining) return undefined
+  if (yield* (yield* InFlight).isDraining) return undefined
   if (!(yield* (yield* Lease).isHeld)) return undefined
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined || isFinalIntent(intent.state)) return undefined

@@ -10,7 +10,7 @@ import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { BlockPace } from "./BlockPace.ts"
-import { Turns } from "./Turns.ts"
+import { InFlight } from "./InFlight.ts"
 
 /** How a person ends a payment that does not end by itself. */
 export type Verb =
@@ -211,7 +211,7 @@ interface Asked {
  * was looked at in it, and after `agree` there. Returns the payment as it stands then.
  */
 export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: Asked, agree: Agree<E, R>) {
-  const turns = yield* Turns
+  const turns = yield* InFlight
   const database = yield* Database
   const done = yield* turns.person(asked.intentId, waitMillisMax, database.write(end(asked, agree)))
   if (Option.isSome(done)) return done.value

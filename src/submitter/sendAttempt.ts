@@ -25,7 +25,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
-import { Draining } from "./Draining.ts"
+import { InFlight } from "./InFlight.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
 import { solveWork } from "./solveWork.ts"
 
@@ -37,7 +37,7 @@ import { solveWork } from "./solveWork.ts"
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  if (!isSendDue(stored, { now, height }) || (yield* (yield* Draining).isDraining)) return
+  if (!isSendDue(stored, { now, height }) || (yield* (yield* InFlight).isDraining)) return
   const attempt = hasWork(stored) ? stored : yield* solveWork(stored, height)
   if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
@@ -77,7 +77,7 @@ const post = Effect.fn("Submitter.post")(function* (
   const height = yield* heightNow()
   if (height === undefined) return undefined
   const start = { attempt, gateway, framing, first, txHash: hash }
-  yield* (yield* Draining).counted(attempt, send(tx, { start, turn, height, mayReframe }))
+  yield* (yield* InFlight).sends(attempt, send(tx, { start, turn, height, mayReframe }))
 })
 
 interface Ready {

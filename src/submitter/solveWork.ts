@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
@@ -17,61 +17,8 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { BlockPace } from "./BlockPace.ts"
 import { type Solved, sendable, solutionOf, solvedBy } from "./beginSend.ts"
+import { InFlight } from "./InFlight.ts"
 import { Tip } from "./Tip.ts"
-
-/** A round waits so long for a search that it began: most work is found by then, and goes out in the same round. */
-const joinMillis = 200
-
-/** Searches for proofs of work beside the rounds: one that takes long keeps no other payment from its turn. */
-export class Solving extends Context.Service<
-  Solving,
-  {
-    /**
-     * Begins the attempt's search, where none is under way, and waits for it for a moment. Undefined: it goes on by
-     * itself, and `late` hears of its end.
-     */
-    readonly join: <A, E, R, R2>(
-      attempt: Attempt,
-      search: Effect.Effect<A, E, R>,
-      late: (exit: Exit.Exit<A, E>) => Effect.Effect<void, E, R2>,
-    ) => Effect.Effect<A | undefined, E, R | R2>
-    /** Ends all searches. */
-    readonly stop: Effect.Effect<void>
-  }
->()("cofferer/submitter/Solving") {
-  static readonly layer = Layer.effect(
-    Solving,
-    Effect.gen(function* () {
-      const scope = yield* Effect.scope
-      const searches = new Map<string, Fiber.Fiber<unknown, unknown>>()
-      return Solving.of({
-        join: Effect.fnUntraced(function* (attempt, search, late) {
-          const key = `${attempt.intentId}/${attempt.k}`
-          if (searches.has(key)) return undefined
-          let isJoined = true
-          const noted = Effect.onExit(search, (exit) =>
-            Effect.ensuring(
-              isJoined ? Effect.void : late(exit),
-              Effect.sync(() => searches.delete(key)),
-            ),
-          )
-          // Not before it is known by its key: work of the calling thread may be over at once.
-          const fiber = yield* Effect.forkIn(Effect.andThen(Effect.yieldNow, noted), scope)
-          searches.set(key, fiber)
-          const joined = Fiber.join(fiber).pipe(Effect.timeoutOption(joinMillis))
-          const found = yield* Effect.ensuring(
-            joined,
-            Effect.sync(() => {
-              isJoined = false
-            }),
-          )
-          return found._tag === "Some" ? found.value : undefined
-        }),
-        stop: Effect.suspend(() => Fiber.interruptAll([...searches.values()])),
-      })
-    }),
-  )
-}
 
 /** A search looks so often whether it is still needed. */
 const lookMillis = 100
@@ -87,7 +34,7 @@ export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: 
   const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* BlockPace).millis)
   const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
   const noted = Effect.catchTag(search, "PowError", (error) => unsolved(attempt, error))
-  return yield* (yield* Solving).join(attempt, noted, keepLate(attempt))
+  return yield* (yield* InFlight).search(attempt, noted, keepLate(attempt))
 })
 
 /** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */

@@ -6,9 +6,9 @@ import { Brake } from "../../src/store/controls/Brake.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
-import { Turns } from "../../src/submitter/Turns.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
@@ -144,7 +144,7 @@ describe("people at a payment", () => {
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
       const { id } = yield* newest
-      const turns = yield* Turns
+      const turns = yield* InFlight
       yield* turns.person(id, 0, submitOnce())
       assert.deepStrictEqual(yield* states, ["proposed"], "not even reserved")
       const look = yield* Effect.forkChild(turns.loop(id, Effect.never))

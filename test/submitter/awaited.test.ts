@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { Draining } from "../../src/submitter/Draining.ts"
+import { InFlight } from "../../src/submitter/InFlight.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 
@@ -11,7 +11,7 @@ it.effect("a lookup does not settle a payment while a send awaits its answer", (
     const [attempt = assert.fail("nothing was signed")] = yield* (yield* Outbox).live
     const before = yield* states
     const looks = rounds(options, sandbox, 4, new Set(["submit"]))
-    yield* (yield* Draining).counted(attempt, looks)
+    yield* (yield* InFlight).sends(attempt, looks)
     assert.deepStrictEqual(yield* states, before, "the answer comes first")
     yield* looks
     assert.deepStrictEqual(yield* states, ["confirmed"])

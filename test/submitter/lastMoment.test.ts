@@ -7,7 +7,7 @@ import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { Draining } from "../../src/submitter/Draining.ts"
+import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round } from "../support/Flow.ts"
 import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
@@ -61,7 +61,7 @@ const changes: Readonly<Record<string, (stage: Stage) => Change>> = {
     const poll = pollBalances(pollerOptionsOf(options.treasury))
     yield* ticking(yield* Effect.forkChild(Effect.repeat(poll, { while: (isMore) => isMore })))
   }),
-  "the end of the process": () => Effect.flatMap(Draining, (draining) => draining.start),
+  "the end of the process": () => Effect.flatMap(InFlight, ({ drain }) => drain),
 }
 
 /** Runs the effect from outside of it, as what answers a request does. */

@@ -5,7 +5,7 @@ import type { Attempt } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
 import { finalIntentStates, type IntentState, mayMoveIntent, openIntentStates } from "../../src/domain/Intent.ts"
 import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
-import { Turns } from "../../src/submitter/Turns.ts"
+import { InFlight } from "../../src/submitter/InFlight.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const intent = intentOf("1")
@@ -212,11 +212,11 @@ describe("a person's verb", () => {
 })
 
 describe("whose turn it is", () => {
-  const turns = Effect.provide(Turns.layer)
+  const turns = Effect.provide(InFlight.layer)
 
   it.effect("a person waits for the loop at the payment, and the next loop yields", () =>
     Effect.gen(function* () {
-      const { loop, person } = yield* Turns
+      const { loop, person } = yield* InFlight
       const said: Array<string> = []
       const say = (what: string) => Effect.sync(() => said.push(what))
       const looking = yield* Effect.forkChild(
@@ -237,7 +237,7 @@ describe("whose turn it is", () => {
 
   it.effect("a person is told where a loop does not let go", () =>
     Effect.gen(function* () {
-      const { loop, person } = yield* Turns
+      const { loop, person } = yield* InFlight
       yield* Effect.forkChild(loop("a", Effect.never))
       yield* TestClock.adjust(1)
       const asking = yield* Effect.forkChild(person("a", 5_000, Effect.void))

@@ -14,9 +14,8 @@ import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { Draining } from "../../src/submitter/Draining.ts"
+import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { Solving } from "../../src/submitter/solveWork.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { powOf } from "../support/TestSandbox.ts"
 import { turn, waitUntil } from "../support/until.ts"
@@ -95,7 +94,7 @@ describe("proof of work that takes long", () => {
           assert.deepStrictEqual([...(yield* states)].sort(), ["confirmed", "in_flight"])
           assert.lengthOf(yield* paid(sandbox), 1)
           assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 }, "one search goes on from round to round")
-          yield* (yield* Solving).stop
+          yield* (yield* InFlight).stopSearches
           assert.strictEqual(searches.interrupted, 1)
         }),
       { scenario: { pow: pow(3, 60) } },
@@ -108,7 +107,7 @@ describe("proof of work that takes long", () => {
       Effect.flatMap(Brake, (brake) =>
         brake.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
       ),
-    "the end of the process": () => Effect.flatMap(Draining, (draining) => draining.start),
+    "the end of the process": () => Effect.flatMap(InFlight, ({ drain }) => drain),
     "the end of its window": (options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 8; i++) yield* sandbox.stepBlock

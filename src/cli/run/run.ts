@@ -17,7 +17,7 @@ import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { noteEnd, noteStart } from "../../store/controls/starts.ts"
 import { isUnwritten } from "../../store/database/guarded.ts"
-import { Draining } from "../../submitter/Draining.ts"
+import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
 import { failWith } from "../common/output.ts"
@@ -167,7 +167,7 @@ const serve = (
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
   const startedAt = yield* Clock.currentTimeMillis
-  const sending = yield* (yield* Draining).sending
+  const sending = yield* (yield* InFlight).sending
   if (sending > 0) {
     yield* logEvent("daemon stopping", { count: sending, seconds: drainMillis / 1_000 })
   }

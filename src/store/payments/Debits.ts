@@ -1,10 +1,9 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { general } from "../../domain/AccountType.ts"
 import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
 import type { GeneralRow, KnownPayment } from "../../payments/explainDebits.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
-import type { StoreError } from "../database/StoreError.ts"
 
 const GeneralColumns = Schema.Struct({ asset: Schema.String, balance: Digits, timestamp: Big, opening: Schema.Int })
 const PaymentColumns = Schema.Struct({
@@ -53,49 +52,36 @@ interface Book {
 }
 
 /** Data to decide whether every debit of a key's general accounts is a payment of the journal. */
-export class Debits extends Context.Service<
-  Debits,
-  {
-    readonly book: (party: string, after: bigint) => Effect.Effect<Book, StoreError>
-    /** Those of the transfers' ids that an attempt or a finding has. */
-    readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
-  }
->()("cofferer/store/Debits") {
-  static readonly layer = Layer.effect(
-    Debits,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      return Debits.of({
-        book: Effect.fn("Debits.book")(function* (party: string, after: bigint) {
-          const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
-            WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
-            UNION ALL SELECT asset, balance, timestamp, 1 AS opening FROM openings
-            WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
-            ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
-          const since = Number((rows[0]?.timestamp ?? 0n) / 1_000_000n) - earlierMillis
-          // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
-          const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
-            created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",
-            (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
-            FROM intents WHERE from_key = ${party}
-            AND (state IN ${sql.in(opens)} OR updated_at > ${since})
-            AND (state <> ${"confirmed"} OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id
-              AND attempts.state = ${"confirmed"}))
-            ORDER BY +created_at, id`.pipe(rowsOf(PaymentColumns, "Debits.payments"))
-          const gaps = yield* sql`SELECT since, until FROM gaps`.pipe(rowsOf(GapColumns, "Debits.gaps"))
-          return {
-            rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 })),
-            payments: payments.map(toPayment).filter(({ times }) => times > 0),
-            gaps,
-          } satisfies Book
-        }),
-        known: Effect.fn("Debits.known")(function* (ids: ReadonlyArray<string>) {
-          if (ids.length === 0) return new Set<string>()
-          const found = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-            UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.known"))
-          return new Set(found.map(({ id }) => id))
-        }),
-      })
-    }),
-  )
-}
+export const debitBook = Effect.fn("Debits.book")(function* (party: string, after: bigint) {
+  const sql = yield* Sql
+  const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
+    WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
+    UNION ALL SELECT asset, balance, timestamp, 1 AS opening FROM openings
+    WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
+    ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
+  const since = Number((rows[0]?.timestamp ?? 0n) / 1_000_000n) - earlierMillis
+  // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
+  const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
+    created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",
+    (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
+    FROM intents WHERE from_key = ${party}
+    AND (state IN ${sql.in(opens)} OR updated_at > ${since})
+    AND (state <> ${"confirmed"} OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id
+      AND attempts.state = ${"confirmed"}))
+    ORDER BY +created_at, id`.pipe(rowsOf(PaymentColumns, "Debits.payments"))
+  const gaps = yield* sql`SELECT since, until FROM gaps`.pipe(rowsOf(GapColumns, "Debits.gaps"))
+  return {
+    rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 })),
+    payments: payments.map(toPayment).filter(({ times }) => times > 0),
+    gaps,
+  } satisfies Book
+})
+
+/** Those of the transfers' ids that an attempt or a finding has. */
+export const knownTransfers = Effect.fn("Debits.known")(function* (ids: ReadonlyArray<string>) {
+  if (ids.length === 0) return new Set<string>()
+  const sql = yield* Sql
+  const found = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+    UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.known"))
+  return new Set(found.map(({ id }) => id))
+})

@@ -28,9 +28,9 @@ import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
 import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
+import { inTurn } from "../InFlight.ts"
 import { standing } from "../standing.ts"
 import { Tip } from "../Tip.ts"
-import { inTurn } from "../Turns.ts"
 
 /**
  * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys

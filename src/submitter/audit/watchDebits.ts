@@ -18,7 +18,7 @@ import type { AccountBalance } from "../../store/balances/storeRows.ts"
 import { tripWith } from "../../store/controls/trip.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
-import { Debits } from "../../store/payments/Debits.ts"
+import { debitBook, knownTransfers } from "../../store/payments/Debits.ts"
 import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { noteListing } from "./noteListing.ts"
@@ -68,7 +68,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
     return yield* save(party, { until: watermark, held, used: before?.used ?? new Map() })
   }
   if (!accounts.some(({ timestamp }) => timestamp > before.until)) return
-  const { rows, payments, gaps } = yield* (yield* Debits).book(party, before.until)
+  const { rows, payments, gaps } = yield* debitBook(party, before.until)
   const isTraded = accounts.some(({ type }) => !untraded.has(type))
   const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
   const { unexplained: falls } = explainDebits(before, book)
@@ -104,7 +104,7 @@ const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: D
   const entries = told?.debits ?? []
   const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
   const ids = entries.flatMap(({ transferId, timestamp }) => [transferId, `debit ${timestamp}`])
-  const known = yield* (yield* Debits).known([...ids, ...withdrawals.map(({ id }) => id)])
+  const known = yield* knownTransfers([...ids, ...withdrawals.map(({ id }) => id)])
   const end = told?.complete === false ? 0n : (told?.mark?.timestamp ?? balances.end)
   return { movements: { entries, withdrawals, known }, balances: { ...balances, end } }
 })
