@@ -227,7 +227,7 @@ export class AlertQueue extends Context.Service<
             yield* sql.write`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
               WHERE receiver = ${receiver} AND alert IN ${sql.in([seq, ...group.map((member) => member.seq)])}`
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.end")),
+          (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
         )
         // Who gets an all-clear before its alert would think for ever that it fires.
         const isNext = sql.literal(`(a.resolves IS NULL OR NOT EXISTS (SELECT 1 FROM deliveries e JOIN alerts b
@@ -324,7 +324,7 @@ export class AlertQueue extends Context.Service<
             ),
           setAside: ({ seq, receiver }) =>
             sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
-              sql.withTransaction,
+              sql.joinTransaction,
               Effect.asVoid,
               storeError("AlertQueue.setAside"),
             ),
@@ -334,7 +334,7 @@ export class AlertQueue extends Context.Service<
               yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
                 WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
             },
-            (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.postpone")),
+            (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.postpone")),
           ),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),

@@ -43,7 +43,7 @@ export const endSilence = Effect.fn("Alerts.endSilence")(
       (yield* sql.write`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
     )
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.endSilence"))),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.joinTransaction, storeError("Alerts.endSilence"))),
 )
 
 /** Silences alerts, and what of them waits for a receiver. */

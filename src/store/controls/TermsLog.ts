@@ -77,7 +77,7 @@ export class TermsLog extends Context.Service<
       const database = yield* Database
       const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
         Effect.flatMap(Clock.currentTimeMillis, statement).pipe(
-          sql.withTransaction,
+          sql.joinTransaction,
           Effect.asVoid,
           storeError(name),
           Effect.withSpan(name),

@@ -38,7 +38,7 @@ export class Settings extends Context.Service<
       const set = Effect.fn("Settings.set")((key: string, value: string) =>
         sql.write`INSERT INTO settings ${sql.insert({ key, value })}
           ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(
-          sql.withTransaction,
+          sql.joinTransaction,
           Effect.asVoid,
           storeError("Settings.set"),
         ),
@@ -70,7 +70,7 @@ export class Settings extends Context.Service<
         ),
         forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
           sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
-            sql.withTransaction,
+            sql.joinTransaction,
             Effect.asVoid,
             storeError("Settings.forgetFraming"),
           ),

@@ -1,4 +1,4 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, identity } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
 import { again } from "./sqlStates.ts"
 
@@ -26,6 +26,8 @@ export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update
   readonly withTransaction: <A, E, R>(
     effect: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
+  /** The same where it is in no transaction yet; else a part of that one, which its failure ends. */
+  readonly joinTransaction: Sql["withTransaction"]
 }
 
 type Positional<R> = (
@@ -39,6 +41,12 @@ export const Sql = Context.Service<Sql>("cofferer/store/Sql")
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const values: Positional<never> = (text, params) => client.unsafe(text, params).values
   const isInside = Effect.map(Effect.context(), (context) => context.mapUnsafe.has(WriteAccess.key))
+  const transaction =
+    (within: <A, E, R>(allowed: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>) =>
+    <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+      const allowed = Effect.provideService(effect, WriteAccess, true)
+      return Effect.flatMap(isInside, (inside) => (inside ? within(allowed) : again(client.withTransaction(allowed))))
+    }
   const read = <A extends object>(strings: TemplateStringsArray, ...args: Args) => client<A>(strings, ...args)
   return Object.assign(read, {
     in: client.in,
@@ -49,9 +57,7 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
     write: (strings: TemplateStringsArray, ...args: Args) => Effect.andThen(WriteAccess, client(strings, ...args)),
     readValues: values,
     writeValues: (text: string, params: ReadonlyArray<unknown>) => Effect.andThen(WriteAccess, values(text, params)),
-    withTransaction: <A, E, R>(effect: Effect.Effect<A, E, R>) => {
-      const once = client.withTransaction(Effect.provideService(effect, WriteAccess, true))
-      return Effect.flatMap(isInside, (inside) => (inside ? once : again(once)))
-    },
+    withTransaction: transaction((allowed) => client.withTransaction(allowed)),
+    joinTransaction: transaction(identity),
   }) as Sql
 }

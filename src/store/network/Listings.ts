@@ -243,7 +243,7 @@ export class Listings extends Context.Service<
         unhandled,
         markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
           sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
-            sql.withTransaction,
+            sql.joinTransaction,
             Effect.asVoid,
             storeError("Listings.markHandled"),
           ),

@@ -267,7 +267,7 @@ const makeStrangers = (
       Effect.map((rows) => rows[0]?.cursor),
     ),
   readWhole: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
-    sql.withTransaction,
+    sql.joinTransaction,
     Effect.asVoid,
     storeError("Findings.readWhole"),
   ),
@@ -356,18 +356,18 @@ const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers
     ),
     watch: Effect.fn("Findings.watch")((attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
-        sql.withTransaction,
+        sql.joinTransaction,
         Effect.asVoid,
         storeError("Findings.watch"),
       ),
     ),
     watchTransfers: Effect.fn("Findings.watchTransfers")((ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-        ON CONFLICT DO NOTHING`.pipe(sql.withTransaction, Effect.asVoid, storeError("Findings.watchTransfers")),
+        ON CONFLICT DO NOTHING`.pipe(sql.joinTransaction, Effect.asVoid, storeError("Findings.watchTransfers")),
     ),
     endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
-        sql.withTransaction,
+        sql.joinTransaction,
         Effect.asVoid,
         storeError("Findings.endWatch"),
       ),

@@ -133,7 +133,7 @@ export class SpendLog extends Context.Service<
         close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
           sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
             WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(
-            sql.withTransaction,
+            sql.joinTransaction,
             Effect.asVoid,
             storeError("SpendLog.close"),
           ),

@@ -159,7 +159,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
         window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
         WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
         OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(
-        sql.withTransaction,
+        sql.joinTransaction,
         Effect.asVoid,
         storeError("Outbox.noteWindow"),
       ),
@@ -167,7 +167,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
     schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>
       sql.write`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
         WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
-        sql.withTransaction,
+        sql.joinTransaction,
         Effect.asVoid,
         storeError("Outbox.schedule"),
       ),

@@ -58,7 +58,7 @@ export class Asks extends Context.Service<
             const { rule, subject, ...body } = { ...ask, from, to }
             yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("Asks.record")),
+          (effect) => effect.pipe(sql.joinTransaction, storeError("Asks.record")),
         ),
         end: Effect.fn("Asks.end")(
           function* (rule, subject, detail) {
@@ -70,7 +70,7 @@ export class Asks extends Context.Service<
             const body = { episode: ended.episode, amount: ended.amount, detail }
             yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("Asks.end")),
+          (effect) => effect.pipe(sql.joinTransaction, storeError("Asks.end")),
         ),
         since: (since) =>
           remembered(

@@ -80,7 +80,7 @@ export class RuleStates extends Context.Service<
             detail: memory.detail,
           })}`
         },
-        (effect) => effect.pipe(sql.withTransaction, storeError("RuleStates.save")),
+        (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.save")),
       )
       const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
         last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
