@@ -41,12 +41,12 @@ describe("a database of several processes", () => {
   it.live("is written by the holder of the lease alone, and waits for its open transaction", function* () {
     const name = yield* database
     const first = yield* built(name, { lastsMillis: 100 })
-    const end = performance.now() + 200
     const second = yield* Effect.provide(
       Effect.flatMap(Database.Database, ({ write }) =>
         write(
           Effect.gen(function* () {
             yield* set("a")
+            const end = performance.now() + 200
             const taking = yield* Effect.forkDetach(built(name, { waitMillis: 5_000 }))
             const waiting = asAdmin(
               name,
