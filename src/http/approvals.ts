@@ -20,26 +20,7 @@ export const SignatureText = Schema.String.check(
 export const ApproveBody = Schema.Struct({ signature: SignatureText })
 
 /** An approval that the policy in force requires, and the signatures so far. */
-export interface ApprovalView {
-  readonly id: string
-  readonly short: string
-  readonly state: Intent["state"]
-  /** For people: who pays whom how much. */
-  readonly words: string
-  /** Text to sign: its UTF-8 bytes, the last line break included. */
-  readonly text: string
-  readonly group: string
-  readonly need: number
-  readonly approved: ReadonlyArray<{ readonly operator: string; readonly at: string }>
-  readonly missing: number
-  /** Operators who may still approve. */
-  readonly others: ReadonlyArray<string>
-  /** Operators whose signature is for other terms: it no longer counts, and they are asked again. */
-  readonly again: ReadonlyArray<string>
-  readonly proposer: string | null
-  readonly expires: string
-  readonly millisLeft: number
-}
+export type ApprovalView = NonNullable<Effect.Success<ReturnType<typeof approvalViewOf>>>
 
 /** The approval that a payment needs; undefined where it needs none. */
 export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
@@ -57,18 +38,22 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
     id: intent.id,
     short: shortId(intent.id),
     state: intent.state,
+    /** For people: who pays whom how much. */
     words: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to}, fee at most ${fee}`,
+    /** Text to sign: its UTF-8 bytes, the last line break included. */
     text,
     group: group.name,
     need: group.need,
     approved: progress.by.map((operator) => ({ operator, at: new Date(timeOf(operator) ?? 0).toISOString() })),
     missing: Math.max(0, group.need - progress.by.length),
+    /** Operators who may still approve. */
     others: progress.others,
+    /** Operators whose signature is for other terms: it no longer counts, and they are asked again. */
     again: progress.again,
     proposer: terms.proposer ?? null,
     expires: new Date(terms.expires).toISOString(),
     millisLeft: Math.max(0, terms.expires - now),
-  } satisfies ApprovalView
+  }
 })
 
 /** The same by the payment's id, or the start of one. */

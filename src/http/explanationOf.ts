@@ -8,23 +8,18 @@ import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { decideRound, factsOf } from "../rules/decideRound.ts"
-import { type Explanation, explainSubject } from "../rules/explain/explain.ts"
-import { type AlertExplanation, explainAlert } from "../rules/explain/explainAlert.ts"
+import { explainSubject } from "../rules/explain/explain.ts"
+import { explainAlert } from "../rules/explain/explainAlert.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { isPaying, isRehearsed, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
-import { memoryKey } from "../rules/RuleMemory.ts"
+import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { lastAlertOf } from "../store/alerts/AlertQueue.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { attemptByHash, Outbox } from "../store/payments/Outbox.ts"
-import {
-  type DecisionsAround,
-  decisionsAround,
-  type StoredDecision,
-  subjectsDecided,
-} from "../store/rules/decisionsAround.ts"
+import { decisionsAround, type StoredDecision, subjectsDecided } from "../store/rules/decisionsAround.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { storyWithApproval } from "./approvals.ts"
 import { type HttpProblem, problem } from "./stories.ts"
@@ -38,17 +33,17 @@ export interface LastAlert {
   readonly detail: string
 }
 
-export interface AlertAnswer {
-  readonly about: "alert"
-  readonly rule: string
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly knowledge: KnownBy | null
-  readonly alert: AlertExplanation
-  /** null: the engine has not looked at it yet. */
-  readonly decided: StoredDecision | null
-  readonly last: LastAlert | null
-}
+/** One kind of answer. Times are Unix milliseconds; `decided` is null where the engine has not looked at it yet. */
+type About<F extends (...args: never) => Effect.Effect<unknown, unknown, unknown>> = Exclude<
+  Effect.Success<ReturnType<F>>,
+  HttpProblem
+>
+export type AlertAnswer = About<typeof alertAnswer>
+export type RuleAnswer = About<typeof ruleAnswer>
+/** Answer for a rule that alerts on assets: only its alerts are stored. */
+export type NotifyAnswer = About<typeof notifyAnswer>
+export type PastAnswer = Exclude<About<typeof pastOf>, NotifyAnswer>
+export type PaymentAnswer = About<typeof paymentAnswer>
 
 /** Why an alert fires or is silent: one look, as the engine's next would be. */
 const alertAnswer = Effect.fnUntraced(function* (
@@ -63,14 +58,14 @@ const alertAnswer = Effect.fnUntraced(function* (
       const facts = factsOf(yield* peekRound(yield* takeSnapshot(memories), memories))
       const memory = memories.get(memoryKey(rule.name, alertSubject))
       return {
-        about: "alert",
+        about: "alert" as const,
         rule: rule.name,
         at: facts.now,
         knowledge,
         alert: explainAlert(rule, facts, memory),
-        decided: memory ? { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail } : null,
+        decided: memory === undefined ? null : decidedIn(memory),
         last: (yield* lastAlertOf(rule, facts.now)) ?? null,
-      } satisfies AlertAnswer
+      }
     }).pipe(Effect.provideService(CycleConfig, { treasury, mode })),
   )
 })
@@ -85,58 +80,13 @@ export interface Asking {
 }
 
 /** Where the balances come from; null before the first reading. */
-export interface KnownBy {
-  readonly block: string
-  readonly at: string
-  /** Negative where the block is ahead of this host's clock. */
-  readonly ageSeconds: number
-  readonly source: string
-}
+export type KnownBy = NonNullable<Effect.Success<ReturnType<typeof knownBy>>>
 
-export interface RuleAnswer {
-  readonly about: "rule"
-  readonly rule: string
-  /** True if its payments are only simulated: the treasury is not live, or the rule is on trial. */
-  readonly rehearsed: boolean
-  /** The rule itself is on trial. */
-  readonly trial: boolean
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly knowledge: KnownBy | null
-  readonly subjects: ReadonlyArray<Explanation & { readonly decided: StoredDecision | null }>
-}
-
-/** Answer for a rule that alerts on assets: only its alerts are stored. */
-export interface NotifyAnswer {
-  readonly about: "notify"
-  readonly rule: string
-  readonly watches: string
-  /** Unix milliseconds of the requested past; null: now. */
-  readonly at: number | null
-  /** By then. */
-  readonly last: LastAlert | null
-}
-
-export interface PastAnswer {
-  readonly about: "past"
-  readonly rule: string
-  readonly at: number
-  readonly now: number
-  /** True if it is an alert rule, which pays nothing. */
-  readonly tells: boolean
-  /** Its last alert by then; null if there is none, and of rules that pay. */
-  readonly last: LastAlert | null
-  readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
-}
-
-type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>
-
-export interface PaymentAnswer {
-  readonly about: "payment"
-  /** The attempt whose transaction or transfer was requested; null if the payment itself was. */
-  readonly attempt: { readonly k: number; readonly isTransfer: boolean } | null
-  readonly story: Story
-}
+const decidedIn = ({ reasonSince, reason, detail }: RuleMemory): StoredDecision => ({
+  at: reasonSince,
+  reason: reason ?? null,
+  detail,
+})
 
 /** Why a rule acts or is silent, now or at a time; or how a payment came about, and where it is. */
 export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: InForce, asking: Asking) {
@@ -171,9 +121,10 @@ export const knownBy = Effect.fnUntraced(function* (treasury: Treasury) {
   return {
     block: String(watermark.height),
     at: isoOf(watermark.timestamp),
+    /** Negative where the block is ahead of this host's clock. */
     ageSeconds: (now - Number(watermark.timestamp / 1_000_000n)) / 1_000,
     source: (yield* (yield* Settings).get(sourceKey)) ?? treasury.network.gateways[0].name,
-  } satisfies KnownBy
+  }
 })
 
 const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRule, asking: Asking) {
@@ -183,21 +134,20 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   const { at, conclusions } = yield* lookNow(inForce)
   const subjects = conclusions
     .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
-    .map(({ outcome, before }) => {
-      const decided =
-        before === undefined ? null : { at: before.reasonSince, reason: before.reason ?? null, detail: before.detail }
-      return { ...explainSubject(outcome.look), decided }
-    })
-  const knowledge = yield* knownBy(inForce.treasury)
+    .map(({ outcome, before }) => ({
+      ...explainSubject(outcome.look),
+      decided: before === undefined ? null : decidedIn(before),
+    }))
   return {
-    about: "rule",
+    about: "rule" as const,
     rule: rule.name,
+    /** True if its payments are only simulated: the treasury is not live, or the rule is on trial. */
     rehearsed: isRehearsed(inForce.mode, rule),
     trial: rule.trial,
     at,
-    knowledge,
+    knowledge: yield* knownBy(inForce.treasury),
     subjects,
-  } satisfies RuleAnswer
+  }
 })
 
 /** The subjects that are meant: one by its name or its party's, or all. */
@@ -213,14 +163,9 @@ const pick = (
 }
 
 const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule, at: number | null) {
-  const last = yield* lastAlertOf(rule, at ?? (yield* Clock.currentTimeMillis))
-  return {
-    about: "notify",
-    rule: rule.name,
-    watches: `tells when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`,
-    at,
-    last: last ?? null,
-  } satisfies NotifyAnswer
+  const watches = `tells when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`
+  const last = (yield* lastAlertOf(rule, at ?? (yield* Clock.currentTimeMillis))) ?? null
+  return { about: "notify" as const, rule: rule.name, watches, at, last }
 })
 
 const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | undefined, asking: Asking, at: number) {
@@ -237,7 +182,7 @@ const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | un
     Effect.map(decisionsAround({ rule: asking.name, subject }, at), (around) => ({ subject, ...around })),
   )
   const last = tells ? ((yield* lastAlertOf(rule, at)) ?? null) : null
-  return { about: "past", rule: asking.name, at, now, tells, last, subjects } satisfies PastAnswer
+  return { about: "past" as const, rule: asking.name, at, now, tells, last, subjects }
 })
 
 const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: string) {
@@ -247,7 +192,7 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
   if (attempt !== undefined) {
     const { intentId, ...found } = attempt
     const story = yield* storyWithApproval(treasury, intentId)
-    return "problem" in story ? story : ({ about: "payment", attempt: found, story } satisfies PaymentAnswer)
+    return "problem" in story ? story : paymentOf(story, found)
   }
   if (isHex64(hash) && Option.isNone(yield* (yield* Outbox).byId(hash))) {
     return problem(
@@ -263,6 +208,15 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
   )
   if (!/^[0-9a-z]{3,64}$/.test(hash)) return unknown
   const story = yield* storyWithApproval(treasury, hash)
-  if (!("problem" in story)) return { about: "payment", attempt: null, story } satisfies PaymentAnswer
+  if (!("problem" in story)) return paymentOf(story, null)
   return story.status === 404 ? unknown : story
+})
+
+type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>
+
+/** `attempt`: that of which the transaction or the transfer was requested; null if the payment itself was. */
+const paymentOf = (story: Story, attempt: { readonly k: number; readonly isTransfer: boolean } | null) => ({
+  about: "payment" as const,
+  attempt,
+  story,
 })

@@ -5,38 +5,6 @@ import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
 import { balancesBefore, changesAfter, gapsIn, termsNow } from "../store/balances/pastBalances.ts"
 import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/journal/archive.ts"
 
-/** The columns of each export, in their order. */
-export const exportColumns = {
-  payments: [
-    "id",
-    "state",
-    "decidedAt",
-    "endedAt",
-    "executedAt",
-    "from",
-    "to",
-    "amount",
-    "asset",
-    "fee",
-    "amountUnits",
-    "feeUnits",
-    "decimals",
-    "rule",
-    "subject",
-    "episode",
-    "fromKey",
-    "toKey",
-    "assetId",
-    "attempts",
-    "chainId",
-    "transferId",
-    "txHash",
-    "detail",
-    "note",
-  ],
-  journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
-  balances: ["kind", "at", "until", "party", "asset", "market", "type", "balance"],
-} as const
 export const exportKinds = ["payments", "journal", "balances"] as const
 
 export interface ExportAsked extends Span {
@@ -47,7 +15,6 @@ export interface ExportAsked extends Span {
 
 /** One row: a value for each column, null where there is none. */
 export type ExportRow = Readonly<Record<string, string | number | null>>
-type PaymentRow = Readonly<Record<(typeof exportColumns.payments)[number], string | number | null>>
 
 export interface ExportPage {
   readonly rows: ReadonlyArray<ExportRow>
@@ -123,40 +90,61 @@ const plainAmount = (units: bigint, decimals: number): string => formatAmount(un
 const nanosText = (nanos: bigint): string =>
   `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
 
-/**
- * A payment with the attempt that paid it, or where nothing did with its last. Of one that another life of the store
- * paid no attempt here is its transfer: `detail` names that.
- */
-export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): PaymentRow => {
-  const { payment, decimals, fee, settledAt } = intent
+interface ExportedPayment {
+  readonly intent: Intent
+  readonly attempts: ReadonlyArray<Attempt>
+  /**
+   * The attempt that paid it, or where nothing did its last. Of one that another life of the store paid no attempt here
+   * is its transfer: `detail` names that.
+   */
+  readonly attempt: Attempt | undefined
+}
+
+const isoText = (millis: number): string => new Date(millis).toISOString()
+
+/** Columns of payments in their order, and how each is read. */
+const paymentColumns: Readonly<Record<string, (row: ExportedPayment) => string | number | null | undefined>> = {
+  id: ({ intent }) => intent.id,
+  state: ({ intent }) => intent.state,
+  decidedAt: ({ intent }) => isoText(intent.createdAt),
+  endedAt: ({ intent }) => (isFinalIntent(intent.state) ? isoText(intent.updatedAt) : null),
+  executedAt: ({ intent: { state, settledAt } }) =>
+    state === "confirmed" && settledAt !== undefined ? nanosText(settledAt) : null,
+  from: ({ intent }) => intent.payment.from,
+  to: ({ intent }) => intent.payment.to,
+  amount: ({ intent }) => plainAmount(intent.payment.amount, intent.decimals),
+  asset: ({ intent }) => intent.payment.asset,
+  fee: ({ intent: { fee, decimals } }) => (fee === undefined ? null : plainAmount(fee, decimals)),
+  amountUnits: ({ intent }) => String(intent.payment.amount),
+  feeUnits: ({ intent }) => intent.fee?.toString(),
+  decimals: ({ intent }) => intent.decimals,
+  rule: ({ intent }) => intent.rule,
+  subject: ({ intent }) => intent.subject,
+  episode: ({ intent }) => intent.episode,
+  fromKey: ({ intent }) => intent.payment.fromKey,
+  toKey: ({ intent }) => intent.payment.toKey,
+  assetId: ({ intent }) => intent.payment.assetId,
+  attempts: ({ attempts }) => attempts.length,
+  chainId: ({ attempt }) => attempt?.chainId,
+  transferId: ({ attempt }) => attempt?.transferId,
+  txHash: ({ attempt }) => (attempt?.framing === "prefixed" ? attempt.hashPrefixed : attempt?.hashBare)?.toUpperCase(),
+  detail: ({ intent }) => intent.detail,
+  note: ({ intent }) => noteOf(intent),
+}
+
+export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): ExportRow => {
   const paying = attempts.find((a) => a.state === "confirmed")
   const attempt = intent.state === "confirmed" ? paying : (paying ?? attempts.at(-1))
-  const hash = attempt?.framing === "prefixed" ? attempt.hashPrefixed : attempt?.hashBare
-  return {
-    id: intent.id,
-    state: intent.state,
-    decidedAt: new Date(intent.createdAt).toISOString(),
-    endedAt: isFinalIntent(intent.state) ? new Date(intent.updatedAt).toISOString() : null,
-    executedAt: intent.state === "confirmed" && settledAt !== undefined ? nanosText(settledAt) : null,
-    from: payment.from,
-    to: payment.to,
-    amount: plainAmount(payment.amount, decimals),
-    asset: payment.asset,
-    fee: fee === undefined ? null : plainAmount(fee, decimals),
-    amountUnits: String(payment.amount),
-    feeUnits: fee === undefined ? null : String(fee),
-    decimals,
-    rule: intent.rule,
-    subject: intent.subject,
-    episode: intent.episode,
-    fromKey: payment.fromKey,
-    toKey: payment.toKey,
-    assetId: payment.assetId,
-    attempts: attempts.length,
-    chainId: attempt?.chainId ?? null,
-    transferId: attempt?.transferId ?? null,
-    txHash: hash?.toUpperCase() ?? null,
-    detail: intent.detail,
-    note: noteOf(intent),
-  }
+  const cells = Object.entries(paymentColumns).map(([name, read]) => [
+    name,
+    read({ intent, attempts, attempt }) ?? null,
+  ])
+  return Object.fromEntries(cells)
 }
+
+/** The columns of each export, in their order. */
+export const exportColumns = {
+  payments: Object.keys(paymentColumns),
+  journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
+  balances: ["kind", "at", "until", "party", "asset", "market", "type", "balance"],
+} as const

@@ -111,13 +111,7 @@ interface ReconciledRow {
   readonly ledger: string
 }
 
-export interface Reconciled {
-  readonly differences: ReadonlyArray<ReconciledRow>
-  /** Accounts whose balances were compared; null where no comparison came to its end in time. */
-  readonly accounts: number | null
-  /** Transfers of our keys that the gateway lists; null where the mode pays nothing, so that there is no journal. */
-  readonly transfers: number | null
-}
+export type Reconciled = Effect.Success<ReturnType<typeof reconcileNow>>
 
 /** A comparison needs a block that is newer than the listing, two where something differs. */
 const patienceMillis = 45_000
@@ -157,16 +151,12 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   const accounts = (yield* (yield* Observations).accounts).filter(({ party }) => watched.has(party)).length
   return {
     differences: [...drifts, ...payments],
+    /** Accounts whose balances were compared; null where no comparison came to its end in time. */
     accounts: isCompared ? accounts : null,
+    /** Transfers of our keys that the gateway lists; null where the mode pays nothing, so that there is no journal. */
     transfers: history?.transfers ?? null,
-  } satisfies Reconciled
+  }
 })
-
-/** Range of past balances requested; `until` null: already known or requested. Times are ISO text. */
-interface AskedBackfill {
-  readonly since: string
-  readonly until: string | null
-}
 
 /** No ledger of this kind is older: networks refuse a time before it. */
 const oldest = BigInt(Date.UTC(2020, 0, 1, 0, 0, 1)) * 1_000_000n
@@ -188,5 +178,6 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   const asked = yield* backfills.since(at)
   yield* (yield* Signals).wake("backfill")
   const iso = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
-  return { since: iso(at), until: asked === undefined ? null : iso(asked.until) } satisfies AskedBackfill
+  // Without an end it is known already, or requested.
+  return { since: iso(at), until: asked === undefined ? null : iso(asked.until) }
 })

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
+import type { Mode } from "../config/Treasury.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import type { Answers } from "../rules/Code.ts"
@@ -15,7 +16,7 @@ import type { Outcome } from "../rules/step.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { type KnownBy, knownBy } from "./explanationOf.ts"
+import { knownBy } from "./explanationOf.ts"
 
 /** Difference between two files for one rule, as text. */
 interface RuleChange {
@@ -65,29 +66,10 @@ const differences = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, stri
     .map((path) => `${path}: ${a.get(path) ?? "none"} -> ${b.get(path) ?? "none"}`)
 
 /** Expected decision for one subject, and its reason. */
-export interface PlannedSubject {
-  readonly rule: string
-  readonly subject: string
-  readonly verdict: "acts" | "asks" | "holds"
-  /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
-  readonly rehearsed: boolean
-  /** The rule itself is on trial. */
-  readonly trial: boolean
-  readonly sentence: string
-  readonly payments: ReadonlyArray<ExplainedPayment>
-  /** Payments once its condition has applied for its time; null if it waits for something else. */
-  readonly soon: { readonly notBefore: number | null; readonly payments: ReadonlyArray<ExplainedPayment> } | null
-}
+export type PlannedSubject = ReturnType<typeof plannedOf>
 
 /** Expected decisions of one configuration on the present data. */
-interface Plan {
-  readonly file: string
-  readonly mode: string
-  readonly policy: string
-  readonly subjects: ReadonlyArray<PlannedSubject>
-  /** Payments and requests that would be made, now or once their condition has held for its time. */
-  readonly fires: number
-}
+type Plan = Effect.Success<ReturnType<typeof judge>>
 
 export interface PlannedPayment extends ExplainedPayment {
   readonly rule: string
@@ -95,27 +77,8 @@ export interface PlannedPayment extends ExplainedPayment {
 }
 
 /** How a changed configuration differs from the one in force. */
-export interface PlanDifference {
-  readonly rules: ReadonlyArray<RuleChange>
-  /** Payments that only one of them would make. */
-  readonly onlyInForce: ReadonlyArray<PlannedPayment>
-  readonly onlyChanged: ReadonlyArray<PlannedPayment>
-  readonly nowPermitted: ReadonlyArray<string>
-  readonly noLongerPermitted: ReadonlyArray<string>
-  /** Assets whose decimals differ: what reads alike is not the same money. */
-  readonly decimals: ReadonlyArray<string>
-  /** Changes that need a restart. */
-  readonly restart: ReadonlyArray<string>
-}
-
-export interface PlanAnswer {
-  /** Unix milliseconds of the moment that is judged. */
-  readonly at: number
-  readonly knowledge: KnownBy | null
-  readonly plan: Plan
-  /** null where no other configuration is in force. */
-  readonly difference: PlanDifference | null
-}
+export type PlanDifference = ReturnType<typeof differenceOf>
+export type PlanAnswer = Effect.Success<ReturnType<typeof planOf>>
 
 interface PlanAsked {
   readonly plan: InForce
@@ -143,7 +106,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
         const own = yield* planned(plan)
         const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)
         const knowledge = yield* knownBy(plan.treasury)
-        return { at, knowledge, plan: own, difference } satisfies PlanAnswer
+        return { at, knowledge, plan: own, difference }
       }),
     )
     .pipe(Effect.provideService(Clock.Clock, clock))
@@ -177,13 +140,11 @@ const judge = Effect.fnUntraced(function* (config: InForce, asLastSeen: boolean,
         memory.reason === "pending"
           ? ripe.find((r) => r.memory.subject === memory.subject && r.memory.rule === memory.rule)
           : undefined
-      return plannedOf(outcome, later?.outcome, {
-        rehearsed: isRehearsed(mode, outcome.look.subject.rule),
-        trial: outcome.look.subject.rule.trial,
-      })
+      return plannedOf(outcome, later?.outcome, mode)
     })
+    // Payments and requests that would be made, now or once their condition has held for its time.
     const fires = subjects.reduce((sum, s) => sum + s.payments.length + (s.soon?.payments.length ?? 0), 0)
-    return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires } satisfies Plan
+    return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires }
   }).pipe(Effect.provideService(CycleConfig, config))
 })
 
@@ -199,15 +160,21 @@ const ripened = ({ memories }: RoundContext, waiting: ReadonlyArray<Conclusion>)
     }),
   ])
 
-const plannedOf = (
-  { look }: Outcome,
-  later: Outcome | undefined,
-  how: Pick<PlannedSubject, "rehearsed" | "trial">,
-): PlannedSubject => {
+const plannedOf = ({ look }: Outcome, later: Outcome | undefined, mode: Mode) => {
   const { rule, subject, verdict, sentence, payments, next } = explainSubject(look)
   const then = later === undefined ? [] : explainSubject(later.look).payments
-  const soon = then.length === 0 ? null : { notBefore: next.notBefore, payments: then }
-  return { rule, subject, verdict, ...how, sentence, payments, soon }
+  return {
+    rule,
+    subject,
+    verdict,
+    /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
+    rehearsed: isRehearsed(mode, look.subject.rule),
+    trial: look.subject.rule.trial,
+    sentence,
+    payments,
+    /** Payments once its condition has applied for its time; null if it waits for something else. */
+    soon: then.length === 0 ? null : { notBefore: next.notBefore, payments: then },
+  }
 }
 
 const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>
@@ -230,7 +197,7 @@ const decimalsText = (inForce: InForce, changed: InForce): ReadonlyArray<string>
     return [`${symbol} has ${decimals} decimals in force and ${next} in the changed file: ${then}`]
   })
 
-const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
+const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan) => {
   const [old, next] = [inForce, changed].map(treasuryTermsOf)
   const [before, after] = [paymentsOf(now), paymentsOf(then)]
   return {
@@ -243,6 +210,7 @@ const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan)
         .replace(/, before (?!.*, before )/, ", now ")
         .replace(/: no line allowed it before$/, ": no line allows it now"),
     ),
+    /** Assets whose decimals differ: what reads alike is not the same money. */
     decimals: decimalsText(inForce, changed),
     restart: needsRestart(inForce.treasury, changed.treasury).map(({ message }) => message),
   }

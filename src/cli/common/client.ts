@@ -160,7 +160,7 @@ type Plain<A> = A extends bigint
   : A extends string | number | boolean
     ? A
     : A extends object
-      ? { readonly [K in keyof A]: Plain<A[K]> }
+      ? { [K in keyof A]: Plain<A[K]> }
       : A
 
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
