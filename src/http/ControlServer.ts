@@ -12,14 +12,12 @@ import { Signals } from "../store/database/Signals.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { agreementFor } from "./agreeing.ts"
+import type { VerbName } from "./agreeing.ts"
 import {
-  type AlertVerb,
   ackAlert,
   alertBodies,
   alertStory,
   alertsView,
-  alertVerbNames,
   resendAlerts,
   silenceAlerts,
   testReceivers,
@@ -30,7 +28,6 @@ import {
   EndBody,
   type EndVerb,
   endPayment,
-  endVerbs,
   HaltBody,
   haltAll,
   PauseBody,
@@ -40,7 +37,7 @@ import {
   Words,
 } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
-import { askBackfill, ledgerVerb, ledgerVerbNames, reconcileNow } from "./ledgerVerbs.ts"
+import { askBackfill, type LedgerVerb, ledgerVerb, reconcileNow } from "./ledgerVerbs.ts"
 import { planOf } from "./planOf.ts"
 import { RebaseBody, rebaseBalances } from "./rebaseBalances.ts"
 import { reloadConfig } from "./reload.ts"
@@ -60,14 +57,8 @@ interface ControlServerOptions {
 /** Name of the socket inside the data directory. Its file permission is the authentication. */
 export const socketFile = "cofferer.sock"
 
-const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("|")})$`)
-
 /** Interval at which a requested poll is checked. */
 const pollMillis = 200
-
-const brakePath = /^\/api\/v1\/(pause|resume|halt)$/
-
-const planPath = "/api/v1/plan"
 
 const bodyBytesMax = ByteSize.kibibytes(64)
 
@@ -115,60 +106,44 @@ const answer = Effect.fn("Control.answer")(function* (
 ) {
   const options = { ...given, ...(yield* ConfigInForce).now() }
   const path = pathOf(request)
-  const query = new URLSearchParams(request.url.split("?")[1] ?? "")
-  if (request.method === "GET") {
-    if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
-    if (path === "/api/v1/status") return json(yield* readView())
-    if (path === explainPath) return yield* answerExplain(options, query)
-    if (path === planPath) return json(yield* planOf({ plan: options, inForce: undefined, asLastSeen: false }))
-    if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
-    if (path === "/api/v1/export") {
-      const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
-      return json(yield* exportPage(asked))
-    }
-    const seq = /^\/api\/v1\/alerts\/([1-9][0-9]{0,14})$/.exec(path)?.[1]
-    if (seq !== undefined) return answerOf(yield* alertStory(Number(seq)))
-    if (path === "/api/v1/alerts") {
-      return json(yield* alertsView(Number(query.get("limit") ?? "20"), query.get("all") === "1"))
-    }
-    if (path === "/api/v1/verify") return json(yield* verifyStore())
-    const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
-    if (id !== undefined) {
-      return answerOf(yield* kind === "receipts" ? receiptOf(id) : storyWithApproval(options.treasury, id))
-    }
+  const none = refusal(404, `no ${request.method} ${path}`)
+  if (request.method === "GET") return (yield* read(options, path, queryOf(request))) ?? none
+  const [, id, word = ""] = /^\/api\/v1\/(?:intents\/([0-9a-z]{3,64})\/)?([a-z/]+)$/.exec(path) ?? []
+  const name = id === undefined ? word : `intents/*/${word}`
+  if (request.method !== "POST" || !Object.hasOwn(verbs, name)) return none
+  return yield* verbs[name as VerbName](options, request, id ?? "")
+})
+
+const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?")[1] ?? "")
+
+/** The answer to a GET; undefined where there is nothing at the path. */
+const read = Effect.fnUntraced(function* (options: ControlServerOptions, path: string, query: URLSearchParams) {
+  const limit = Number(query.get("limit") ?? "20")
+  switch (path) {
+    case "/api/v1/live":
+      return json({ live: true, pid: process.pid })
+    case "/api/v1/status":
+      return json(yield* readView())
+    case explainPath:
+      return yield* answerExplain(options, query)
+    case "/api/v1/plan":
+      return json(yield* planOf({ plan: options, inForce: undefined, asLastSeen: false }))
+    case "/api/v1/intents":
+      return json(yield* listIntents(limit))
+    case "/api/v1/export":
+      return json(yield* exportPage(yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))))
+    case "/api/v1/alerts":
+      return json(yield* alertsView(limit, query.get("all") === "1"))
+    case "/api/v1/verify":
+      return json(yield* verifyStore())
   }
-  const approval = approvalPath.exec(path)
-  if (approval !== null && (request.method !== "POST" || agreementFor(path) !== undefined))
-    return yield* approvals(options, approval, request)
-  if (request.method === "POST") {
-    if (agreementFor(path) === undefined) return refusal(404, `no ${request.method} ${path}`)
-    const stop = brakePath.exec(path)?.[1]
-    if (stop !== undefined) return yield* brakeVerb(options, stop, request)
-    const alertVerb = alertVerbNames.find((name) => path === `/api/v1/alerts/${name}`)
-    if (alertVerb !== undefined) return answerOf(yield* alertsVerb(options.treasury, alertVerb, request))
-    if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
-    const verb = endPath.exec(path)
-    if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
-    if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
-    if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
-    if (path === "/api/v1/terms/accept") return answerOf(yield* acceptTerms(yield* body(request, AcceptBody)))
-    const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
-    if (ledger !== undefined) return yield* done(yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody)))
-    if (path === "/api/v1/balances/rebase") {
-      return answerOf(yield* rebaseBalances(options.treasury, yield* body(request, RebaseBody)))
-    }
-    if (path === "/api/v1/reconcile") {
-      yield* body(request, Nothing)
-      const signals = yield* Signals
-      return json(yield* reconcileNow(options, Effect.andThen(signals.wake("balances"), Effect.sleep(pollMillis))))
-    }
-    if (path === "/api/v1/submit") {
-      const taken = yield* submitPayment(options.treasury, options.mode, yield* body(request, Schema.Unknown))
-      yield* wake
-      return json(taken, taken.created ? 201 : 200)
-    }
-  }
-  return refusal(404, `no ${request.method} ${path}`)
+  const seq = /^\/api\/v1\/alerts\/([1-9][0-9]{0,14})$/.exec(path)?.[1]
+  if (seq !== undefined) return answerOf(yield* alertStory(Number(seq)))
+  const [, kind, id, approval] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})(\/approval)?$/.exec(path) ?? []
+  if (id === undefined) return undefined
+  if (kind === "receipts") return approval === undefined ? answerOf(yield* receiptOf(id)) : undefined
+  const { treasury } = options
+  return answerOf(yield* approval === undefined ? storyWithApproval(treasury, id) : findApproval(treasury, id))
 })
 
 const body = Effect.fnUntraced(function* <A>(
@@ -177,24 +152,6 @@ const body = Effect.fnUntraced(function* <A>(
 ) {
   const text = yield* request.text.pipe(Effect.provideService(HttpIncomingMessage.MaxBodySize, bodyBytesMax))
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
-})
-
-const approvalPath = /^\/api\/v1\/(?:terms\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
-
-/** Texts for operators to sign, and their signatures. */
-const approvals = Effect.fnUntraced(function* (
-  options: ControlServerOptions,
-  [path, id, word]: ReadonlyArray<string | undefined>,
-  request: HttpServerRequest.HttpServerRequest,
-) {
-  if (request.method !== (word === "approval" ? "GET" : "POST")) return refusal(404, `no ${request.method} ${path}`)
-  return answerOf(
-    id === undefined
-      ? yield* approveTerms(options, yield* body(request, ApproveTermsBody))
-      : word === "approval"
-        ? yield* findApproval(options.treasury, id)
-        : yield* approve(options.treasury, id, yield* body(request, ApproveBody)),
-  )
 })
 
 /** Answer of the verb; a refusal, or the text that still needs signatures, each with its status. */
@@ -222,41 +179,6 @@ const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
 
-const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: typeof BackfillBody.Type) {
-  return answerOf(yield* askBackfill(BigInt(asked.since), keepMillis))
-})
-
-/** A person's word about alerts. */
-const alertsVerb = Effect.fnUntraced(function* (
-  treasury: Treasury,
-  verb: AlertVerb,
-  request: HttpServerRequest.HttpServerRequest,
-) {
-  switch (verb) {
-    case "ack":
-      return yield* ackAlert(yield* body(request, alertBodies.ack))
-    case "silence":
-      return yield* silenceAlerts(yield* body(request, alertBodies.silence))
-    case "unsilence":
-      return yield* unsilenceAlerts(yield* body(request, alertBodies.unsilence))
-    case "resend":
-      return yield* resendAlerts(treasury, yield* body(request, alertBodies.resend))
-    case "test":
-      return yield* testReceivers(treasury, yield* body(request, alertBodies.test))
-  }
-})
-
-/** A person's stop, or the end of one. */
-const brakeVerb = Effect.fnUntraced(function* (
-  options: ControlServerOptions,
-  verb: string,
-  request: HttpServerRequest.HttpServerRequest,
-) {
-  if (verb === "halt") return yield* done(yield* haltAll(yield* body(request, HaltBody)))
-  if (verb === "pause") return yield* done(yield* pauseScope(options.treasury, yield* body(request, PauseBody)))
-  return yield* done(yield* resumeScope(options, yield* body(request, ResumeBody)))
-})
-
 const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
   const loaded = yield* loadAsked(files)
   if ("problem" in loaded) return refusal(400, loaded.problem, loaded.remedy)
@@ -270,8 +192,8 @@ const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
   return json(done)
 })
 
-const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: EndVerb, asked: typeof EndBody.Type) {
-  const result = yield* endPayment(treasury, id, verb, asked)
+const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, word: EndVerb, asked: typeof EndBody.Type) {
+  const result = yield* endPayment(treasury, id, word, asked)
   if (!("ended" in result)) return answerOf(result)
   const { state, detail } = result.ended
   const found = yield* findIntent(result.ended.id)
@@ -282,8 +204,65 @@ const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: E
   return yield* done(result.ended)
 })
 
+const submit = Effect.fnUntraced(function* ({ treasury, mode }: ControlServerOptions, asked: unknown) {
+  const taken = yield* submitPayment(treasury, mode, asked)
+  yield* wake
+  return json(taken, taken.created ? 201 : 200)
+})
+
+const reconcile = Effect.fnUntraced(function* (options: ControlServerOptions) {
+  const signals = yield* Signals
+  return json(yield* reconcileNow(options, Effect.andThen(signals.wake("balances"), Effect.sleep(pollMillis))))
+})
+
 const wake = Effect.gen(function* () {
   const signals = yield* Signals
   yield* signals.wake("engine")
   yield* signals.wake("submitter")
 })
+
+/** A verb of the socket: its body is decoded, then it is done. `id` is that of the path, or empty. */
+const verb =
+  <A, E, R>(
+    schema: Schema.ConstraintDecoder<A>,
+    perform: (
+      options: ControlServerOptions,
+      asked: A,
+      id: string,
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  ) =>
+  (options: ControlServerOptions, request: HttpServerRequest.HttpServerRequest, id: string) =>
+    Effect.flatMap(body(request, schema), (asked) => perform(options, asked, id))
+
+const answered = <E, R>(work: Effect.Effect<object | HttpProblem, E, R>) => Effect.map(work, answerOf)
+
+const ends = (word: EndVerb) => verb(EndBody, ({ treasury }, asked, id) => end(treasury, id, word, asked))
+const ledger = (word: LedgerVerb) =>
+  verb(LedgerBody, (options, asked) => Effect.flatMap(ledgerVerb(word, options, asked), done))
+
+/** Every verb, as `agreements` names it. */
+const verbs = {
+  halt: verb(HaltBody, (_, asked) => Effect.flatMap(haltAll(asked), done)),
+  pause: verb(PauseBody, ({ treasury }, asked) => Effect.flatMap(pauseScope(treasury, asked), done)),
+  resume: verb(ResumeBody, (options, asked) => Effect.flatMap(resumeScope(options, asked), done)),
+  "intents/*/cancel": ends("cancel"),
+  "intents/*/reject": ends("reject"),
+  "intents/*/abandon": ends("abandon"),
+  "intents/*/resolve": ends("resolve"),
+  "intents/*/approve": verb(ApproveBody, ({ treasury }, asked, id) => answered(approve(treasury, id, asked))),
+  adopt: ledger("adopt"),
+  recover: ledger("recover"),
+  "balances/rebase": verb(RebaseBody, ({ treasury }, asked) => answered(rebaseBalances(treasury, asked))),
+  reload: verb(ReloadBody, (_, asked) => reload(asked)),
+  "terms/accept": verb(AcceptBody, (_, asked) => answered(acceptTerms(asked))),
+  "terms/approve": verb(ApproveTermsBody, (options, asked) => answered(approveTerms(options, asked))),
+  submit: verb(Schema.Unknown, submit),
+  "alerts/ack": verb(alertBodies.ack, (_, asked) => answered(ackAlert(asked))),
+  "alerts/silence": verb(alertBodies.silence, (_, asked) => answered(silenceAlerts(asked))),
+  "alerts/unsilence": verb(alertBodies.unsilence, (_, asked) => answered(unsilenceAlerts(asked))),
+  "alerts/resend": verb(alertBodies.resend, ({ treasury }, asked) => answered(resendAlerts(treasury, asked))),
+  "alerts/test": verb(alertBodies.test, ({ treasury }, asked) => answered(testReceivers(treasury, asked))),
+  plan: verb(PlanBody, plan),
+  backfill: verb(BackfillBody, ({ treasury }, { since }) => answered(askBackfill(BigInt(since), treasury.keepMillis))),
+  reconcile: verb(Nothing, reconcile),
+} satisfies Readonly<Record<VerbName, unknown>>

@@ -33,7 +33,7 @@ interface Agreed {
 const looks: Agreed = { agrees: "nobody", why: "it moves no money" }
 const stops: Agreed = { agrees: "nobody", why: "it stops money" }
 
-/** Every verb of the socket, by its path below /api/v1 with * for an id. A verb that is not here is not served. */
+/** Every verb of the socket, by its path below /api/v1 with * for an id. */
 export const agreements = {
   halt: stops,
   pause: stops,
@@ -64,12 +64,6 @@ export const agreements = {
 } as const satisfies Readonly<Record<string, Agreed>>
 
 export type VerbName = keyof typeof agreements
-
-/** The row of a path of the socket; undefined where it is no verb. */
-export const agreementFor = (path: string): Agreed | undefined => {
-  const verb = path.replace(/^\/api\/v1\//, "").replace(/^intents\/[^/]+\//, "intents/*/")
-  return Object.hasOwn(agreements, verb) ? agreements[verb as VerbName] : undefined
-}
 
 /** Beginnings of the scopes that the machine itself stops: it takes operators to end them, as it does for halts. */
 const machineScopes = ["pin:", "lock:"] as const

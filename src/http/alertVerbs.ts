@@ -28,8 +28,6 @@ export const alertBodies = {
   resend: Schema.Struct({ seq: optional(Seq) }),
   test: Schema.Struct({ receiver: optional(Words), author: Words }),
 }
-export type AlertVerb = keyof typeof alertBodies
-export const alertVerbNames = Object.keys(alertBodies) as ReadonlyArray<AlertVerb>
 
 const unknown = (seq: number) => problem(`no alert ${seq}`, 404, '"cofferer alerts list" shows them')
 

@@ -29,8 +29,7 @@ export const EndBody = Schema.Struct({
   signature: Schema.optional(SignatureText),
 })
 
-export const endVerbs = ["resolve", "reject", "cancel", "abandon"] as const
-export type EndVerb = (typeof endVerbs)[number]
+export type EndVerb = "resolve" | "reject" | "cancel" | "abandon"
 
 /** The verb requested; undefined if `resolve` has neither or both of the fields, or another verb has either. */
 const verbOf = (word: EndVerb, { executed, neverExecuted }: typeof EndBody.Type): Verb | undefined => {

@@ -80,7 +80,7 @@ export interface Asking {
 }
 
 /** Where the balances come from; null before the first reading. */
-export type KnownBy = NonNullable<Effect.Success<ReturnType<typeof knownBy>>>
+type KnownBy = NonNullable<Effect.Success<ReturnType<typeof knownBy>>>
 
 const decidedIn = ({ reasonSince, reason, detail }: RuleMemory): StoredDecision => ({
   at: reasonSince,

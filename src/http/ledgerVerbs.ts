@@ -56,8 +56,7 @@ const reachOf = Effect.fnUntraced(function* (place: Place) {
   })
 })
 
-export const ledgerVerbNames = ["adopt", "recover"] as const
-export type LedgerVerb = (typeof ledgerVerbNames)[number]
+export type LedgerVerb = "adopt" | "recover"
 
 /** Text that operators sign: the payments, and the halts that end. */
 const agreeTo =

@@ -36,7 +36,7 @@ export interface SeenCondition {
 }
 
 /** All that an alert's next look rests on, as plain values. Times are Unix milliseconds. */
-export interface AlertExplanation {
+interface AlertExplanation {
   readonly rule: string
   readonly severity: AlertRule["severity"]
   /** acting: it fires, and people heard of it. holding: it fires, and they have not. */

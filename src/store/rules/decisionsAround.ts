@@ -13,7 +13,7 @@ export interface StoredDecision {
 }
 
 /** Decisions about a subject around a time. */
-export interface DecisionsAround {
+interface DecisionsAround {
   /** In force at that time; null where nothing had been decided by then. */
   readonly inForce: StoredDecision | null
   readonly before: StoredDecision | null
