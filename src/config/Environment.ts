@@ -30,6 +30,7 @@ const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]
   ["COFFERER_LISTEN", address, 'write host:port, such as "127.0.0.1:9464"'],
   ["COFFERER_METRICS", address, 'write host:port, such as "127.0.0.1:9465"'],
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
+  ["COFFERER_MODE", /^(observe|shadow|live)$/, "write observe, shadow or live"],
 ]
 
 /** Those of tests, and what a container platform sets for a service that is called cofferer. */
@@ -55,17 +56,12 @@ export const readEnvironment = (
       if (value === undefined || form.test(value)) continue
       return Effect.fail(configProblem("environment", `${name} is "${value}"`, remedy))
     }
-    const mode = modes.find((m) => m === env["COFFERER_MODE"])
-    if (env["COFFERER_MODE"] !== undefined && mode === undefined) {
-      const message = `COFFERER_MODE is "${env["COFFERER_MODE"]}"`
-      return Effect.fail(configProblem("environment", message, `write ${modes.join(", ")}`))
-    }
     return Effect.succeed({
       dataDir: env["COFFERER_DATA_DIR"],
       listen: env["COFFERER_LISTEN"],
       metrics: env["COFFERER_METRICS"],
       logLevel: env["COFFERER_LOG_LEVEL"],
-      mode,
+      mode: modes.find((mode) => mode === env["COFFERER_MODE"]),
     })
   })
 

@@ -52,7 +52,6 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["network", "quorum"], "gateways are asked together by it"],
   [["network", "requestDeadline"], "gateways are connected with it"],
   [["network", "framing"], "payments may be under way in it"],
-  [["network", "head"], "what is believed was judged by it"],
   [["network", "chain"], "gateways are connected with it"],
   [["alerts", "receivers"], "they are connected at the start"],
   [["alerts", "heartbeat"], "it is connected at the start"],

@@ -62,7 +62,6 @@ const words: Readonly<Record<string, string>> = {
   rules: "Rules; each has exactly one kind. A TypeScript file may stand in their place, or among them",
   "rules[].name": "Name in metrics, journal and page",
   "rules[].topUp": "Below a level, pay up to the target",
-  "rules[].topUp.from": "Party that pays",
   "rules[].topUp.levels": "Accounts to fill",
   "rules[].topUp.levels[].party": "Party of the account",
   "rules[].topUp.levels[].asset": "Asset of the account",
@@ -71,40 +70,19 @@ const words: Readonly<Record<string, string>> = {
   "rules[].topUp.levels[].target": "Balance after the payment",
   "rules[].sweep": "Above a level, pay what exceeds the target",
   "rules[].sweep.from": "Parties that pay",
-  "rules[].sweep.to": "Party that receives",
-  "rules[].sweep.asset": "Asset",
-  "rules[].sweep.balance": "free or total; default free",
-  "rules[].sweep.above": "Acts above this balance",
-  "rules[].sweep.target": "Balance that stays",
   "rules[].rebalance": "Keep each party's share of an asset",
-  "rules[].rebalance.asset": "Asset",
-  "rules[].rebalance.balance": "free or total; default free",
   "rules[].rebalance.weights.*": "Share of this party, as a weight",
   "rules[].rebalance.tolerance": "Largest deviation, as a part of the whole",
   "rules[].split": "Divide what exceeds a level among receivers",
-  "rules[].split.from": "Party that pays",
-  "rules[].split.asset": "Asset",
-  "rules[].split.above": "Acts above this balance",
   "rules[].split.target": "Balance that stays; default 0",
   "rules[].split.to.*": "Share of this receiver, as a weight",
   "rules[].payout": "Pay a fixed amount at planned times",
-  "rules[].payout.from": "Party that pays",
-  "rules[].payout.to": "Party that receives",
-  "rules[].payout.asset": "Asset",
   "rules[].payout.amount": "Amount of each payment",
   "rules[].request": "Ask people for money from a key that is not here",
   "rules[].request.from": "Party whose key is elsewhere",
-  "rules[].request.to": "Party that receives",
-  "rules[].request.asset": "Asset",
-  "rules[].request.balance": "free or total; default free",
   "rules[].request.below": "Asks below this balance",
   "rules[].request.target": "Balance after the payment",
   "rules[].withdraw": "Above a level, withdraw what exceeds the target; the claim outside is not made here",
-  "rules[].withdraw.from": "Party that pays",
-  "rules[].withdraw.asset": "Asset",
-  "rules[].withdraw.balance": "free or total; default free",
-  "rules[].withdraw.above": "Acts above this balance",
-  "rules[].withdraw.target": "Balance that stays",
   "rules[].withdraw.to": "A name under addresses",
   "rules[].notify": "Alert when an asset reaches a status, or while a condition holds",
   "rules[].notify.asset": "A pinned asset, or any",
@@ -208,6 +186,16 @@ const words: Readonly<Record<string, string>> = {
   sandbox: "The embedded network of play money",
 }
 
+/** Keys that several kinds of rules have. */
+const ruleWords: Readonly<Record<string, string>> = {
+  from: "Party that pays",
+  to: "Party that receives",
+  asset: "Asset",
+  balance: "free or total; default free",
+  above: "Acts above this balance",
+  target: "Balance that stays",
+}
+
 /** Keys that several kinds of receivers have. */
 const receiverWords: Readonly<Record<string, string>> = {
   url: "Address, or a file that holds it",
@@ -243,6 +231,8 @@ const conditionWords: Readonly<Record<string, string>> = {
 const describing = (path: string): string | undefined => {
   if (path.startsWith("?")) return conditionWords[path.slice(path.lastIndexOf(".") + 1)]
   if (Object.hasOwn(words, path)) return words[path]
+  const ofRule = /^rules\[\]\.\w+\.(\w+)$/.exec(path)?.[1]
+  if (ofRule !== undefined) return ruleWords[ofRule]
   const ofReceiver = /^alerts\.receivers\.\*\.\w+\.(.+)$/.exec(path)?.[1]
   return ofReceiver === undefined
     ? undefined
