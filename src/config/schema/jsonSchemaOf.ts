@@ -70,6 +70,7 @@ const words: Readonly<Record<string, string>> = {
   "rules[].topUp.levels[].target": "Balance after the payment",
   "rules[].sweep": "Above a level, pay what exceeds the target",
   "rules[].sweep.from": "Parties that pay",
+  "rules[].sweep.to": "Party that receives",
   "rules[].rebalance": "Keep each party's share of an asset",
   "rules[].rebalance.weights.*": "Share of this party, as a weight",
   "rules[].rebalance.tolerance": "Largest deviation, as a part of the whole",
@@ -77,9 +78,11 @@ const words: Readonly<Record<string, string>> = {
   "rules[].split.target": "Balance that stays; default 0",
   "rules[].split.to.*": "Share of this receiver, as a weight",
   "rules[].payout": "Pay a fixed amount at planned times",
+  "rules[].payout.to": "Party that receives",
   "rules[].payout.amount": "Amount of each payment",
   "rules[].request": "Ask people for money from a key that is not here",
   "rules[].request.from": "Party whose key is elsewhere",
+  "rules[].request.to": "Party that receives",
   "rules[].request.below": "Asks below this balance",
   "rules[].request.target": "Balance after the payment",
   "rules[].withdraw": "Above a level, withdraw what exceeds the target; the claim outside is not made here",
@@ -189,7 +192,6 @@ const words: Readonly<Record<string, string>> = {
 /** Keys that several kinds of rules have. */
 const ruleWords: Readonly<Record<string, string>> = {
   from: "Party that pays",
-  to: "Party that receives",
   asset: "Asset",
   balance: "free or total; default free",
   above: "Acts above this balance",
