@@ -6,11 +6,13 @@ import type { Mode, Treasury } from "./config/Treasury.ts"
 import type { ConfigError } from "./config/yaml/ConfigError.ts"
 import { Attention } from "./engine/Attention.ts"
 import { isWanted } from "./engine/isWanted.ts"
+import { GatewayPool } from "./gateway/GatewayPool.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
 import { gatewayOptions, Transport } from "./gateway/Transport.ts"
 import { withFormerReceivers } from "./http/putInForce.ts"
 import { Notifier } from "./notify/Notifier.ts"
 import { Reconciliation } from "./poller/Reconciliation.ts"
+import type { Pool } from "./pow/Pool.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Account.ts"
 import { Signer } from "./signer/Signer.ts"
@@ -109,8 +111,9 @@ export const storeLayer = (
 const inForceLayer = (file: InForce) =>
   Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
 
-const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
+const metricsLayer = ({ treasury, mode }: DaemonOptions, isOneOfMany = false) =>
   Metrics.layer({
+    isOneOfMany,
     treasury: treasury.name,
     mode,
     gateways: treasury.network.gateways.map(({ name }) => name),
@@ -209,6 +212,8 @@ export interface Machine {
   readonly work: Layer.Layer<ProofOfWork, never, Metrics>
   readonly metrics: Layer.Layer<Metrics>
   readonly notifier: Layer.Layer<Notifier, ConfigError>
+  /** Shared with other treasuries; absent: each gateway is this treasury's alone. */
+  readonly gateways?: Layer.Layer<GatewayPool>
 }
 
 export const realMachine = (options: DaemonOptions): Machine => ({
@@ -217,6 +222,24 @@ export const realMachine = (options: DaemonOptions): Machine => ({
   metrics: metricsLayer(options),
   notifier: notifierLayer(options),
 })
+
+/** What the treasuries of a process have in common. */
+export interface SharedParts {
+  readonly http: Machine["http"]
+  readonly gateways: GatewayPool["Service"]
+  readonly work: Pool
+}
+
+/** The machine of one of several treasuries: connections, requests and searches are those of all. */
+export const sharedMachine =
+  ({ http, gateways, work }: SharedParts) =>
+  (options: DaemonOptions): Machine => ({
+    ...realMachine(options),
+    http,
+    gateways: Layer.succeed(GatewayPool, gateways),
+    work: ProofOfWork.layerShared(work, options.treasury.name),
+    metrics: metricsLayer(options, true),
+  })
 
 /** All services of the daemon. */
 export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
@@ -234,7 +257,9 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     InFlight.layer,
     Looks.layer,
     Reconciliation.layer,
-    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
+    Tip.layer.pipe(
+      Layer.provideMerge(gatewayLayer(options, machine.http).pipe(Layer.provide(machine.gateways ?? Layer.empty))),
+    ),
     tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),
     machine.notifier,
     machine.work,

@@ -19,7 +19,16 @@ import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, writeOut } from "./common/output.ts"
-import { configFlag, dataFlag, filesOf, optionalOf, optionalText, switchFlag } from "./common/setup.ts"
+import {
+  chosenTreasury,
+  configFlag,
+  dataFlag,
+  filesOf,
+  optionalOf,
+  optionalText,
+  switchFlag,
+  treasuryFlag,
+} from "./common/setup.ts"
 import { asksGateways, historyForm, readHistory } from "./history.ts"
 import { DateText } from "./receipt.ts"
 
@@ -113,6 +122,7 @@ const flags = {
   chart: optionalText("chart", "Draw balances, bands, payments and holds into this SVG file"),
   config: configFlag,
   data: dataFlag,
+  treasury: treasuryFlag,
   output: Flag.Literals("output", ["text", "json", "svg"]).pipe(
     Flag.withAlias("o"),
     Flag.withDescription("text for people, json for programs, svg for a chart"),
@@ -181,7 +191,7 @@ export const backtest = Command.make(
     const to = Option.getOrUndefined(chosen.to)?.end
     if (from !== undefined && to !== undefined && from >= to)
       return yield* failWith("usage", "--from must be before --to")
-    const files = filesOf(chosen)
+    const files = filesOf(yield* chosenTreasury(chosen))
     const treasury = yield* loadPlayed(files, asksGateways(chosen))
     const [base, ...overlays] = chosen.against
     const other = base === undefined ? undefined : yield* loadPlayed([base, ...overlays])

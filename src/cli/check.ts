@@ -1,13 +1,14 @@
-import { Console, Effect, Result, Schema } from "effect"
+import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
+import { unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseSharedFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
 import { isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
-import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
+import { ConfigError, formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { originsOf } from "../config/yaml/Yaml.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/policy/worstCase.ts"
@@ -16,7 +17,7 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
-import { type Chosen, commonFlags, fileArgument, setup, switchFlag } from "./common/setup.ts"
+import { type Chosen, commonFlags, eachTreasury, fileArgument, setup, severalIn, switchFlag } from "./common/setup.ts"
 import { worstText } from "./common/worstCase.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */
@@ -88,11 +89,42 @@ const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   return { found, keys, network: [...network, ...warnings] }
 })
 
+/** Checks each treasury of a folder; fails with the problems of all that are wrong. */
+const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
+  const checked = yield* Effect.forEach(yield* eachTreasury(dir), ({ name, file, chosen, problem }) =>
+    Effect.gen(function* () {
+      if (problem !== undefined) return yield* problem
+      const { found, keys, network } = yield* sound(chosen)
+      const { treasury, mode } = found
+      const warned = [...warnings(treasury), ...unusedSettings(treasury), ...network, ...keys]
+      return { treasury: name, file, mode, policy: treasury.policy.hash, warnings: warned }
+    }).pipe(
+      Effect.mapError((error) =>
+        "problems" in error
+          ? error.problems
+          : [{ file, line: 0, column: 0, message: error.message, remedy: "check it alone: --treasury NAME" }],
+      ),
+      Effect.result,
+    ),
+  )
+  const good = checked.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const text = () =>
+    good.flatMap(({ treasury, file, mode, policy, warnings: warned }) => [
+      `${file}  ok   ${treasury}, mode ${mode}, policy ${policy}`,
+      ...warned.map((one) => `warn ${formatProblem(one)}`),
+    ])
+  yield* printResult(output, good, () => text().join("\n"))
+  const problems = checked.flatMap((one) => (Result.isFailure(one) ? one.failure : []))
+  return problems.length === 0 ? undefined : yield* new ConfigError({ problems })
+})
+
 export const check = Command.make(
   "check",
   flags,
   Effect.fn(function* (chosen) {
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
+    const dir = severalIn(chosen)
+    if (dir !== undefined && Option.isNone(chosen.treasury)) return yield* checkAll(dir, chosen.output)
     const { found, keys, network } = yield* sound(chosen)
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))

@@ -96,7 +96,7 @@ export const performAgreed = <A>(
       const asked = { reason: chosen.reason, author: userName(), ...more }
       // It is as weighty as in a daemon, and logged as there.
       const stored = Effect.fnUntraced(function* (found: Setup) {
-        const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
+        const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, { descriptor: 2 })
         return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
       })
       const body = { ...what.says, ...asked }

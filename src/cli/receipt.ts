@@ -30,6 +30,7 @@ import {
   optionalOf,
   optionalText,
   textArgument,
+  treasuryFlag,
 } from "./common/setup.ts"
 
 const said = (value: unknown): string => (value === null || value === undefined ? "unknown" : visible(String(value)))
@@ -147,6 +148,7 @@ export const receipt = Command.make(
     file: optionalText("file", "Output file; default standard output"),
     config: configFlag,
     data: dataFlag,
+    treasury: treasuryFlag,
   },
   Effect.fn(function* (chosen) {
     const { config, data } = chosen
@@ -277,6 +279,7 @@ export const exportCommand = Command.make(
     to: optionalOf("to", DateText, "Through this day, or before this time (UTC)"),
     config: configFlag,
     data: dataFlag,
+    treasury: treasuryFlag,
   },
   Effect.fn(function* (chosen) {
     const { what, format } = chosen

@@ -1,12 +1,13 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { ageText, plural } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
-import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, dataDirOf, notRunning, switchFlag } from "./common/setup.ts"
+import { failWith, type Output, printResult, table } from "./common/output.ts"
+import { commonFlags, dataDirOf, eachTreasury, notRunning, severalIn, switchFlag } from "./common/setup.ts"
 
+const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
 /** The page in words. */
@@ -98,16 +99,46 @@ export const intentsText = (intents: ReadonlyArray<IntentView>): string =>
     ]),
   )
 
+interface StatusChosen {
+  readonly output: Output
+  readonly fail: boolean
+}
+
 const flags = {
   fail: switchFlag("fail", "Exit 8 unless the treasury is healthy"),
   live: switchFlag("live", "Ask only whether the daemon answers"),
   ...commonFlags,
 }
 
+/** The headline of each treasury of a folder, the worst first. */
+const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: StatusChosen) {
+  const rows = yield* Effect.forEach(
+    yield* eachTreasury(dir),
+    ({ name, chosen }) =>
+      Effect.gen(function* () {
+        const answer = yield* control(yield* dataDirOf(chosen), "GET", "/api/v1/status")
+        if (answer === undefined) return { treasury: name, severity: "bad" as const, text: "no daemon runs it" }
+        const { sentence } = (yield* bodyOf(answer)) as View
+        return { treasury: name, ...sentence }
+      }).pipe(
+        Effect.catch(({ message }) => Effect.succeed({ treasury: name, severity: "bad" as const, text: message })),
+      ),
+    { concurrency: 8 },
+  )
+  const worst = rows.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
+  yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, row.text])))
+  const bad = worst.filter(({ severity }) => severity !== "ok").length
+  return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined
+})
+
 export const status = Command.make(
   "status",
   flags,
   Effect.fn(function* (chosen) {
+    const dir = severalIn(chosen)
+    if (dir !== undefined && Option.isNone(chosen.treasury) && Option.isNone(chosen.data)) {
+      return yield* statusOfAll(dir, chosen)
+    }
     if (chosen.live) {
       const dataDir = yield* dataDirOf(chosen)
       const alive = yield* control(dataDir, "GET", "/api/v1/live")

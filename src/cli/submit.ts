@@ -99,7 +99,9 @@ export const submitCommand = Command.make(
       return { taken: { ...taken, held, state: final?.state ?? taken.state }, final }
     }).pipe(
       Effect.provide(
-        daemonLayer(options).pipe(Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt, 2))),
+        daemonLayer(options).pipe(
+          Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt, { descriptor: 2 })),
+        ),
       ),
       Effect.catchTag("SubmitRejected", (error) =>
         failWith(error.byPolicy ? "refused" : "usage", `${error.message}; ${error.remedy}`),

@@ -3,9 +3,14 @@ import type { Asset } from "../domain/Asset.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { AssetsAnswer } from "./schema/Assets.ts"
-import { AccountsAnswer, BalanceChangesAnswer, type ReportedBalance } from "./schema/BalanceChanges.ts"
+import {
+  AccountsAnswer,
+  type BalanceChanges,
+  BalanceChangesAnswer,
+  type ReportedBalance,
+} from "./schema/BalanceChanges.ts"
 import { type Page, pageOf } from "./schema/Numbers.ts"
-import type { Transport } from "./Transport.ts"
+import type { Joint, Transport } from "./Transport.ts"
 
 /** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
 export interface Pagination {
@@ -61,13 +66,9 @@ export class GatewayReader extends Context.Service<
         const { value, mark } = yield* transport.request({
           operation: "balance_changes",
           path: "/api/v2/balance/changes",
-          query: [
-            ...filterParameters(query),
-            ...paginationParameters(query),
-            ...parameter("dateRange.startTimestamp", query.startTimestamp),
-            ...parameter("dateRange.endTimestamp", query.endTimestamp),
-          ],
+          query: changesParameters(query),
           schema: BalanceChangesAnswer,
+          ...(isNewest(query) ? { joint: jointChanges(query) } : {}),
         })
         return pageOf(value.balances, mark)
       }),
@@ -91,6 +92,62 @@ export class GatewayReader extends Context.Service<
       }),
     })
 }
+
+/** A reading of what is new of some parties, as the poller makes it: several of these fit into one. */
+interface Newest extends BalanceChangesQuery {
+  readonly partyIds: ReadonlyArray<string>
+  readonly startTimestamp: bigint
+}
+
+const newestKeys: ReadonlySet<string> = new Set(["partyIds", "first", "newestFirst", "startTimestamp"])
+
+const isNewest = (query: BalanceChangesQuery): query is Newest =>
+  query.startTimestamp !== undefined &&
+  (query.partyIds?.length ?? 0) > 0 &&
+  query.newestFirst === false &&
+  Object.keys(query).every((key) => newestKeys.has(key))
+
+/** Parties of one request: its line stays below the 8 KiB that proxies take. */
+const jointPartiesMax = 64
+/** A reader who is further behind asks by itself: its rows would fill the page of all. */
+const jointNanosMax = 60_000_000_000n
+
+interface Wide {
+  readonly partyIds: ReadonlyArray<string>
+  readonly startTimestamp: bigint
+}
+
+const jointChanges = (query: Newest): Joint<BalanceChanges> =>
+  ({
+    key: `balance changes ${query.first}`,
+    widen: (wide = query) => {
+      const [from, to] = [wide.startTimestamp, query.startTimestamp].toSorted((a, b) => (a < b ? -1 : 1)) as [
+        bigint,
+        bigint,
+      ]
+      const partyIds = [...new Set([...wide.partyIds, ...query.partyIds])]
+      const isTooWide = wide !== query && (partyIds.length > jointPartiesMax || to - from > jointNanosMax)
+      return isTooWide ? undefined : { partyIds, startTimestamp: from }
+    },
+    query: (wide) => changesParameters({ ...query, ...wide }),
+    part: ({ balances }, wide) => {
+      if (wide.startTimestamp === query.startTimestamp && wide.partyIds.length === query.partyIds.length) {
+        return { balances }
+      }
+      if (balances.pageInfo.hasNextPage) return undefined
+      // What is older than all asked for stays: by it the reader sees that the gateway does not read by time.
+      const isOwn = ({ node: { party, timestamp } }: { readonly node: BalanceChange }) =>
+        query.partyIds.includes(party) && (timestamp >= query.startTimestamp || timestamp < wide.startTimestamp)
+      return { balances: { ...balances, edges: balances.edges.filter(isOwn) } }
+    },
+  }) satisfies Joint<BalanceChanges, Wide> as Joint<BalanceChanges>
+
+const changesParameters = (query: BalanceChangesQuery): Parameters => [
+  ...filterParameters(query),
+  ...paginationParameters(query),
+  ...parameter("dateRange.startTimestamp", query.startTimestamp),
+  ...parameter("dateRange.endTimestamp", query.endTimestamp),
+]
 
 type Parameters = ReadonlyArray<readonly [string, string]>
 

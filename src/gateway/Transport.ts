@@ -6,8 +6,9 @@ import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import type { GatewayOperation, RequestOutcome } from "../telemetry/metricTable.ts"
 import { escapeText, GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
+import { GatewayPool, type PooledGateway, type SharedRead } from "./GatewayPool.ts"
 import { type Ended, Health } from "./Health.ts"
-import { type Limiter, type LimiterPace, makeLimiter, type Priority, type Turn } from "./Limiter.ts"
+import { type Limiter, type LimiterPace, makeLimiter, type Priority, type Turn, type TurnRequest } from "./Limiter.ts"
 import { type Body, hasBrokenText, readBody } from "./readBody.ts"
 import { reasonOfFailure, reasonOfStatus } from "./reasons.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
@@ -62,6 +63,17 @@ interface TransportRequest<A> {
   readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
+  /** How a wider request answers it as well, where treasuries share the gateway. Default: only the same one does. */
+  readonly joint?: Joint<A>
+}
+
+type Query = ReadonlyArray<readonly [string, string]>
+
+/** One request in place of several that differ in their parameters. */
+export interface Joint<A, W = unknown> extends SharedRead<W> {
+  readonly query: (wide: W) => Query
+  /** This caller's part of the answer; undefined: it must ask by itself. */
+  readonly part: (value: A, wide: W) => A | undefined
 }
 
 /** Hears of the moment in which a request leaves, after it waited for its turn. Default: nobody does. */
@@ -100,7 +112,9 @@ export class Transport extends Context.Service<
     Effect.gen(function* () {
       const client = HttpClient.withScope(yield* HttpClient.HttpClient)
       const metrics = yield* Metrics
-      const limiter = yield* makeLimiter(options)
+      const pool = Option.getOrUndefined(yield* Effect.serviceOption(GatewayPool))
+      const pooled = pool && (yield* pool.of(options))
+      const limiter = pooled?.limiter ?? (yield* makeLimiter(options))
       const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
       const gateway = options.name
       yield* health?.follow(gateway, limiter.pace) ?? Effect.void
@@ -127,13 +141,20 @@ export class Transport extends Context.Service<
           const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
           const noteSent = yield* SendMoment
           let sentAt: number | undefined
-          const send = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            sentAt = now
+          const clock = yield* Clock.Clock
+          const leaves = () => {
+            sentAt = clock.currentTimeMillisUnsafe()
             noteSent()
-            return bounded({ client, options, limiter }, request)
+          }
+          const way = { client, options, limiter }
+          const send = Effect.suspend(() => {
+            leaves()
+            return bounded(way, request)
           })
           const { turn } = request
-          const answer = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
+          const alone = turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send)
+          const isShared = pooled !== undefined && ask.read !== undefined
+          const answer = yield* Effect.exit(isShared ? jointly(pooled, { ask, way, leaves, alone }, request) : alone)
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           const mark = markOf(answer)
           // The caller judges heads, and reports the result.
@@ -185,6 +206,30 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
     }),
   )
 
+interface Joining<A> {
+  readonly ask: TurnRequest
+  readonly way: Way
+  readonly leaves: () => void
+  readonly alone: Outcome<A>
+}
+
+/** Together with other treasuries' requests; by itself where the common answer does not hold its part. */
+const jointly = <A>(pooled: PooledGateway, { ask, way, leaves, alone }: Joining<A>, request: TransportRequest<A>) => {
+  const { joint = sameOf(request) } = request
+  const send = (wide: unknown) => bounded(way, { ...request, query: joint.query(wide) })
+  return Effect.flatMap(pooled.share(ask, joint, leaves, send), ({ answer, wide }): Outcome<A> => {
+    const value = joint.part(answer.value, wide)
+    return value === undefined ? alone : Effect.succeed({ ...answer, value })
+  })
+}
+
+const sameOf = <A>({ path, query = [] }: TransportRequest<A>): Joint<A> => ({
+  key: `${path}?${new URLSearchParams(query.map(([name, value]) => [name, value]))}`,
+  widen: () => query,
+  query: () => query,
+  part: (value) => value,
+})
+
 /** On errors the status is enough: an unreadable body counts as missing. */
 const bodyOf = (response: HttpClientResponse.HttpClientResponse, bytesMax: number) => {
   const body = readBody(response, bytesMax)
@@ -198,7 +243,7 @@ const bodyOf = (response: HttpClientResponse.HttpClientResponse, bytesMax: numbe
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-const httpRequest = (options: GatewayOptions, request: TransportRequest<unknown>) => {
+const httpRequest = (options: GatewayOptions, request: Pick<TransportRequest<unknown>, "path" | "query" | "body">) => {
   const url = options.url.replace(/\/+$/, "") + request.path
   const extra = Object.fromEntries(
     Object.entries(options.headers).map(([name, value]) => [name, Redacted.value(value)]),

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import type { Address } from "../config/schema/Fields.ts"
+import { type Address, isLoopback } from "../config/schema/Fields.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
-import { makeAccess, toPage } from "./access/access.ts"
+import { type Access, makeAccess, tokenFile, toPage } from "./access/access.ts"
 import { pageFile, statusPage } from "./access/pages.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
@@ -24,7 +24,7 @@ const unreadyReasons = Effect.map(
   (isTaken) => (isTaken ? {} : { store: "it took none of the daemon's own writes in the last three minutes" }),
 )
 
-export interface StatusServerOptions {
+interface StatusServerOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -59,35 +59,102 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
   }
 }
 
-/** Page, metrics and probes over HTTP: reading only. */
-export class StatusServer extends Context.Service<StatusServer, { readonly url: string }>()(
-  "cofferer/status/StatusServer",
-) {
-  static readonly layer = (options: StatusServerOptions) => Layer.effect(StatusServer, make(options))
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+type Answer = (request: Request) => Effect.Effect<Response>
+
+/** What is answered over HTTP, at whatever address and whoever may read there. */
+export interface SurfaceAnswers<R> {
+  /** Answered to everybody; undefined: no probe has this path. */
+  readonly probe: (path: string) => Effect.Effect<Response | undefined, never, R>
+  /** Answered to those who may read. */
+  readonly page: (request: Request, reader: "program" | "browser") => Effect.Effect<Response, never, R>
+  /** In the text form of Prometheus. */
+  readonly metrics: Effect.Effect<string, never, R>
+  /** To all else at the address of the metrics. */
+  readonly other: Response
 }
 
-const make = (options: StatusServerOptions) => listen(options, pageAnswer(options), metricsAnswer)
+/** Serves answers for as long as the scope lasts. */
+export interface Surface {
+  readonly serve: <R>(answers: SurfaceAnswers<R>) => Effect.Effect<Served, ListenError, R | Scope.Scope>
+}
 
-type Answer<R> = (
-  request: HttpServerRequest.HttpServerRequest,
-) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, R>
+interface Served {
+  readonly url: string
+  /** Logs the address, once it may be relied on. */
+  readonly announce: Effect.Effect<void>
+}
 
-/** Serves the page at its address, and metrics and probes at theirs. */
-const listen = Effect.fnUntraced(function* <R, M>(options: StatusServerOptions, page: Answer<R>, metrics: Answer<M>) {
-  const url = yield* serve(options, options, page)
-  yield* noteAddress(options.dataDir, url)
-  if (options.metrics !== undefined) {
-    const at = yield* serve(options.metrics, options, metrics)
-    yield* logEvent("metrics listening", { urls: [at] })
+/** Page, metrics and probes over HTTP: reading only. */
+export class StatusServer extends Context.Service<StatusServer, Served>()("cofferer/status/StatusServer") {
+  static readonly layerOn = (surface: Surface) => Layer.effect(StatusServer, surface.serve(statusAnswers))
+  static readonly layer = (options: StatusServerOptions) => this.layerOn(ownAddress(options))
+}
+
+/** The part of the path that is another's: its answers, and the request as it understands it. */
+export type Mounted = (
+  request: Request,
+) => { readonly answers: SurfaceAnswers<never>; readonly request: Request } | undefined
+
+/** Serves the page at its address, and metrics and probes at theirs. A second time it takes the port of the first. */
+export const ownAddress = (given: StatusServerOptions, mounted: Mounted = () => undefined): Surface => {
+  let options = given
+  return {
+    serve: Effect.fnUntraced(function* <R>(needing: SurfaceAnswers<R>) {
+      const answers = yield* withServices(needing)
+      const { host, dataDir, metrics } = options
+      const access = makeAccess(options)
+      const url = yield* serve(options, options, (request: Request) => {
+        const part = mounted(request)
+        return part === undefined ? answered(access, answers, request) : answered(access, part.answers, part.request)
+      })
+      options = { ...options, port: Number(new URL(url).port) }
+      yield* noteAddress(dataDir, url)
+      if (metrics !== undefined) {
+        const at = yield* serve(metrics, options, (request) => metricsAnswered(answers, request))
+        yield* logEvent("metrics listening", { urls: [at] })
+      }
+      const token = isLoopback(host) ? undefined : tokenFile(dataDir)
+      return { url, announce: logEvent("page listening", { urls: [url], tokenFile: token }) }
+    }),
   }
-  return StatusServer.of({ url })
+}
+
+/** The same answers, with the services that they need. */
+export const withServices = <R>(answers: SurfaceAnswers<R>): Effect.Effect<SurfaceAnswers<never>, never, R> =>
+  Effect.map(Effect.context<R>(), (context) => ({
+    probe: (path) => Effect.provideContext(answers.probe(path), context),
+    page: (request, reader) => Effect.provideContext(answers.page(request, reader), context),
+    metrics: Effect.provideContext(answers.metrics, context),
+    other: answers.other,
+  }))
+
+const answered = Effect.fn("Status.answer")(function* (
+  access: Access,
+  answers: SurfaceAnswers<never>,
+  request: Request,
+) {
+  const path = pathOf(request)
+  const signed = access.sign(request)
+  if (signed !== undefined) return yield* signed
+  const open = isReading(request) ? (pageFile(path) ?? (yield* answers.probe(path))) : onlyReads
+  if (open !== undefined) return open
+  const reader = yield* access.check(request)
+  if (typeof reader !== "string") return reader
+  if (path === "/login") return toPage({})
+  return path === "/metrics" ? metricsResponse(request, yield* answers.metrics) : yield* answers.page(request, reader)
 })
 
-const serve = Effect.fnUntraced(function* <R>(
-  { host, port }: Address,
-  { portBusy }: StatusServerOptions,
-  answer: Answer<R>,
-) {
+const metricsAnswered = Effect.fn("Status.metrics")(function* (answers: SurfaceAnswers<never>, request: Request) {
+  if (!isReading(request)) return onlyReads
+  const path = pathOf(request)
+  const probe = yield* answers.probe(path)
+  if (probe !== undefined) return probe
+  return path === "/metrics" ? metricsResponse(request, yield* answers.metrics) : answers.other
+})
+
+const serve = Effect.fnUntraced(function* ({ host, port }: Address, { portBusy }: StatusServerOptions, answer: Answer) {
   const bound = open(host, port)
   const server = yield* portBusy === "error"
     ? bound
@@ -97,10 +164,7 @@ const serve = Effect.fnUntraced(function* <R>(
           () => open(host, 0),
         ),
       )
-  const context = yield* Effect.context<R>()
-  const routes = HttpRouter.use((router) =>
-    router.add("*", "/*", (request) => Effect.provideContext(answer(request), context)),
-  )
+  const routes = HttpRouter.use((router) => router.add("*", "/*", answer))
   yield* server.serve(yield* HttpRouter.toHttpEffect(routes))
   const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
   return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
@@ -127,91 +191,65 @@ const open = (host: string, port: number) =>
     }),
   )
 
-const nothingHere = refusal(404, "there is nothing here", "see /")
+export const nothingHere = refusal(404, "there is nothing here", "see /")
 
-const pageAnswer = (options: StatusServerOptions) => {
-  const access = makeAccess(options)
-  return Effect.fn("Status.answer")(function* (request: HttpServerRequest.HttpServerRequest) {
-    const path = pathOf(request)
-    const signed = access.sign(request)
-    if (signed !== undefined) return yield* signed
-    const open = isReading(request) ? (pageFile(path) ?? (yield* probe(path))) : onlyReads
-    if (open !== undefined) return open
-    const reader = yield* access.check(request)
-    if (typeof reader !== "string") return reader
-    switch (path) {
-      case "/":
-        return statusPage(reader)
-      case "/login":
-        return toPage({})
-      case "/metrics":
-        return yield* metricsNow(request)
-      case "/api/v1/status":
-        return yield* readView().pipe(
-          Effect.map((value) => json(value)),
-          Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
-        )
-      case explainPath: {
-        const query = new URLSearchParams(request.url.split("?")[1] ?? "")
-        const inForce = (yield* ConfigInForce).now()
-        return yield* answerExplain(inForce, query).pipe(
-          Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
-        )
-      }
-      default:
-        return nothingHere
-    }
-  })
-}
-
-const isReading = ({ method }: HttpServerRequest.HttpServerRequest): boolean => method === "GET" || method === "HEAD"
+const isReading = ({ method }: Request): boolean => method === "GET" || method === "HEAD"
 const onlyReads = refusal(405, "this address only reads")
 
-/** The answer of a probe; undefined for any other path. */
-const probe = Effect.fnUntraced(function* (path: string) {
-  if (path === "/livez") return live
-  if (path !== "/readyz") return undefined
-  const reasons = yield* unreadyReasons
-  return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
-})
+export const live = HttpServerResponse.text("ok\n")
 
-const live = HttpServerResponse.text("ok\n")
+/** The answers of a treasury that runs. */
+const statusAnswers: SurfaceAnswers<StatusNeeds> = {
+  probe: Effect.fnUntraced(function* (path: string) {
+    if (path === "/livez") return live
+    if (path !== "/readyz") return undefined
+    const reasons = yield* unreadyReasons
+    return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
+  }),
+  page: (request, reader) =>
+    statusPart(request, reader).pipe(
+      Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
+    ),
+  metrics: Effect.flatMap(ConfigInForce, ({ now }) => exposeMetrics(now().treasury)),
+  other: nothingHere,
+}
 
-const metricsAnswer = Effect.fn("Status.metrics")(function* (request: HttpServerRequest.HttpServerRequest) {
-  if (!isReading(request)) return onlyReads
-  const path = pathOf(request)
-  return (yield* probe(path)) ?? (path === "/metrics" ? yield* metricsNow(request) : nothingHere)
-})
+type StatusNeeds =
+  | Effect.Services<ReturnType<typeof statusPart>>
+  | Effect.Services<typeof unreadyReasons>
+  | Effect.Services<ReturnType<typeof exposeMetrics>>
 
-const metricsNow = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  return metricsResponse(request, yield* exposeMetrics((yield* ConfigInForce).now().treasury))
+const statusPart = Effect.fnUntraced(function* (request: Request, reader: "program" | "browser") {
+  switch (pathOf(request)) {
+    case "/":
+      return statusPage(reader)
+    case "/api/v1/status":
+      return json(yield* readView())
+    case explainPath: {
+      const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+      return yield* answerExplain((yield* ConfigInForce).now(), query)
+    }
+    default:
+      return nothingHere
+  }
 })
 
 /** In the form that is asked for: of Prometheus, or OpenMetrics. */
-const metricsResponse = ({ headers }: HttpServerRequest.HttpServerRequest, text: string) =>
+const metricsResponse = ({ headers }: Request, text: string) =>
   /\bapplication\/openmetrics-text\b/.test(headers["accept"] ?? "")
     ? HttpServerResponse.text(toOpenMetrics(text), {
         contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
       })
     : HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 
-/** Probes and metrics at their addresses while the store takes no writes; `reason` answers all else. */
-export const outageServer = (options: StatusServerOptions, reason: string) => {
+/** Probes and metrics while the store takes no writes; `reason` answers all else. */
+export const outageAnswers = (reason: string): SurfaceAnswers<Metrics> => {
   const refused = refusal(503, reason, "the daemon goes on by itself once its store takes writes")
-  const access = makeAccess(options)
-  const metrics = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-    const path = pathOf(request)
-    if (path === "/livez") return live
-    if (path === "/readyz") return json({ store: reason }, 503)
-    if (path !== "/metrics" || !isReading(request)) return refused
-    return metricsResponse(request, yield* Effect.promise((yield* Metrics).text))
-  })
-  const page = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-    const signed = access.sign(request)
-    if (signed !== undefined) return yield* signed
-    const isOpen = ["/livez", "/readyz"].includes(pathOf(request))
-    const reader = isOpen ? "program" : yield* access.check(request)
-    return typeof reader === "string" ? yield* metrics(request) : reader
-  })
-  return listen(options, page, metrics)
+  return {
+    probe: (path) =>
+      Effect.succeed(path === "/livez" ? live : path === "/readyz" ? json({ store: reason }, 503) : undefined),
+    page: () => Effect.succeed(refused),
+    metrics: Effect.flatMap(Metrics, ({ text }) => Effect.promise(text)),
+    other: refused,
+  }
 }

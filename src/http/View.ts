@@ -249,3 +249,15 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   /** How processes ended that nobody stopped, in the last 15 minutes. */
   readonly crashes: ReadonlyArray<string>
 }
+
+/** One of the treasuries of a process, as the list shows it. */
+export interface TreasuryState {
+  readonly name: string
+  /** Its file or folder. */
+  readonly file: string
+  readonly state: "starting" | "running" | "ended"
+  readonly severity: View["sentence"]["severity"]
+  readonly text: string
+  /** When it came to this state and severity, ISO 8601. */
+  readonly since: string
+}

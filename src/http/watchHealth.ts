@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { noteWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
@@ -13,12 +13,19 @@ import type { View } from "./View.ts"
 
 const waitMillis = 5_000
 
+/** Hears of the treasury's headline, every few seconds. Default: nobody does. */
+export const HeadlineSink = Context.Reference<(sentence: View["sentence"]) => void>("cofferer/http/HeadlineSink", {
+  defaultValue: () => () => {},
+})
+
 /**
  * Alerts people to conditions that no other part alerts them to, and gives each its all-clear. It reads the store, the
  * clock and what is known of gateways alone: whatever the other loops run into, it alerts.
  */
 export const watchHealth = Effect.fn("Health.watch")(function* () {
   const view = yield* readView()
+  const noteHeadline = yield* HeadlineSink
+  noteHeadline(view.sentence)
   const round = Effect.gen(function* () {
     yield* noteOutOfBand(view, yield* Clock.currentTimeMillis)
     const conditions = view.conditions as ReadonlyArray<HealthCondition>

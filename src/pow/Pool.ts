@@ -44,8 +44,8 @@ const makeHashRate = (): HashRate => {
 }
 
 /**
- * Searches that may wait for a worker. A treasury has a handful of payments in flight; more waiting than this means
- * that the requested hashes cannot be computed before their blocks are too old.
+ * Searches of one treasury that may wait for a worker. It has a handful of payments in flight; more waiting than this
+ * means that the requested hashes cannot be computed before their blocks are too old.
  */
 export const queueSizeMax = 64
 
@@ -97,6 +97,10 @@ interface Entry {
   readonly job: Job
   /** The lower one goes first. */
   readonly rank: number
+  /** The treasury that asks. */
+  readonly owner: string
+  /** Among equal ranks the owners take turns, one search of each in a round. */
+  readonly round: number
   /** True if it ends with its first part, whatever that found. */
   readonly once: boolean
   /** Undefined once the caller no longer waits. */
@@ -112,16 +116,16 @@ interface Slot {
   hasAnswered: boolean
 }
 
-interface Pool {
+export interface Pool {
   /** Begins or queues a search and returns its cancellation. `done` is called at most once, and not after that. */
-  readonly run: (job: Job, done: Done) => () => void
+  readonly run: (owner: string, job: Job, done: Done) => () => void
   /** Searches for a moment before all else, so that there is a rate; `done` as above. */
   readonly measure: (job: Job, done: Done) => () => void
   /** Hashes a millisecond of one thread, once measured. */
   readonly rate: () => number | undefined
   readonly isOld: () => boolean
-  /** Hashes that one thread is expected to make before it begins with work of this difficulty. */
-  readonly ahead: (difficulty: number) => number
+  /** Hashes that one thread is expected to make before it begins with the owner's work of this difficulty. */
+  readonly ahead: (owner: string, difficulty: number) => number
   /** Ends all threads; waiting searches fail with `Stopped`. */
   readonly close: () => Promise<void>
 }
@@ -137,10 +141,16 @@ export const makePool = (options: PoolOptions): Pool => {
   let closed = false
   let watch: ReturnType<typeof setInterval> | undefined
 
+  const isBehind = (other: Entry, { rank, round }: Pick<Entry, "rank" | "round">) =>
+    other.rank > rank || (other.rank === rank && other.round > round)
   const enqueue = (entry: Entry) => {
-    const before = queue.findIndex(({ rank }) => rank > entry.rank)
+    const before = queue.findIndex((other) => isBehind(other, entry))
     queue.splice(before < 0 ? queue.length : before, 0, entry)
   }
+  const waitingOf = (owner: string) => queue.filter((entry) => entry.owner === owner)
+  /** The round that is served: who comes anew neither goes before all who waited, nor behind them. */
+  let served = 0
+  const nextRound = (owner: string) => Math.max(served, ...waitingOf(owner).map(({ round }) => round + 1))
 
   const answered = (slot: Slot, { nonce, next, millis }: WorkerAnswer) => {
     const { entry } = slot
@@ -166,6 +176,7 @@ export const makePool = (options: PoolOptions): Pool => {
         finish(entry, failure(new WorkerDied({ detail: `no thread could be started: ${describe(error)}` })))
         continue
       }
+      served = Math.max(served, entry.round)
       slot.entry = entry
       slot.looks = 0
       Atomics.store(slot.cancelled, 0, 0)
@@ -196,23 +207,35 @@ export const makePool = (options: PoolOptions): Pool => {
     enqueue(entry)
     assign()
     if (closed) for (const left of queue.splice(0)) finish(left, failure(new Stopped()))
-    else if (queue.length > options.queueSizeMax) {
-      finish(queue.pop(), failure(new QueueFull({ queueSizeMax: options.queueSizeMax })))
+    else {
+      const own = waitingOf(entry.owner)
+      if (own.length > options.queueSizeMax) {
+        const last = own.at(-1)!
+        queue.splice(queue.indexOf(last), 1)
+        finish(last, failure(new QueueFull({ queueSizeMax: options.queueSizeMax })))
+      }
     }
     return () => cancel(entry)
   }
 
   return {
-    run: (job, done) => begin({ job, done, rank: job.difficulty, once: false, from: 0, millis: 0 }),
+    run: (owner, job, done) => {
+      const round = nextRound(owner)
+      return begin({ owner, round, job, done, rank: job.difficulty, once: false, from: 0, millis: 0 })
+    },
     measure: (job, done) => {
       rate.forget()
-      return begin({ job, done, rank: -1, once: true, from: 0, millis: 0 })
+      return begin({ owner: "", round: 0, job, done, rank: -1, once: true, from: 0, millis: 0 })
     },
     rate: rate.perMilli,
     isOld: rate.isOld,
-    ahead: (difficulty) => {
+    ahead: (owner, difficulty) => {
       const begun = [...slots].flatMap(({ entry }) => (entry?.done === undefined ? [] : [entry]))
-      const before = [...begun, ...queue].filter(({ job }) => job.difficulty <= difficulty)
+      const place = { rank: difficulty, round: nextRound(owner) }
+      const before = [
+        ...begun.filter(({ job }) => job.difficulty <= difficulty),
+        ...queue.filter((entry) => !isBehind(entry, place)),
+      ]
       if (before.length < options.size) return 0
       return before.reduce((sum, { job }) => sum + 2 ** job.difficulty, 0) / options.size
     },

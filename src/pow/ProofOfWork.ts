@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
-import { type FoundNonce, type Job, makePool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
+import { type FoundNonce, type Job, makePool, type Pool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
 import { DifficultyRefused, difficultyMax, OutOfTime, PowError, TooSlow, WorkRefused, WrongNonce } from "./PowError.ts"
 import { makeSearch, preimageBytes } from "./search.ts"
 
@@ -137,32 +137,18 @@ export class ProofOfWork extends Context.Service<
     readonly judge: (wanted: Wanted) => Effect.Effect<PowError | undefined>
   }
 >()("cofferer/pow/ProofOfWork") {
-  /** A pool of worker threads, ended with the layer's scope. */
+  /** A pool of worker threads of its own, ended with the layer's scope. */
   static readonly layerWith = (settings: PoolSettings): Layer.Layer<ProofOfWork, never, Metrics> =>
     Layer.effect(
       ProofOfWork,
-      Effect.gen(function* () {
-        const options = {
-          size: settings.size ?? Math.max(1, availableParallelism() - 1),
-          queueSizeMax: settings.queueSizeMax ?? queueSizeMax,
-          silentMillisMax: settings.silentMillisMax ?? silentMillisMax,
-          spawn: settings.spawn ?? spawnWorker,
-        }
-        const pool = yield* Effect.acquireRelease(
-          Effect.sync(() => makePool(options)),
-          (pool) => Effect.promise(pool.close),
-        )
-        const asked = (begin: typeof pool.run) => (job: Job) =>
-          Effect.callback<FoundNonce, PowError>((resume) => {
-            const cancel = begin(job, (outcome) =>
-              resume(outcome instanceof PowError ? Effect.fail(outcome) : Effect.succeed(outcome)),
-            )
-            return Effect.sync(cancel)
-          })
-        // Whatever ends it: without a rate nothing is refused for being slow, and the search itself says what is wrong.
-        const measure = Effect.ignore(asked(pool.measure)(measured))
-        return yield* make({ search: asked(pool.run), rate: pool.rate, isOld: pool.isOld, ahead: pool.ahead, measure })
-      }),
+      Effect.suspend(() => Effect.flatMap(workPool(settings), (pool) => make(machineOn(pool, "")))),
+    )
+
+  /** By a pool that several treasuries share: among searches of equal difficulty they take turns. */
+  static readonly layerShared = (pool: Pool, treasury: string): Layer.Layer<ProofOfWork, never, Metrics> =>
+    Layer.effect(
+      ProofOfWork,
+      Effect.suspend(() => make(machineOn(pool, treasury))),
     )
 
   static readonly layer = this.layerWith({})
@@ -180,6 +166,38 @@ export class ProofOfWork extends Context.Service<
       }),
     ),
   )
+}
+
+/** A pool of worker threads, ended with the scope. */
+export const workPool = (settings: PoolSettings = {}) =>
+  Effect.acquireRelease(
+    Effect.sync(() =>
+      makePool({
+        size: settings.size ?? Math.max(1, availableParallelism() - 1),
+        queueSizeMax: settings.queueSizeMax ?? queueSizeMax,
+        silentMillisMax: settings.silentMillisMax ?? silentMillisMax,
+        spawn: settings.spawn ?? spawnWorker,
+      }),
+    ),
+    (pool) => Effect.promise(pool.close),
+  )
+
+const machineOn = (pool: Pool, owner: string): Machine => {
+  const asked = (begin: (job: Job, done: Parameters<Pool["run"]>[2]) => () => void) => (job: Job) =>
+    Effect.callback<FoundNonce, PowError>((resume) => {
+      const cancel = begin(job, (outcome) =>
+        resume(outcome instanceof PowError ? Effect.fail(outcome) : Effect.succeed(outcome)),
+      )
+      return Effect.sync(cancel)
+    })
+  return {
+    search: asked((job, done) => pool.run(owner, job, done)),
+    rate: pool.rate,
+    isOld: pool.isOld,
+    ahead: (difficulty) => pool.ahead(owner, difficulty),
+    // Whatever ends it: without a rate nothing is refused for being slow, and the search itself says what is wrong.
+    measure: Effect.ignore(asked(pool.measure)(measured)),
+  }
 }
 
 const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {

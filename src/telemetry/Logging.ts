@@ -80,6 +80,8 @@ interface LoggingOptions {
   readonly columns?: number | undefined
   /** True if text lines have colours; default false. */
   readonly hasColours?: boolean
+  /** True if text lines name their treasury; default false. */
+  readonly isOfMany?: boolean
 }
 
 interface Entry {
@@ -105,25 +107,27 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     },
     seen,
   )
-  const repeats = makeRepeats()
+  const repeatsOf = new Map<unknown, ReturnType<typeof makeRepeats>>()
   const logger = Logger.make<unknown, void>((o) => {
     const level = levels[o.logLevel]
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
     for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
     if (o.cause.reasons.length > 0) fields["cause"] = visibleLines(Cause.pretty(o.cause))
+    const annotations = o.fiber.getRef(References.CurrentLogAnnotations)
     if (level === "warn") {
+      const { treasury } = annotations
+      const repeats = repeatsOf.get(treasury) ?? makeRepeats()
+      repeatsOf.set(treasury, repeats)
       const unwritten = repeats(message, fields, o.date.getTime())
       if (unwritten === undefined) return
       if (unwritten > 0) fields["repeated"] = unwritten
     }
     try {
-      if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options))
-      else
-        log[level](
-          { time: o.date.toISOString(), ...o.fiber.getRef(References.CurrentLogAnnotations), ...fields },
-          message,
-        )
+      if (options.format === "text") {
+        const owner = options.isOfMany === true ? annotations["treasury"] : undefined
+        destination.write(textLine(level, message, fields, o.date, { ...options, owner }))
+      } else log[level]({ time: o.date.toISOString(), ...annotations, ...fields }, message)
     } catch {
       // A log that takes no line, as on a full disk, stops neither money's guards nor alerts: the line is lost.
     }
@@ -161,14 +165,15 @@ const textLine = (
   message: string,
   fields: Record<string, unknown>,
   date: Date,
-  { startedAt, columns, hasColours = false }: Pick<LoggingOptions, "startedAt" | "columns" | "hasColours">,
+  { startedAt, columns, hasColours = false, owner }: LoggingOptions & { readonly owner: unknown },
 ): string => {
   const seconds = `${((date.getTime() - startedAt) / 1_000).toFixed(1)} s`.padStart(8)
   const { word, subject, sentence } = logText(message, level, fields)
   const colour = hasColours ? colours[level] : undefined
   const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
   const width = columns === undefined ? undefined : Math.max(sentenceColumnsMin, columns - indent)
-  const [first = "", ...more] = wrapped(`${columnOf(subject)}${sentence}`, width)
+  const whose = owner === undefined ? "" : `[${visible(String(owner))}] `
+  const [first = "", ...more] = wrapped(`${whose}${columnOf(subject)}${sentence}`, width)
   const lines = [`${seconds}  ${paint(word.padEnd(10))} ${first}`, ...more.map((line) => " ".repeat(indent) + line)]
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`
 }

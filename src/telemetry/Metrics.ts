@@ -18,6 +18,45 @@ export interface MetricsOptions {
   readonly receivers: ReadonlyArray<string>
   readonly version: string
   readonly revision: string
+  /** One of several in the process: every series bears its name, and those of the process itself are elsewhere. */
+  readonly isOneOfMany?: boolean
+}
+
+/** Metrics of the process itself, such as memory and processor time. */
+const processMetrics = (): Registry => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  // Gauges with the suffix of counters: Prometheus' own check complains of them.
+  for (const name of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${name}_total`)
+  return registry
+}
+
+/** Metrics of a process of several treasuries, beside theirs. */
+export const fleetMetrics = () => {
+  const registry = processMetrics()
+  const up = new Gauge({
+    name: "cofferer_treasury_up",
+    help: "1 while the treasury runs; 0 while it starts, is broken or waits to be started again.",
+    labelNames: ["treasury"],
+    registers: [registry],
+  })
+  return { up, text: () => registry.metrics() }
+}
+
+/** One text of several: the samples of each metric stand together, as the format wants it. */
+export const mergeMetrics = (texts: Iterable<string>): string => {
+  const families = new Map<string, Array<string>>()
+  for (const text of texts) {
+    for (const family of text.split(/\n(?=# HELP )/)) {
+      const [help = "", type = "", ...samples] = family.trimEnd().split("\n")
+      if (help === "") continue
+      const head = `${help}\n${type}`
+      const known = families.get(head) ?? []
+      known.push(...samples.filter((sample) => sample !== ""))
+      families.set(head, known)
+    }
+  }
+  return [...families].map(([head, samples]) => [head, ...samples, ""].join("\n")).join("\n")
 }
 
 /** Names of the configuration that are known at the start. */
@@ -63,10 +102,8 @@ const combinations = ({ labels, absent: isAbsent, has = () => true }: Definition
 }
 
 const make = (options: MetricsOptions) => {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  // Gauges with the suffix of counters: Prometheus' own check complains of them.
-  for (const name of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${name}_total`)
+  const registry = options.isOneOfMany === true ? new Registry() : processMetrics()
+  if (options.isOneOfMany === true) registry.setDefaultLabels({ treasury: options.treasury })
   const defined = Object.values<Readonly<Record<string, Definition>>>(metricGroups).flatMap((group) =>
     Object.entries(group).map(([key, definition]) => ({ key, definition, metric: define(definition, registry) })),
   )

@@ -32,6 +32,8 @@ export const logEvents = {
   "status summary":
     "info summary | {proposed} proposed, {confirmed} confirmed, {open} open; {accepted} of {answered:answered submission} accepted; {unanswered} unanswered[; the ledger: {executed} executed, {duplicates:duplicate}]",
   "command suggested": "info try now | {command}   {purpose}",
+  "treasuries started": "info several | {count:treasury file} + {dataDir}",
+  "treasury ended": "page ended | {reason}; starts again in {seconds} s",
   "demonstration complete": "info quiet | one line per change, a summary every 10 minutes; Ctrl-C stops it",
   "daemon stopping":
     "info stopping | waits for {count:answer}, at most {seconds} s; a second signal ends it at once, and nothing is paid twice",

@@ -4,7 +4,7 @@ import { assert, describe, expect, it } from "vitest"
 import { exitCodes } from "../../src/cli/common/output.ts"
 import { root } from "../support/Cofferer.ts"
 import { commandHelp, commandTable, commonFlagTable, ownFlagTable } from "./commandTable.ts"
-import { conditionTable, keyTable, receiverTable, ruleTable } from "./keyTable.ts"
+import { conditionTable, daemonTable, keyTable, receiverTable, ruleTable } from "./keyTable.ts"
 
 const commands = await commandHelp()
 
@@ -39,6 +39,7 @@ const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/configuration-reference.md": {
     keys: keyTable(...tops, "approvals", "alerts.routes", "store", "daemon"),
   },
+  "docs/scaling.md": { "keys of several": daemonTable() },
   "docs/rules-reference.md": {
     kinds: ruleTable((key) => kinds.test(key)),
     modifiers: ruleTable((key) => !kinds.test(key)),

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { DaemonFile } from "../../src/config/DaemonFile.ts"
 import {
   AddressText,
   AmountText,
@@ -113,6 +114,9 @@ const keysBelow = (node: JsonSchema, path: string): ReadonlyArray<Key> =>
       ...keysBelow(schema, inner),
     ]
   })
+
+/** Keys of the file of a process of several treasuries. */
+export const daemonTable = (): string => table(keysBelow(jsonSchemaOf(DaemonFile), ""))
 
 const written = jsonSchemaOf(WrittenTreasury)
 const definitions = (written["$defs"] ?? {}) as Record<string, JsonSchema>

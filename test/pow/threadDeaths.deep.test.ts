@@ -27,7 +27,8 @@ it(`loses no search when a thread dies at a random moment (${rounds} rounds, see
   let slowestMillis = 0
   for (let round = 0; round < rounds; round++) {
     const ends: Array<Promise<FoundNonce | PowError>> = []
-    const search = (difficulty: number) => ends.push(new Promise((resolve) => void pool.run(job(difficulty), resolve)))
+    const search = (difficulty: number) =>
+      ends.push(new Promise((resolve) => void pool.run("", job(difficulty), resolve)))
     for (let i = 0; i < 4; i++) search(below(3) === 0 ? 12 : 8)
     // The death falls anywhere from the start of a thread to behind its last answer.
     for (let turns = below(400); turns > 0; turns--) await new Promise(setImmediate)

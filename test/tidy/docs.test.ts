@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
+import { daemonFile, loadDaemon } from "../../src/config/DaemonFile.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { decodeYaml, readYaml } from "../../src/config/yaml/Yaml.ts"
 import { parseAmount } from "../../src/domain/Amount.ts"
@@ -101,8 +102,18 @@ const playedTests = async (text: string): Promise<ReadonlyArray<string>> => {
   return code === 0 ? [] : [stderr + stdout]
 }
 
+/** Settings of a process of several treasuries. */
+const checkedDaemon = (text: string) =>
+  Effect.runPromise(
+    Effect.match(loadDaemon(join(written(text, daemonFile), "..")), {
+      onSuccess: () => [],
+      onFailure: ({ message }) => [message],
+    }),
+  )
+
 /** What is wrong with an example in YAML, by what it is. */
 const problemsOfYaml = async (text: string): Promise<ReadonlyArray<string>> => {
+  if (text.startsWith("# daemon.yaml")) return await checkedDaemon(text)
   const value: unknown = parse(text, { schema: "failsafe" })
   const keys = Object.keys(value as object)
   if (keys.includes("version")) return await checked(await withKeys(text))

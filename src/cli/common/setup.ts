@@ -3,6 +3,15 @@ import { userInfo } from "node:os"
 import { resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
 import { Argument, Flag } from "effect/cli"
+import {
+  daemonFile,
+  dataDirIn,
+  findTreasury,
+  isTreasuries,
+  loadDaemon,
+  nameProblem,
+  treasuriesIn,
+} from "../../config/DaemonFile.ts"
 import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { type Address, parseListen } from "../../config/schema/Fields.ts"
 import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts"
@@ -39,14 +48,73 @@ export const dataFlag = Flag.String("data").pipe(
   Flag.optional,
 )
 
+/** Which of several treasuries. */
+export const treasuryFlag = Flag.String("treasury").pipe(
+  Flag.withDescription("Name of the treasury, where a folder holds several"),
+  Flag.optional,
+)
+
 /** Flags of nearly every command. */
-export const commonFlags = { config: configFlag, data: dataFlag, output: outputFlag }
+export const commonFlags = { config: configFlag, data: dataFlag, treasury: treasuryFlag, output: outputFlag }
 
 export interface Chosen {
   readonly file?: Option.Option<string>
   readonly config: ReadonlyArray<string>
   readonly data: Option.Option<string>
+  readonly treasury?: Option.Option<string>
+  /** Where a treasury among several keeps its data, if its file names no place. */
+  readonly ownDir?: string
 }
+
+/** The one treasury that is meant, where the folder that is named holds several. */
+export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
+  const named = Option.getOrUndefined(chosen.treasury ?? Option.none())
+  const dir = chosen.ownDir === undefined ? severalIn(chosen) : undefined
+  if (dir === undefined) {
+    if (named === undefined || chosen.ownDir !== undefined) return chosen
+    const remedy = `name the folder with ${daemonFile}: -c DIR`
+    return yield* failWith("usage", `${fileOf(chosen)} is no folder of several treasuries; ${remedy}`)
+  }
+  const config = yield* daemonIn(dir)
+  const all = treasuriesIn(config)
+  const entry = named === undefined && all.length === 1 ? all[0]! : yield* findTreasury(config, named, all)
+  return {
+    ...chosen,
+    file: Option.none(),
+    config: [entry.file, ...filesOf(chosen).slice(1)],
+    ownDir: dataDirIn(config, entry.name),
+  }
+})
+
+/** The folder of several treasuries that is named, or is the working directory. */
+export const severalIn = (chosen: Chosen): string | undefined => {
+  const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
+  const dir = isNamed || existsSync(fileOf(chosen)) ? fileOf(chosen) : "."
+  return isTreasuries(dir) ? dir : undefined
+}
+
+/** The settings of a process of several treasuries, with its data directory as the environment has it. */
+export const daemonIn = Effect.fnUntraced(function* (dir: string) {
+  const { env } = yield* ProcessContext
+  const config = yield* loadDaemon(dir)
+  const dataDir = env["COFFERER_DATA_DIR"]
+  return dataDir === undefined ? config : { ...config, dataDir: resolve(dataDir) }
+})
+
+/** Each treasury of a folder of several, as a command's choice. */
+export const eachTreasury = Effect.fnUntraced(function* (dir: string) {
+  const config = yield* daemonIn(dir)
+  const all = treasuriesIn(config)
+  return all.map((entry) => ({
+    ...entry,
+    problem: nameProblem(entry, all),
+    chosen: {
+      config: [entry.file],
+      data: Option.none<string>(),
+      ownDir: dataDirIn(config, entry.name),
+    } satisfies Chosen,
+  }))
+})
 
 /** Inputs of a command. */
 export interface Setup {
@@ -73,10 +141,14 @@ export const typedFiles = (files: ReadonlyArray<string>): string =>
 export const defaultDataDir = ".cofferer"
 
 /** Loads the file and settles what the environment and the flags may settle. */
-export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
+export const setup = Effect.fnUntraced(function* (given: Chosen) {
   const environment = yield* readEnvironment((yield* ProcessContext).env)
+  const chosen = yield* chosenTreasury(given)
   const treasury = yield* loadTreasury(...filesOf(chosen))
-  const written = Option.getOrUndefined(chosen.data) ?? environment.dataDir ?? treasury.storeDir ?? defaultDataDir
+  const { ownDir } = chosen
+  const placed = treasury.storeDir ?? ownDir ?? defaultDataDir
+  const written =
+    Option.getOrUndefined(chosen.data) ?? (ownDir === undefined ? environment.dataDir : undefined) ?? placed
   return {
     treasury,
     environment,
@@ -126,14 +198,21 @@ const warn = (lines: ReadonlyArray<string>, dataDir: string) =>
  * file or environment yields a warning, and the directory is read from what is still readable of them. Commands that
  * stop payments work even if the named file is missing.
  */
-export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop" = "ask") {
-  if (Option.isSome(chosen.data)) return resolve(chosen.data.value)
+export const dataDirOf = Effect.fnUntraced(function* (given: Chosen, purpose: "ask" | "stop" = "ask") {
+  if (Option.isSome(given.data)) return resolve(given.data.value)
+  const chosen = yield* chosenTreasury(given)
   const { env } = yield* ProcessContext
   const environment = yield* Effect.exit(readEnvironment(env))
-  const named = Exit.isSuccess(environment) ? environment.value.dataDir : env["COFFERER_DATA_DIR"]
+  const { ownDir } = chosen
+  const named =
+    ownDir !== undefined
+      ? undefined
+      : Exit.isSuccess(environment)
+        ? environment.value.dataDir
+        : env["COFFERER_DATA_DIR"]
   const lines = Exit.isSuccess(environment) ? [] : wrongs(environment.cause)
   const found = named === undefined ? yield* ofFiles(chosen, purpose) : { dir: named, lines: [] }
-  const dataDir = resolve(found.dir ?? defaultDataDir)
+  const dataDir = resolve(found.dir ?? ownDir ?? defaultDataDir)
   const told = [...lines, ...found.lines]
   if (told.length > 0) yield* warn(told, dataDir)
   return dataDir

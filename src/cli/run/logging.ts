@@ -17,11 +17,17 @@ export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
 const levels: Record<string, LogLevel.LogLevel> = { debug: "Debug", info: "Info", warning: "Warn", error: "Error" }
 
 export const loggingLayer = (
-  setup: Pick<Setup, "treasury" | "environment">,
+  setup: { readonly treasury: Pick<Treasury, "logLevel">; readonly environment: Setup["environment"] },
   output: Option.Option<"text" | "json">,
   startedAt: number,
-  /** 1: standard output; 2: standard error, for commands whose result is on the other. */
-  descriptor: 1 | 2 = 1,
+  {
+    descriptor = 1,
+    isOfMany = false,
+  }: {
+    /** 1: standard output; 2: standard error, for commands whose result is on the other. */
+    readonly descriptor?: 1 | 2
+    readonly isOfMany?: boolean
+  } = {},
 ) =>
   Layer.unwrap(
     Effect.map(ProcessContext, (context) =>
@@ -29,6 +35,7 @@ export const loggingLayer = (
         level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
         format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
         startedAt,
+        isOfMany,
         columns: process.stdout.isTTY ? process.stdout.columns : undefined,
         hasColours: process.stdout.isTTY && (context.env["NO_COLOR"] ?? "") === "",
         ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),

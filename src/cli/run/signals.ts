@@ -1,9 +1,32 @@
-import { Cause, Effect, Exit, Option, Queue } from "effect"
+import { EventEmitter } from "node:events"
+import { Cause, Context, Effect, Exit, Option, Queue, type Scope } from "effect"
 import { readHaltFile, writeHaltFile } from "../../config/files.ts"
 import { reloadConfig } from "../../http/reload.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import type { FailureEvent } from "../../telemetry/logEvents.ts"
 import { logState } from "./logState.ts"
+
+/** Where a treasury hears of signals: the process, or what passes them on to each of several. */
+export const ProcessSignals = Context.Reference<EventEmitter>("cofferer/cli/ProcessSignals", {
+  defaultValue: () => process,
+})
+
+/** Signals of a daemon. On a terminal SIGHUP means that the terminal is gone, and ends it as it ends any program. */
+const daemonSignals = (): ReadonlyArray<NodeJS.Signals> =>
+  process.stdout.isTTY ? ["SIGUSR1", "SIGUSR2"] : ["SIGUSR1", "SIGUSR2", "SIGHUP"]
+
+/** Passes signals on to several treasuries, with one listener of the process. */
+export const passSignals: Effect.Effect<EventEmitter, never, Scope.Scope> = Effect.gen(function* () {
+  const hub = new EventEmitter().setMaxListeners(0)
+  for (const signal of daemonSignals()) yield* listenFor(process, signal, () => hub.emit(signal))
+  return hub
+})
+
+const listenFor = (source: EventEmitter, signal: NodeJS.Signals, hear: () => void) =>
+  Effect.acquireRelease(
+    Effect.sync(() => source.on(signal, hear)),
+    () => Effect.sync(() => source.off(signal, hear)),
+  )
 
 /** Does `act` at each such signal; several that come during one `act` count as one. */
 const atSignal = <E extends { readonly message: string }, R>(
@@ -13,11 +36,7 @@ const atSignal = <E extends { readonly message: string }, R>(
 ) =>
   Effect.gen(function* () {
     const signals = yield* Queue.sliding<true>(1)
-    const on = () => Queue.offerUnsafe(signals, true)
-    yield* Effect.acquireRelease(
-      Effect.sync(() => process.on(signal, on)),
-      () => Effect.sync(() => process.off(signal, on)),
-    )
+    yield* listenFor(yield* ProcessSignals, signal, () => Queue.offerUnsafe(signals, true))
     for (;;) {
       yield* Queue.take(signals)
       // Whatever it dies of: without a listener the next signal would end the daemon.
@@ -30,18 +49,13 @@ const atSignal = <E extends { readonly message: string }, R>(
     }
   }).pipe(Effect.scoped)
 
-/**
- * SIGHUP reads the files again and accepts nothing weaker. On a terminal the signal means that the terminal is gone,
- * and ends the daemon as it ends any program.
- */
-export const reloadOnHangup = Effect.suspend(() =>
-  process.stdout.isTTY
-    ? Effect.void
-    : atSignal(
-        "SIGHUP",
-        reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }),
-        "configuration not loaded",
-      ),
+/** Does `act` at each SIGHUP that means no terminal. */
+export const onHangup = <E extends { readonly message: string }, R>(act: Effect.Effect<unknown, E, R>) =>
+  Effect.suspend(() => (process.stdout.isTTY ? Effect.void : atSignal("SIGHUP", act, "configuration not loaded")))
+
+/** SIGHUP reads the files again and accepts nothing weaker. */
+export const reloadOnHangup = onHangup(
+  Effect.suspend(() => reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false })),
 )
 
 /** SIGUSR1 logs the state. */
@@ -80,15 +94,6 @@ const haltOnSignal = (dataDir: string) =>
  */
 export const outliveSignals = Effect.fnUntraced(function* (dataDir: string) {
   yield* Effect.forkScoped(haltOnSignal(dataDir))
-  const ignored: ReadonlyArray<NodeJS.Signals> = process.stdout.isTTY ? ["SIGUSR1"] : ["SIGUSR1", "SIGHUP"]
-  const ignore = () => {}
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      for (const signal of ignored) process.on(signal, ignore)
-    }),
-    () =>
-      Effect.sync(() => {
-        for (const signal of ignored) process.off(signal, ignore)
-      }),
-  )
+  const source = yield* ProcessSignals
+  for (const signal of daemonSignals()) if (signal !== "SIGUSR2") yield* listenFor(source, signal, () => {})
 })

@@ -2,12 +2,10 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Deferred, Effect, Layer, Result, Schedule } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
-import { isLoopback } from "../../config/schema/Fields.ts"
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
-import { tokenFile } from "../../http/access/access.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
-import { outageServer, type StatusServerOptions } from "../../http/StatusServer.ts"
-import { type DaemonOptions, daemonLayer, type Machine, realMachine } from "../../layers.ts"
+import { outageAnswers, type Surface } from "../../http/StatusServer.ts"
+import { type DaemonOptions, daemonLayer, type Machine } from "../../layers.ts"
 import type { AlertIdentity } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
@@ -17,9 +15,6 @@ import { tryStore } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { logOutageOnSignal, outliveSignals } from "./signals.ts"
-
-/** Where the page, or what stands in for it, is served. */
-export type Listening = Pick<StatusServerOptions, "host" | "port" | "portBusy" | "metrics">
 
 const retryMillis = 1_000
 /** People hear of it at most so often. */
@@ -32,24 +27,13 @@ const tellMillis = 3_600_000
  */
 export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   given: DaemonOptions,
-  listen: Listening,
-  run: (
-    options: DaemonOptions,
-    address: Listening,
-    sayPage: (url: string) => Effect.Effect<void>,
-  ) => Effect.Effect<A, E, R>,
+  { surface, machineOf }: { readonly surface: Surface; readonly machineOf: (options: DaemonOptions) => Machine },
+  run: (options: DaemonOptions) => Effect.Effect<A, E, R>,
 ) {
   const metrics = yield* Metrics
   metrics.storeWritable.set(1)
   yield* outliveSignals(given.dataDir)
   let options = given
-  let address = listen
-  const sayPage = (url: string) =>
-    Effect.suspend(() => {
-      address = { ...address, port: Number(new URL(url).port) }
-      const token = isLoopback(listen.host) ? undefined : tokenFile(given.dataDir)
-      return logEvent("page listening", { urls: [url], tokenFile: token })
-    })
   let isMade = existsSync(join(given.dataDir, databaseFile))
   let isLater = false
   let toldAt = Number.NEGATIVE_INFINITY
@@ -59,9 +43,11 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   })
   const running = Effect.suspend(() => {
     isMade = true
-    return Effect.ensuring(run(options, address, sayPage), keepConfig)
+    return Effect.ensuring(run(options), keepConfig)
   })
-  const life = Effect.suspend(() => Effect.provide(running, daemonLayer(options, machineOf(options, metrics))))
+  const life = Effect.suspend(() =>
+    Effect.provide(running, daemonLayer(options, { ...machineOf(options), metrics: Layer.succeed(Metrics, metrics) })),
+  )
   const scope = yield* Effect.scope
   const tellHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
     const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver }
@@ -69,7 +55,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - toldAt)
       if (sinceMillis < tellMillis) yield* Effect.sleep(tellMillis - sinceMillis)
       toldAt = yield* Clock.currentTimeMillis
-      const told = Effect.provide(tellPeople(options, error, known), realMachine(options).notifier)
+      const told = Effect.provide(tellPeople(options, error, known), machineOf(options).notifier)
       yield* Effect.forkIn(
         Effect.catchTag(told, "ConfigError", ({ message }) =>
           logEvent("receivers not read", { reason: message }, { severity: "page" }),
@@ -86,8 +72,8 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     const remedy = `free space under ${dataDir}, or make it writable; the daemon goes on by itself`
     yield* logEvent("database not writable", { reason: error.message, remedy })
     const isOver = yield* Deferred.make<void>()
-    const probes = outageServer({ ...options, ...address }, error.message).pipe(
-      Effect.flatMap(({ url }) => sayPage(url)),
+    const probes = surface.serve(outageAnswers(error.message)).pipe(
+      Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
     const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error, isOver))
@@ -112,11 +98,6 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     if (failure === undefined) return
     yield* outage(failure)
   }
-})
-
-const machineOf = (options: DaemonOptions, metrics: Metrics["Service"]): Machine => ({
-  ...realMachine(options),
-  metrics: Layer.succeed(Metrics, metrics),
 })
 
 /** An outage as people hear of it. */

@@ -5,7 +5,7 @@ import { Transport } from "../../gateway/Transport.ts"
 import { readHeaders } from "../../layers.ts"
 
 /** Sends spans to the collector of the file, if it names one. Its modules are loaded then alone. */
-export const tracingLayer = ({ name, tracing }: Treasury) =>
+export const tracingLayer = ({ name, tracing }: Pick<Treasury, "name" | "tracing">) =>
   tracing === undefined
     ? Layer.empty
     : Layer.unwrap(

@@ -6,7 +6,7 @@ import { isBlockTime } from "../../domain/chain.ts"
 import { Amount, BlockTime, Connection, enumText, type PageInfo, Text } from "./Numbers.ts"
 
 /** The value of BalanceChangesAnswer. */
-interface BalanceChanges {
+export interface BalanceChanges {
   readonly balances: {
     readonly edges: ReadonlyArray<{ readonly cursor: string; readonly node: BalanceChange }>
     readonly pageInfo: PageInfo

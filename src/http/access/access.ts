@@ -60,7 +60,7 @@ export const toPage = (headers: Readonly<Record<string, string>>): Response =>
 const loginPath = "/login"
 
 /** Decides who may read. */
-interface Access {
+export interface Access {
   /** A refusal, or who reads: a program of this machine or with the token, or a browser with a session. */
   readonly check: (request: Request) => Effect.Effect<Response | "program" | "browser">
   /** The answer to what a browser sends in order to log in or out; undefined for any other request. */

@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { HttpServerResponse } from "effect/http"
+import { visible } from "../../domain/text.ts"
+import type { TreasuryState } from "../View.ts"
 
 /** Only content of this server may run, load or be requested; nobody may frame the page. */
 const contentSecurityPolicy = [
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 ].join("; ")
+
+const signs = { ok: "✓", warn: "!", bad: "✕" } as const
 
 let read: ReadonlyMap<string, PageFile> | undefined
 
@@ -36,9 +40,9 @@ export const pageFile = (path: string): HttpServerResponse.HttpServerResponse | 
 }
 
 /** A page of HTML with `content` in the place of a comment. */
-const filled = (path: "/" | "/login", comment: string, content: string, status: number) => {
+const filled = (path: "/" | "/login" | "/treasuries", comment: string, content: string, status: number) => {
   const { type, body } = files().get(path)!
-  return respond({ type, body: body.replace(`<!-- ${comment} -->`, content) }, status, "no-store")
+  return respond({ type, body: body.replace(`<!-- ${comment} -->`, () => content) }, status, "no-store")
 }
 
 const logOut = '<form method="post" action="logout"><button type="submit">Log out</button></form>'
@@ -50,6 +54,23 @@ export const statusPage = (reader: "program" | "browser"): HttpServerResponse.Ht
 /** The form that asks for the token. */
 export const loginPage = (status: number, problem: string): HttpServerResponse.HttpServerResponse =>
   filled("/login", "problem", problem, status)
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** The list of the treasuries, the worst first. */
+export const treasuriesPage = (rows: ReadonlyArray<TreasuryState>): HttpServerResponse.HttpServerResponse =>
+  filled(
+    "/treasuries",
+    "treasuries",
+    rows
+      .map(({ name, severity, text, since }) => {
+        const link = `<a href="treasury/${encodeURIComponent(name)}/">${escaped(visible(name))}</a>`
+        const time = escaped(since.slice(0, 19).replace("T", " "))
+        return `<tr class="${severity}"><td>${signs[severity]}</td><td>${link}</td><td>${escaped(visible(text))}</td><td>${time}</td></tr>`
+      })
+      .join("\n"),
+    200,
+  )
 
 /** One file of the page, ready to send. */
 interface PageFile {
@@ -75,6 +96,7 @@ const readPageFiles = (): ReadonlyMap<string, PageFile> => {
   return new Map([
     ["/", html(own("index.html"))],
     ["/login", html(own("login.html"))],
+    ["/treasuries", html(own("treasuries.html"))],
     ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
     ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
     ["/page/login.js", script(stripTypeScriptTypes(own("login.ts")))],

@@ -1,0 +1,30 @@
+import { Effect } from "effect"
+import { needCertificates, ProcessContext } from "../../config/Environment.ts"
+import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
+import { formatProblem } from "../../config/yaml/ConfigError.ts"
+import { checkKeys, checkNetwork } from "../checks.ts"
+import { needSandbox } from "../common/sandboxClient.ts"
+import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
+
+/** Reads the files and secures the data directory. Returns a line for each doubt about settings, keys and modes. */
+export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
+  const written = yield* setup(chosen)
+  const { treasury, mode } = written
+  yield* needCertificates((yield* ProcessContext).env, mode)
+  const problems = [...(yield* checkNetwork(treasury)), ...(yield* checkKeys(written, true))]
+  const lacking = chosen.sandbox
+    ? undefined
+    : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
+  if (lacking !== undefined) return yield* lacking
+  const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
+  yield* refuseSharedFolder(treasury.watermarkFile)
+  return { found: { ...written, dataDir } satisfies Setup, doubts: [...problems.map(formatProblem), ...mended] }
+})
+
+/** The message of a store that cannot be opened, with what to do. */
+export const storeText = (message: string, dataDir: string): string =>
+  /database is locked/.test(message)
+    ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
+    : /disk is full/.test(message)
+      ? `${message}; free space under ${dataDir}`
+      : message

@@ -1,0 +1,244 @@
+import type { EventEmitter } from "node:events"
+import { resolve } from "node:path"
+import { Cause, Clock, Effect, Exit, FiberMap, Layer, Option, Random } from "effect"
+import { HttpClient } from "effect/http"
+import {
+  type DaemonConfig,
+  dataDirIn,
+  nameProblem,
+  type TreasuryEntry,
+  treasuriesIn,
+  unusedSettings,
+} from "../../config/DaemonFile.ts"
+import { ProcessContext, readEnvironment } from "../../config/Environment.ts"
+import { secureDataDir } from "../../config/ownFiles.ts"
+import { parseListen } from "../../config/schema/Fields.ts"
+import { configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
+import { GatewayPool } from "../../gateway/GatewayPool.ts"
+import { Transport } from "../../gateway/Transport.ts"
+import { ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
+import type { TreasuryState } from "../../http/View.ts"
+import { HeadlineSink } from "../../http/watchHealth.ts"
+import { type SharedParts, sharedMachine } from "../../layers.ts"
+import { workPool } from "../../pow/ProofOfWork.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
+import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
+import { failWith } from "../common/output.ts"
+import { type Chosen, daemonIn } from "../common/setup.ts"
+import { loggingLayer } from "./logging.ts"
+import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
+import { sound, storeText } from "./sound.ts"
+import { tracingLayer } from "./tracing.ts"
+import { runTreasury } from "./treasury.ts"
+import { listAnswers, mountedAt } from "./treasuryList.ts"
+
+interface RunChosen extends Chosen {
+  readonly sandbox: boolean
+  readonly once: boolean
+  readonly output: Option.Option<"text" | "json">
+}
+
+/** The settings of the process: those of its file, of the environment and of the flags. */
+const daemonOf = Effect.fnUntraced(function* (dir: string, chosen: RunChosen) {
+  const only = (flag: string, remedy: string) =>
+    failWith("usage", `${flag} is for one treasury, and ${dir} holds several; ${remedy}`)
+  if (chosen.sandbox) return yield* only("--sandbox", "run a network of its own: cofferer sandbox FILE")
+  if (chosen.once) return yield* only("--once", `name one: cofferer run --once ${dir}/FILE`)
+  if (chosen.config.length > 1) return yield* only("an overlay", "make a treasury a folder of parts")
+  const environment = yield* readEnvironment((yield* ProcessContext).env)
+  const written = yield* daemonIn(dir)
+  return {
+    environment,
+    config: {
+      ...written,
+      listen: environment.listen === undefined ? written.listen : parseListen(environment.listen),
+      metrics: environment.metrics === undefined ? written.metrics : parseListen(environment.metrics),
+      dataDir: Option.match(chosen.data, { onNone: () => written.dataDir, onSome: (path) => resolve(path) }),
+    } satisfies DaemonConfig,
+  }
+})
+
+/** Runs the treasuries of a folder until it is stopped. Each starts, fails and ends alone. */
+export const runTreasuries = Effect.fnUntraced(function* (dir: string, chosen: RunChosen, startedAt: number) {
+  const { config: given, environment } = yield* daemonOf(dir, chosen)
+  const { dir: dataDir, mended } = yield* secureDataDir(given.dataDir)
+  const config = { ...given, dataDir }
+  const logging = loggingLayer({ treasury: config, environment }, chosen.output, startedAt, { isOfMany: true })
+  const name = "all"
+  return yield* Effect.gen(function* () {
+    for (const detail of mended) yield* logEvent("configuration doubtful", { detail })
+    return yield* serveAll(config)
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("ListenError", (error) => failWith("failure", error.message)),
+    Effect.provide(
+      Layer.mergeAll(
+        Transport.layerHttp,
+        GatewayPool.layer(config.requestsPerSecond),
+        tracingLayer({ name, tracing: config.tracing }),
+      ).pipe(Layer.provideMerge(logging)),
+    ),
+  )
+})
+
+const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
+  const hub = yield* passSignals
+  const shared: SharedParts = {
+    http: Layer.succeed(HttpClient.HttpClient, yield* HttpClient.HttpClient),
+    gateways: yield* GatewayPool,
+    work: yield* workPool(),
+  }
+  const states = new Map<string, TreasuryState>()
+  const running = new Map<string, SurfaceAnswers<never>>()
+  const ofProcess = fleetMetrics()
+  const metrics = Effect.gen(function* () {
+    for (const { name, state } of states.values()) ofProcess.up.set({ treasury: name }, state === "running" ? 1 : 0)
+    const texts = [yield* Effect.promise(ofProcess.text)]
+    for (const { metrics } of running.values()) {
+      texts.push(yield* metrics)
+      // A scrape of many takes long: loops go on between two of them.
+      yield* Effect.yieldNow
+    }
+    return mergeMetrics(texts)
+  })
+  const surface = ownAddress(
+    { ...config.listen, metrics: config.metrics, portBusy: "error", dataDir: config.dataDir },
+    mountedAt(running, (name) => states.get(name)),
+  )
+  const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), metrics))
+  const fibers = yield* FiberMap.make<string>()
+  const around = { hub, config, shared, states, running, url }
+  const scan = Effect.gen(function* () {
+    const entries = yield* readEntries(config)
+    for (const [key] of [...fibers]) {
+      if (entries.some((entry) => keyOf(entry) === key)) continue
+      yield* FiberMap.remove(fibers, key)
+      const name = key.slice(key.indexOf(" ") + 1)
+      if (entries.some((entry) => entry.name === name)) continue
+      states.delete(name)
+      ofProcess.up.remove({ treasury: name })
+    }
+    for (const entry of entries) {
+      // One that waits to be started again is started now.
+      const onlyIfMissing = states.get(entry.name)?.state !== "ended"
+      yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
+    }
+    return entries.length
+  })
+  const count = yield* scan
+  yield* announce
+  yield* logEvent("treasuries started", { count, dataDir: config.dataDir })
+  yield* Effect.forkScoped(onHangup(scan))
+  return yield* Effect.never
+})
+
+const readEntries = (config: DaemonConfig) =>
+  Effect.try({
+    try: () => treasuriesIn(config),
+    catch: (error) =>
+      configProblem(config.dir, `cannot be read (${(error as NodeJS.ErrnoException).code})`, "let this user read it"),
+  })
+
+/** A file under another name is another treasury. */
+const keyOf = ({ name, file }: TreasuryEntry): string => `${file.replaceAll(" ", "%20")} ${name}`
+
+interface Around {
+  readonly hub: EventEmitter
+  readonly config: DaemonConfig
+  readonly shared: SharedParts
+  readonly states: Map<string, TreasuryState>
+  readonly running: Map<string, SurfaceAnswers<never>>
+  readonly url: string
+}
+
+const restartMillisMin = 1_000
+const restartMillisMax = 60_000
+/** A treasury that ran this long has recovered: after the next failure it waits the shortest time again. */
+const healthyMillis = 60_000
+
+/** Runs a treasury, and again whenever it ends: after 1 s, doubling to 60 s, with jitter. Its files are read anew. */
+const keepRunning = (entry: TreasuryEntry, around: Around) =>
+  Effect.gen(function* () {
+    let wait = restartMillisMin
+    for (;;) {
+      const begun = yield* Clock.currentTimeMillis
+      const exit = yield* Effect.exit(runOne(entry, around))
+      if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
+      const now = yield* Clock.currentTimeMillis
+      if (now - begun >= healthyMillis) wait = restartMillisMin
+      const reason = reasonOf(exit)
+      const seconds = Math.round(wait / 100) / 10
+      note(around, entry, now, { state: "ended", severity: "bad", text: reason })
+      yield* logEvent("treasury ended", { reason, seconds }, Exit.isFailure(exit) ? defectOf(exit.cause) : {})
+      yield* Effect.sleep(Math.round(wait * (0.8 + (yield* Random.next) * 0.4)))
+      wait = Math.min(restartMillisMax, wait * 2)
+    }
+  }).pipe(Effect.annotateLogs({ treasury: entry.name }), Effect.provideService(ProcessSignals, around.hub))
+
+const reasonOf = (exit: Exit.Exit<unknown, { readonly message: string }>): string => {
+  if (Exit.isSuccess(exit)) return "it ended by itself"
+  const error = Cause.findErrorOption(exit.cause)
+  return Option.isSome(error) ? error.value.message : "defect"
+}
+
+const defectOf = (cause: Cause.Cause<unknown>) => (Option.isSome(Cause.findErrorOption(cause)) ? {} : { cause })
+
+const note = (
+  { states }: Around,
+  { name, file }: TreasuryEntry,
+  now: number,
+  change: Pick<TreasuryState, "state" | "severity" | "text">,
+): void => {
+  const before = states.get(name)
+  if (before !== undefined && before.file !== file) return
+  const isSame = before?.severity === change.severity && before.state === change.state
+  states.set(name, { name, file, ...change, since: isSame ? before.since : new Date(now).toISOString() })
+}
+
+/** One life of a treasury, from its files to its end. */
+const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around) {
+  const { config, shared, running, url } = around
+  const now = yield* Clock.currentTimeMillis
+  note(around, entry, now, { state: "starting", severity: "warn", text: "starting" })
+  const wrong = nameProblem(entry, yield* readEntries(config))
+  if (wrong !== undefined) return yield* wrong
+  const { found, doubts } = yield* sound({
+    config: [entry.file],
+    data: Option.none(),
+    ownDir: dataDirIn(config, entry.name),
+    sandbox: false,
+  })
+  if (found.treasury.name !== entry.name) {
+    const remedy = 'write it as one line: "name: ..."'
+    return yield* configProblem(entry.file, `its name is ${found.treasury.name}, read as ${entry.name}`, remedy)
+  }
+  for (const detail of [...doubts, ...unusedSettings(found.treasury).map(formatProblem)]) {
+    yield* logEvent("configuration doubtful", { detail })
+  }
+  const { treasury, mode, dataDir } = found
+  const surface: Surface = {
+    serve: Effect.fnUntraced(function* <R>(answers: SurfaceAnswers<R>) {
+      const own = yield* withServices(answers)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          running.set(entry.name, own)
+          note(around, entry, now, { state: "running", severity: "ok", text: "it runs" })
+        }),
+        () => Effect.sync(() => running.get(entry.name) === own && running.delete(entry.name)),
+      )
+      return { url: `${url}/treasury/${encodeURIComponent(entry.name)}/`, announce: Effect.void }
+    }),
+  }
+  const clock = yield* Clock.Clock
+  return yield* runTreasury({
+    options: { treasury, mode, dataDir },
+    surface,
+    machineOf: sharedMachine(shared),
+    sandbox: undefined,
+  }).pipe(
+    Effect.provideService(HeadlineSink, ({ severity, text }) =>
+      note(around, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
+    ),
+    Effect.catchTag("StoreError", (error) => failWith("failure", storeText(error.message, dataDir))),
+  )
+})

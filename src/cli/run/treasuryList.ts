@@ -1,0 +1,64 @@
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { treasuriesPage } from "../../http/access/pages.ts"
+import { json, pathOf, refusal } from "../../http/respond.ts"
+import { live, type Mounted, nothingHere, type SurfaceAnswers } from "../../http/StatusServer.ts"
+import type { TreasuryState } from "../../http/View.ts"
+
+const ranks = { bad: 0, warn: 1, ok: 2 } as const
+
+/** The worst first, else by name. */
+const worstFirst = (states: Iterable<TreasuryState>): ReadonlyArray<TreasuryState> =>
+  [...states].toSorted((a, b) => ranks[a.severity] - ranks[b.severity] || (a.name < b.name ? -1 : 1))
+
+/** The answers of a process of several treasuries: their list, and the metrics of all. */
+export const listAnswers = (
+  states: () => Iterable<TreasuryState>,
+  metrics: Effect.Effect<string>,
+): SurfaceAnswers<never> => ({
+  probe: (path) => Effect.succeed(path === "/livez" ? live : path === "/readyz" ? json({}) : undefined),
+  page: (request) =>
+    Effect.sync(() => {
+      const path = pathOf(request)
+      if (path === "/") return treasuriesPage(worstFirst(states()))
+      return path === "/api/v1/treasuries" ? json(worstFirst(states())) : nothingHere
+    }),
+  metrics,
+  other: nothingHere,
+})
+
+const partPath = /^\/treasury\/([^/?]+)(\/.*)?$/
+
+const notRunning = ({ name, text }: TreasuryState): SurfaceAnswers<never> => {
+  const refused = refusal(503, `treasury ${name} does not run: ${text}`, "it is started again by itself")
+  return {
+    probe: (path) => Effect.succeed(path === "/livez" ? live : path === "/readyz" ? refused : undefined),
+    page: () => Effect.succeed(refused),
+    metrics: Effect.succeed(""),
+    other: refused,
+  }
+}
+
+/** Leads "/treasury/NAME/..." to the answers of that treasury, which see what stands behind its name. */
+export const mountedAt =
+  (
+    running: ReadonlyMap<string, SurfaceAnswers<never>>,
+    stateOf: (name: string) => TreasuryState | undefined,
+  ): Mounted =>
+  (request) => {
+    const [, encoded, rest] = partPath.exec(request.url) ?? []
+    const name = encoded === undefined ? undefined : decoded(encoded)
+    const state = name === undefined ? undefined : stateOf(name)
+    if (name === undefined || state === undefined || rest === undefined) return undefined
+    return { answers: running.get(name) ?? notRunning(state), request: at(request, rest) }
+  }
+
+const at = (request: HttpServerRequest.HttpServerRequest, url: string) => request.modify({ url })
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,158 @@
+import { existsSync, readdirSync, statSync } from "node:fs"
+import { basename, dirname, extname, join, resolve } from "node:path"
+import { Effect, Schema } from "effect"
+import { type Address, CountText, ListenText, oneOf, parseListen, UrlText } from "./schema/Fields.ts"
+import { SecretFile } from "./schema/Receivers.ts"
+import type { Treasury } from "./Treasury.ts"
+import { ConfigError, type Problem } from "./yaml/ConfigError.ts"
+import { nameRemedy } from "./yaml/decodeAll.ts"
+import { type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
+import { readUtf8 } from "./yaml/readBytes.ts"
+import { decodeYaml, readYaml, type YamlDocument } from "./yaml/Yaml.ts"
+
+/** The file that makes a folder one of several treasuries. */
+export const daemonFile = "daemon.yaml"
+
+const optional = Schema.optional
+
+/** A process of several treasuries as written. */
+export const DaemonFile = Schema.Struct({
+  version: Schema.Literal("1"),
+  listen: optional(ListenText),
+  metrics: optional(ListenText),
+  tracing: optional(Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) })),
+  logLevel: optional(oneOf("debug", "info", "warning", "error")),
+  dataDir: optional(Schema.String.check(Schema.isNonEmpty({ expected: "the path of a folder" }))),
+  requestsPerSecond: optional(CountText),
+})
+type Written = typeof DaemonFile.Type
+
+/** Settings of a process of several treasuries. */
+export interface DaemonConfig {
+  /** The folder with the files. */
+  readonly dir: string
+  readonly listen: Address
+  readonly metrics: Address | undefined
+  readonly tracing: Treasury["tracing"]
+  readonly logLevel: Treasury["logLevel"]
+  /** The process's own; beside what it writes there, each treasury has a folder of its name. */
+  readonly dataDir: string
+  /** To each gateway at most, of all treasuries together; undefined: as for one treasury. */
+  readonly requestsPerSecond: number | undefined
+}
+
+const textMax = 500_000
+
+const textOf = (file: string): string => {
+  const text = readUtf8(file, textMax)
+  return typeof text === "string" ? text : ""
+}
+
+/** True for a folder of several treasuries. That file of one treasury's folder of parts has the key "daemon". */
+export const isTreasuries = (dir: string): boolean => {
+  const file = join(dir, daemonFile)
+  return existsSync(file) && !/^daemon[ \t]*:/m.test(textOf(file))
+}
+
+/** Reads daemon.yaml of a folder. */
+export const loadDaemon = (dir: string): Effect.Effect<DaemonConfig, ConfigError> =>
+  Effect.gen(function* () {
+    const document = yield* readYaml(join(dir, daemonFile))
+    const problems: Array<Problem> = []
+    const config = resolveDaemon(dir, yield* decodeYaml(DaemonFile, document), reporter(document, problems))
+    return problems.length === 0 ? config : yield* new ConfigError({ problems })
+  })
+
+const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfig => ({
+  dir: resolve(dir),
+  listen: parseListen(raw.listen ?? "127.0.0.1:9464"),
+  metrics: raw.metrics === undefined ? undefined : parseListen(raw.metrics),
+  tracing: raw.tracing && {
+    url: raw.tracing.url,
+    headerFiles: secretFiles(raw.tracing.headers ?? {}, ["tracing", "headers"], report),
+  },
+  logLevel: raw.logLevel ?? "info",
+  dataDir: report.path(raw.dataDir ?? ".cofferer", ["dataDir"]),
+  requestsPerSecond: raw.requestsPerSecond === undefined ? undefined : Number(raw.requestsPerSecond),
+})
+
+/** One of the treasuries of a folder. */
+export interface TreasuryEntry {
+  /** As the file says it, or the file's own. */
+  readonly name: string
+  /** A file, or a folder of parts. */
+  readonly file: string
+}
+
+const isPart = (name: string): boolean => /^[^.].*\.ya?ml$/.test(name)
+
+/** The treasuries of a folder, by name. Their files are looked at for their names alone, and may be broken. */
+export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataDir">): ReadonlyArray<TreasuryEntry> =>
+  readdirSync(dir, { withFileTypes: true })
+    .flatMap((one): ReadonlyArray<TreasuryEntry> => {
+      const file = join(dir, one.name)
+      if (one.name === daemonFile || one.name.startsWith(".") || file === dataDir) return []
+      const parts = partsOf(file)
+      if (parts.length === 0) return []
+      const written = parts.flatMap((part) => nameIn(textOf(part)) ?? [])[0]
+      return [{ name: written ?? basename(one.name, extname(one.name)), file }]
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.file < b.file ? -1 : 1))
+
+const partsOf = (file: string): ReadonlyArray<string> => {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat?.isDirectory() !== true) return isPart(basename(file)) ? [file] : []
+  return readdirSync(file)
+    .filter(isPart)
+    .map((name) => join(file, name))
+}
+
+const nameIn = (text: string): string | undefined =>
+  /^name[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s#]+))/m
+    .exec(text)
+    ?.slice(1)
+    .find((name) => name !== undefined)
+
+/** The data directory of a treasury whose file names none. */
+export const dataDirIn = ({ dataDir }: Pick<DaemonConfig, "dataDir">, name: string): string => join(dataDir, name)
+
+/** A problem with a whole file. */
+const whole = (file: string, message: string, remedy: string): ConfigError =>
+  new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy }] })
+
+/** Why a treasury cannot run beside the others; undefined where it can. A name stands in each row and metric. */
+export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEntry>): ConfigError | undefined => {
+  const twin = all.find(({ name, file }) => name === entry.name && file !== entry.file)
+  if (twin === undefined) return undefined
+  const remedy = 'give each a name of its own: "name: ..."'
+  return whole(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
+}
+
+/** The treasury of that name, or an error that names the nearest ones. */
+export const findTreasury = (
+  { dir }: Pick<DaemonConfig, "dir">,
+  name: string | undefined,
+  all: ReadonlyArray<TreasuryEntry>,
+): Effect.Effect<TreasuryEntry, ConfigError> =>
+  Effect.suspend(() => {
+    const found = all.find((one) => one.name === name)
+    if (found !== undefined) return nameProblem(found, all) ?? Effect.succeed(found)
+    const names = all.map((one) => one.name)
+    const remedy = nameRemedy(name ?? "", names, "put the file of one there")
+    if (name === undefined) return whole(dir, `holds ${names.length} treasuries`, `name one with --treasury; ${remedy}`)
+    return whole(dir, `holds no treasury ${name}`, remedy)
+  })
+
+/** Settings of a treasury file that do not count beside others, each with its place: those of the process do. */
+export const unusedSettings = ({ document }: Pick<Treasury, "document">): ReadonlyArray<Problem> => {
+  const { daemon } = document.value as { readonly daemon?: Readonly<Record<string, unknown>> }
+  return Object.keys(daemon ?? {}).map((key) => unused(document, key))
+}
+
+const unused = (document: YamlDocument, key: string): Problem =>
+  document.problem(
+    ["daemon", key],
+    `daemon.${key} is not used: one process runs several treasuries`,
+    `what ${daemonFile} of ${dirname(document.file)} says counts`,
+    "name",
+  )

@@ -1,0 +1,125 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { get } from "../support/Cofferer.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { lineWith, urlOf } from "../support/SteppedDaemon.ts"
+import { networkOf, treasuryFile, writeTreasuries } from "../support/Treasuries.ts"
+import { tempDir } from "../support/tempDir.ts"
+
+const json = async (url: string) => JSON.parse((await get(url)).body)
+const poll = "200ms"
+const hangUp = () => process.emit("SIGHUP", "SIGHUP")
+
+describe("several treasuries in one process", () => {
+  const dir = tempDir("treasuries")
+  const files = join(dir, "files")
+  let daemon: Here
+  let network: { readonly url: string; readonly stop: () => Promise<unknown> }
+  let page: string
+  const call = (...args: ReadonlyArray<string>) => callCofferer([...args, "-c", files])
+  const lineOf = (treasury: string, msg: string) =>
+    daemon.line((line) => line["treasury"] === treasury && line["msg"] === msg)
+
+  beforeAll(async () => {
+    const falls = [0, 1, 2, 3].map((treasury) => ({ treasury, block: 2 }))
+    network = await networkOf(4, falls, "250ms")
+    writeTreasuries(files, 4, network.url, { poll })
+    // One that comes later, one that was written for a process of its own, and one that nobody can read.
+    renameSync(join(files, "t0002.yaml"), join(dir, "t0002.yaml"))
+    const daemonPart = 'daemon: { listen: "127.0.0.1:9999" }'
+    writeFileSync(join(files, "t0001.yaml"), treasuryFile("t0001", network.url, { more: daemonPart, poll }))
+    writeFileSync(join(files, "<b>broken.yaml"), "version: 1\nnetwork: 5\n")
+    // A folder of parts is a treasury too.
+    mkdirSync(join(files, "t0003"))
+    const text = readFileSync(join(files, "t0003.yaml"), "utf8").replace("file: keys/", "file: ../keys/")
+    writeFileSync(join(files, "t0003", "all.yaml"), text)
+    rmSync(join(files, "t0003.yaml"))
+    daemon = startHere(["run", files, "--output", "json"])
+    page = urlOf(await daemon.line(lineWith("page listening")))
+  })
+
+  afterAll(async () => {
+    await daemon.stop()
+    await network.stop()
+    assert.strictEqual(process.listenerCount("SIGHUP") + process.listenerCount("SIGUSR2"), 0, "nothing is left behind")
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("pays for each of them, whatever is wrong with another", async () => {
+    for (const name of ["t0000", "t0001", "t0003"]) await lineOf(name, "payment confirmed")
+    const ended = await lineOf("<b>broken", "treasury ended")
+    assert.match(String(ended["reason"]), /<b>broken.yaml:2:\d+ {2}.*network.*; /)
+  })
+
+  it("names settings of a file that do not count beside others", async () => {
+    const { detail } = await lineOf("t0001", "configuration doubtful")
+    assert.match(String(detail), /t0001.yaml:\d+:\d+ {2}daemon.listen is not used.*; .*daemon.yaml/)
+  })
+
+  it("lists them with the worst first, and escapes what files are called", async () => {
+    const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
+    assert.deepStrictEqual(
+      list.map(({ name, state }) => `${name} ${state}`),
+      ["<b>broken ended", "t0000 running", "t0001 running", "t0003 running"],
+    )
+    const { body } = await get(`${page}/`)
+    assert.include(body, '<a href="treasury/%3Cb%3Ebroken/">&#60;b&#62;broken</a>')
+    assert.notInclude(body, "<b>")
+  })
+
+  it("serves page, API and metrics of each behind its name", async () => {
+    assert.strictEqual((await json(`${page}/treasury/t0003/api/v1/status`)).treasury, "t0003")
+    assert.include((await get(`${page}/treasury/t0003/`)).body, 'src="page/page.js"')
+    assert.strictEqual((await get(`${page}/treasury/t0003/page/page.js`)).status, 200)
+    assert.strictEqual((await get(`${page}/treasury/nobody/`)).status, 404)
+    assert.deepStrictEqual((await get(`${page}/treasury/%3Cb%3Ebroken/api/v1/status`)).status, 503)
+    const { body } = await get(`${page}/metrics`)
+    for (const sample of [
+      'cofferer_treasury_up{treasury="<b>broken"} 0',
+      'cofferer_treasury_up{treasury="t0000"} 1',
+      'cofferer_intents_finished_total{treasury="t0000",outcome="confirmed"} 1',
+      'cofferer_gateway_up{gateway="node",treasury="t0003"} 1',
+    ]) {
+      assert.include(body, sample)
+    }
+    assert.strictEqual(body.split("# TYPE cofferer_gateway_up ").length, 2, "each metric is described once")
+    assert.strictEqual(body.split("# TYPE process_resident_memory_bytes ").length, 2)
+  })
+
+  it("works on the treasury that --treasury names, and names them all without it", async () => {
+    assert.strictEqual((await call("halt", "--reason", "a test", "--treasury", "t0000")).code, 0)
+    assert.match((await call("status", "--treasury", "t0000")).stdout, /Halted by/)
+    assert.match((await call("status", "--treasury", "t0001")).stdout, /^ok/)
+    const cases = [
+      [["status"], /files {2}holds 4 treasuries; name one with --treasury; known here: <b>broken, t0000, t0001, t0003/],
+      [["status", "--treasury", "t001"], /files {2}holds no treasury t001; did you mean "t0001"\?/],
+      [["run", "--sandbox"], /--sandbox is for one treasury, and .*files holds several; .*cofferer sandbox FILE/],
+    ] as const
+    for (const [args, words] of cases) assert.match((await call(...args)).stderr, words)
+    const alone = await callCofferer(["status", "--treasury", "x", "-c", join(files, "t0000.yaml")])
+    assert.match(alone.stderr, /t0000.yaml is no folder of several treasuries; .*daemon.yaml/)
+  })
+
+  it("starts at SIGHUP what came, ends what went, and reloads the others", async () => {
+    renameSync(join(dir, "t0002.yaml"), join(files, "t0002.yaml"))
+    rmSync(join(files, "t0001.yaml"))
+    hangUp()
+    await lineOf("t0001", "daemon stopped")
+    await lineOf("t0002", "payment confirmed")
+    const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
+    assert.sameMembers(
+      list.map(({ name }) => name ?? ""),
+      ["<b>broken", "t0000", "t0002", "t0003"],
+    )
+  })
+
+  it("starts a mended file at the next SIGHUP, and refuses a name that another has", async () => {
+    rmSync(join(files, "<b>broken.yaml"))
+    writeFileSync(join(files, "copy.yaml"), treasuryFile("t0003", network.url))
+    hangUp()
+    const twice = await daemon.line((line) => /the name t0003 is also that of t0003/.test(String(line["reason"])))
+    assert.match(String(twice["reason"]), /copy.yaml {2}.*; give each a name of its own/)
+    assert.match((await call("status", "--treasury", "t0003")).stderr, /the name t0003 is also that of/)
+  })
+})

@@ -1,0 +1,118 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { GatewayPool } from "../../src/gateway/GatewayPool.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
+import { itWith } from "../support/it.ts"
+import { ticking } from "../support/ticking.ts"
+import { turn, waitUntil } from "../support/until.ts"
+import { type Arrived, type GatewayServer, json, live, openTransport, startGateway } from "./GatewayServer.ts"
+
+const it = itWith(() => Layer.provideMerge(GatewayPool.layer(1_000), live))
+
+const keyOf = (n: number): string => `${n}`.repeat(64)
+const from = 1795220344000000000n
+
+const row = (party: string, timestamp = from) => ({
+  cursor: "",
+  node: { timestamp: String(timestamp), balance: "5", partyId: party, assetId: "a", accountType: 4 },
+})
+const pageOf = (rows: ReadonlyArray<unknown>, hasNextPage = false) => ({
+  balances: { edges: rows, pageInfo: { startCursor: "", endCursor: "", hasNextPage, hasPreviousPage: false } },
+})
+const partiesOf = ({ url }: Arrived): ReadonlyArray<string> => url.searchParams.getAll("filter.partyIds")
+
+/** A gateway that answers each with a row of each party that is asked for. */
+const rowsForAll = (isWhole: (asked: number) => boolean = () => true) =>
+  startGateway((response, arrived, socket) => {
+    const parties = partiesOf(arrived)
+    json(
+      pageOf(
+        parties.map((party) => row(party)),
+        !isWhole(parties.length),
+      ),
+    )(response, arrived, socket)
+  })
+
+/** Time passes in which others may join. */
+const passing = Effect.andThen(turn, TestClock.adjust("10 millis"))
+
+/** Readers of several treasuries, which ask at the same time for what is new of their parties. */
+const newest = (server: GatewayServer, parties: ReadonlyArray<ReadonlyArray<string>>, start = () => from) =>
+  ticking(
+    Effect.forEach(
+      parties,
+      (partyIds, n) =>
+        Effect.gen(function* () {
+          const reader = GatewayReader.make(yield* openTransport(server.url))
+          const page = yield* reader.balanceChanges({
+            partyIds,
+            first: 10,
+            newestFirst: false,
+            startTimestamp: start(),
+          })
+          return { n, parties: page.rows.map(({ node }) => node.party) }
+        }),
+      { concurrency: "unbounded" },
+    ),
+  )
+
+describe("a gateway that treasuries share", () => {
+  it.effect("is asked once for what several want to know of their own parties", function* () {
+    const server = yield* rowsForAll()
+    const told = yield* newest(server, [[keyOf(1), keyOf(2)], [keyOf(3)], [keyOf(2), keyOf(4)]])
+    assert.deepStrictEqual(
+      told.map(({ parties }) => parties),
+      [[keyOf(1), keyOf(2)], [keyOf(3)], [keyOf(2), keyOf(4)]],
+    )
+    assert.deepStrictEqual(server.arrived.map(partiesOf), [[keyOf(1), keyOf(2), keyOf(3), keyOf(4)]])
+  })
+
+  it.effect("is asked by each alone where the rows of all fill the page", function* () {
+    const server = yield* rowsForAll((asked) => asked === 1)
+    const told = yield* newest(server, [[keyOf(1)], [keyOf(2)]])
+    assert.deepStrictEqual(
+      told.map(({ parties }) => parties),
+      [[keyOf(1)], [keyOf(2)]],
+    )
+    assert.lengthOf(server.arrived, 3)
+  })
+
+  it.effect("does not wait for a treasury that is far behind", function* () {
+    const server = yield* rowsForAll()
+    let n = 0n
+    yield* newest(server, [[keyOf(1)], [keyOf(2)]], () => from - 61_000_000_000n * n++)
+    assert.lengthOf(server.arrived, 2)
+  })
+
+  it.effect("never answers with what was asked for before the question came", function* () {
+    const waiting: Array<() => void> = []
+    const server = yield* startGateway((...at) => void waiting.push(() => json({ assets: pageOf([]).balances })(...at)))
+    const read = Effect.flatMap(openTransport(server.url), (one) => GatewayReader.make(one).assets({ first: 5 }))
+    const first = yield* Effect.forkChild(read)
+    yield* waitUntil("the first request", () => server.arrived.length === 1, passing)
+    const later = yield* Effect.forkChild(Effect.all([read, read], { concurrency: 2 }))
+    yield* waitUntil("its answer", () => waiting.length === 1)
+    waiting[0]?.()
+    yield* Fiber.join(first)
+    yield* waitUntil("another request for those who came later", () => server.arrived.length === 2, passing)
+    waiting[1]?.()
+    yield* Fiber.join(later)
+    assert.lengthOf(server.arrived, 2)
+  })
+
+  it.effect("answers the others when the first who asked ends", function* () {
+    const waiting: Array<() => void> = []
+    const server = yield* startGateway((...at) => void waiting.push(() => json({ assets: pageOf([]).balances })(...at)))
+    const reader = GatewayReader.make(yield* openTransport(server.url))
+    const [first, second] = [
+      yield* Effect.forkChild(reader.assets({ first: 5 })),
+      yield* Effect.forkChild(reader.assets({ first: 5 })),
+    ]
+    yield* waitUntil("the request", () => waiting.length === 1, passing)
+    yield* Fiber.interrupt(first)
+    waiting[0]?.()
+    assert.isTrue(Exit.isSuccess(yield* Fiber.await(second)))
+    assert.lengthOf(server.arrived, 1)
+  })
+})
