@@ -8,6 +8,7 @@ import { memory } from "./memory/bench.ts"
 import { poller } from "./poller/bench.ts"
 import { pow } from "./pow/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
+import { scale } from "./scale/bench.ts"
 import { sign } from "./sign/bench.ts"
 import { startup } from "./startup/bench.ts"
 import { store } from "./store/bench.ts"
@@ -25,6 +26,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   submit,
   sandbox,
   latency,
+  scale,
   startup,
   memory,
   backtest,

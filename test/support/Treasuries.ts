@@ -11,8 +11,9 @@ const manyChainId = "many-1"
 /** Parties of each treasury times assets: ten accounts; a rule for each asset. */
 const assets = ["A", "B", "C", "D", "E"].map((symbol, n) => ({ symbol, id: `${n + 1}`.repeat(64) }))
 
-const nameOf = (n: number): string => `t${String(n).padStart(4, "0")}`
-const names = (count: number) => Array.from({ length: count }, (_, n) => nameOf(n))
+/** Name of one of many treasuries, by its number from 0. */
+export const treasuryName = (n: number): string => `t${String(n).padStart(4, "0")}`
+const names = (count: number) => Array.from({ length: count }, (_, n) => treasuryName(n))
 
 /** A fall of the watched account of one treasury, in a block. */
 export interface Fall {
@@ -75,7 +76,7 @@ const networkText = (count: number, falls: ReadonlyArray<Fall>, blockInterval = 
     ]),
   )
   const spenders = falls.map(({ treasury, block }) => ({
-    from: `${nameOf(treasury)}-hot`,
+    from: `${treasuryName(treasury)}-hot`,
     to: "spender",
     asset: "A",
     at: [{ block: String(block), amount: "16_000" }],
