@@ -91,14 +91,25 @@ describe("several treasuries in one process", () => {
     assert.strictEqual((await call("halt", "--reason", "a test", "--treasury", "t0000")).code, 0)
     assert.match((await call("status", "--treasury", "t0000")).stdout, /Halted by/)
     assert.match((await call("status", "--treasury", "t0001")).stdout, /^ok/)
+    assert.match((await call("status")).stdout, /^BAD +<b>broken .*\nBAD +t0000 +Halted by.*\nok +t0001 +All in band/)
     const cases = [
-      [["status"], /files {2}holds 4 treasuries; name one with --treasury; known here: <b>broken, t0000, t0001, t0003/],
+      [
+        ["intents"],
+        /files {2}holds 4 treasuries; name one with --treasury; known here: <b>broken, t0000, t0001, t0003/,
+      ],
       [["status", "--treasury", "t001"], /files {2}holds no treasury t001; did you mean "t0001"\?/],
       [["run", "--sandbox"], /--sandbox is for one treasury, and .*files holds several; .*cofferer sandbox FILE/],
     ] as const
     for (const [args, words] of cases) assert.match((await call(...args)).stderr, words)
     const alone = await callCofferer(["status", "--treasury", "x", "-c", join(files, "t0000.yaml")])
     assert.match(alone.stderr, /t0000.yaml is no folder of several treasuries; .*daemon.yaml/)
+  })
+
+  it("checks the files of all", async () => {
+    const { code, stdout, stderr } = await call("check")
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /broken.yaml:2:/)
+    assert.match(stdout, /t0000.yaml {2}ok {3}t0000, mode live, policy \w+\n/)
   })
 
   it("starts at SIGHUP what came, ends what went, and reloads the others", async () => {
