@@ -1,17 +1,17 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, cpSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { makeContainer, readSteps } from "./docker/image.ts"
 import { codeTreasury } from "./support/RulesInCode.ts"
+import { tempDir } from "./support/tempDir.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
 describe("the image", () => {
-  const folder = mkdtempSync(join(tmpdir(), "cofferer-image-"))
+  const folder = tempDir("image")
   const app = join(folder, "image/app")
   beforeAll(() => {
     makeContainer(readSteps(read("Dockerfile")), folder)
@@ -21,7 +21,6 @@ describe("the image", () => {
   afterAll(() => {
     // The image is read-only, for its owner too.
     spawnSync("chmod", ["-R", "u+w", folder])
-    rmSync(folder, { recursive: true, force: true })
   })
 
   it("holds the program in few files, the licences of what is in them, and no package", () => {

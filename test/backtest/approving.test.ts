@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { callCofferer } from "../support/CommandLine.ts"
 import { deskText } from "../support/Operators.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-approving-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("approving")
 
 const key = (digit: string): string => digit.repeat(64)
 const treasury = `treasury:

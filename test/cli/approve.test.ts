@@ -5,11 +5,11 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { compiledDir, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { paid, round, states } from "../support/Flow.ts"
+import { newestIntent } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { yamlText } from "../support/treasury.ts"
@@ -36,11 +36,6 @@ const signElsewhere = (name: string, text: string) =>
     const child = execFile("sh", args, { env, timeout: 50_000 }, (_, stdout) => resume(Effect.succeed(stdout.trim())))
     child.stdin?.end(text)
   })
-
-const newest = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
-  (intents) => intents[0]!,
-)
 
 describe("operators at the command line", () => {
   it("have keys of their own, which nobody else may read and nothing overwrites", async () => {
@@ -86,7 +81,7 @@ describe("operators at the command line", () => {
   it.effect("approve a payment, one elsewhere and one here, and it is paid once", () =>
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-      const { id } = yield* newest
+      const { id } = yield* newestIntent
       const data = ["--data", options.dataDir]
       const printed = yield* run("approve", id.slice(0, 8), "--print", ...data)
       assert.strictEqual(printed.code, 0, printed.stderr)
@@ -111,7 +106,7 @@ describe("operators at the command line", () => {
   it.effect("are told in one line what they did wrongly", () =>
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-      const { id } = yield* newest
+      const { id } = yield* newestIntent
       const data = ["--data", options.dataDir]
       writeFileSync(fileOf("loose"), readFileSync(fileOf("ana")))
       chmodSync(fileOf("loose"), 0o644)

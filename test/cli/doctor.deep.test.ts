@@ -218,23 +218,21 @@ describe("doctor", () => {
   )
 
   it.live("finds a wire form that the chain does not execute", () =>
-    withSandbox({}, (_, { url }) =>
-      Effect.gen(function* () {
-        const network = { chainId, gateways: { main: url }, framing: "bare" }
-        const place = yield* Effect.promise(() => written(url, { network }))
-        mkdirSync(place.data, { mode: 0o700 })
-        const treasury = yield* loadTreasury(place.file)
-        yield* Effect.flatMap(Settings, (settings) => settings.rememberFraming(chainId, "prefixed")).pipe(
-          Effect.provide(storeLayer({ treasury, dataDir: place.data })),
-        )
-        const { check, text, remedy } = only(yield* Effect.promise(() => examine(place)))
-        assert.deepStrictEqual(
-          [check, text],
-          ["wire_form", "network.framing is bare, and sandbox-1 executes the form prefixed"],
-        )
-        assert.strictEqual(remedy, "write network.framing: prefixed, or leave it out")
-      }),
-    ),
+    withSandbox({}, function* (_, { url }) {
+      const network = { chainId, gateways: { main: url }, framing: "bare" }
+      const place = yield* Effect.promise(() => written(url, { network }))
+      mkdirSync(place.data, { mode: 0o700 })
+      const treasury = yield* loadTreasury(place.file)
+      yield* Effect.flatMap(Settings, (settings) => settings.rememberFraming(chainId, "prefixed")).pipe(
+        Effect.provide(storeLayer({ treasury, dataDir: place.data })),
+      )
+      const { check, text, remedy } = only(yield* Effect.promise(() => examine(place)))
+      assert.deepStrictEqual(
+        [check, text],
+        ["wire_form", "network.framing is bare, and sandbox-1 executes the form prefixed"],
+      )
+      assert.strictEqual(remedy, "write network.framing: prefixed, or leave it out")
+    }),
   )
 
   it.live("finds each receiver that gets nothing, and sends nothing to the others", () =>

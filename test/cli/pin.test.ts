@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cofferer } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { headOf, headPath } from "../support/HistoryServer.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const id = (letter: string) => letter.repeat(64)
 const asset = (letter: string, symbol: string, decimals: number, status = "STATUS_ENABLED") => ({
@@ -31,7 +31,7 @@ policy:
 `
 
 describe("cofferer assets --pin", () => {
-  const dir = mkdtempSync(join(tmpdir(), "cofferer-pin-"))
+  const dir = tempDir("pin")
   const file = join(dir, "treasury.yaml")
   const edges = [asset("a", "USDT", 6), asset("b", "VEGA", 18), asset("c", "TWO", 5), asset("d", "TWO", 18)]
   const listing = { assets: { edges, pageInfo: { hasNextPage: false, endCursor: "d" } } }
@@ -48,7 +48,6 @@ describe("cofferer assets --pin", () => {
   })
   afterAll(() => {
     server.close()
-    rmSync(dir, { recursive: true, force: true })
   })
   const pinned = (...args: ReadonlyArray<string>) => callCofferer(["assets", "--pin", file, ...args])
 

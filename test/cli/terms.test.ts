@@ -9,11 +9,12 @@ import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
 import { type DaemonOptions, storeLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
 import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask } from "../support/Control.ts"
 import { type FlowServices, flow } from "../support/Flow.ts"
+import { halts } from "../support/Intents.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { deskFields } from "../support/Operators.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -25,10 +26,9 @@ interface Halted {
 }
 
 const storeOf = (options: DaemonOptions) => storeLayer(options)
-const halts = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.map(({ reason }) => reason)))
 
 /** A treasury whose daemon was last started with weaker terms than before. */
-const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknown, FlowServices>) =>
+const halted = (more: Fields, use: Body<[where: Halted], FlowServices>) =>
   flow(
     ({ treasury }) => {
       const dir = mkdtempSync(join(tmpdir(), "cofferer-accept-"))
@@ -46,7 +46,7 @@ const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknow
         yield* start("200")
         assert.strictEqual((yield* run("terms", "accept", "0".repeat(8))).code, 4)
         const options = yield* start("300")
-        yield* use({ options, hash: termsHash(treasuryTermsOf(options)).slice(0, 8), run })
+        yield* effectOf(use({ options, hash: termsHash(treasuryTermsOf(options)).slice(0, 8), run }))
       }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))))
     },
     { more },
@@ -54,17 +54,15 @@ const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknow
 
 describe("terms accept", () => {
   it.effect("takes the terms of a file that name nobody, where no daemon runs", () =>
-    halted({}, ({ options, hash, run }) =>
-      Effect.gen(function* () {
-        const other = yield* run("terms", "accept", "0".repeat(8))
-        assert.strictEqual(other.code, 6)
-        assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
-        const done = yield* run("terms", "accept", hash)
-        assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
-        const started = Effect.andThen(prepare(options), halts)
-        assert.deepStrictEqual(yield* started.pipe(Effect.provide(storeOf(options), { local: true })), [])
-      }),
-    ),
+    halted({}, function* ({ options, hash, run }) {
+      const other = yield* run("terms", "accept", "0".repeat(8))
+      assert.strictEqual(other.code, 6)
+      assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
+      const done = yield* run("terms", "accept", hash)
+      assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
+      const started = Effect.andThen(prepare(options), halts)
+      assert.deepStrictEqual(yield* started.pipe(Effect.provide(storeOf(options), { local: true })), [])
+    }),
   )
 
   it.effect("begins an hour over the socket where operators are named, with a reason alone", () =>

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { broken, goodText } from "./Broken.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("broken")
 
 const load = (text: string) => {
   const file = join(dir, "harbor.yaml")

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { readTests } from "../../src/backtest/readTests.ts"
 import { runPlan } from "../../src/backtest/runPlan.ts"
@@ -11,9 +10,9 @@ import { originsOf } from "../../src/config/yaml/Yaml.ts"
 import { it } from "../support/it.ts"
 import { asTypeScript, codeTreasury } from "../support/RulesInCode.ts"
 import { ruleExamples } from "../support/ruleExamples.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-code-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("code")
 
 let folders = 0
 /** A folder of its own with these files; returns where it is. */

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
 import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
 import { codeHere } from "../support/CodeHere.ts"
 import { plainParty } from "../support/Rules.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 2 }
 const to = [plainParty("hot"), plainParty("ops")]
@@ -165,8 +165,7 @@ const cases: ReadonlyArray<Case> = [
   },
 ]
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-code-contract-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("code-contract")
 
 /** Functions in the process of their file. */
 const there = async (): Promise<ReadonlyArray<LoadedFunction>> => {

@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { afterAll, assert, beforeEach, describe, it } from "vitest"
+import { assert, beforeEach, describe, it } from "vitest"
 import { isCodeIsolated } from "../../src/config/code/codeProcess.ts"
 import { loadRules } from "../../src/config/code/loadRules.ts"
 import { root } from "../support/Cofferer.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-code-process-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("code-process")
 const file = join(dir, "rules.ts")
 writeFileSync(file, "export const rules = []\n")
 

@@ -1,15 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import type { Code, CodeSeen } from "../../src/rules/Code.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-code-turns-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("code-turns")
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 2 }
 const hot: Party = {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { goodText } from "./Broken.ts"
 import { mutate, mutationKinds } from "./mutate.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-mutate-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("mutate")
 const file = join(dir, "harbor.yaml")
 
 const wanted = 1_000

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { get } from "../support/Cofferer.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-reload-"))
+const dir = tempDir("reload")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
@@ -44,7 +44,6 @@ describe("a daemon whose treasury file is changed", () => {
 
   afterAll(async () => {
     await daemon.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("says that nothing changed where nothing did", async () => {

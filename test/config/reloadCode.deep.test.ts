@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-reload-code-"))
+const dir = tempDir("reload-code")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
@@ -31,7 +31,6 @@ describe("a daemon whose rules become code", () => {
 
   afterAll(async () => {
     await daemon.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("decides by code, and by new code after a reload", async () => {

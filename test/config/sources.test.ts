@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { originsOf } from "../../src/config/yaml/Yaml.ts"
 import { root } from "../support/Cofferer.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { goodText } from "./Broken.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-sources-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("sources")
 
 const write = (name: string, text: string): string => {
   const file = join(dir, name)

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util"
+import { type Fail, readFlags } from "../support/Flags.ts"
 import { crashRun } from "./crashRun.ts"
 import { powerCutNeeds } from "./disk.ts"
 import type { Verdict } from "./judge.ts"
@@ -18,38 +18,17 @@ const usage = `usage: npm run crash -- [--kills N] [--power N] [--reads [--block
   --aim     kills at steps with this in their names alone, such as Alert
   --seed    of all draws; default 1`
 
-const fail = (message: string): never => {
-  console.error(`crash: ${message}\n${usage}`)
-  process.exit(2)
-}
-
-const readArguments = () => {
-  try {
-    return parseArgs({
-      options: {
-        kills: { type: "string" },
-        power: { type: "string" },
-        reads: { type: "boolean", default: false },
-        blocks: { type: "string", default: "1000" },
-        faults: { type: "string", default: "all" },
-        aim: { type: "string", default: "" },
-        seed: { type: "string", default: "1" },
-        help: { type: "boolean", default: false },
-      },
-    }).values
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const whole = (name: string, text: string): number =>
-  /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number from 1 on`)
-
-const values = readArguments()
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
-}
+const flags = readFlags("crash", usage, {
+  kills: undefined,
+  power: undefined,
+  reads: false,
+  blocks: "1000",
+  faults: "all",
+  aim: "",
+  seed: "1",
+})
+const { values, whole } = flags
+const fail: Fail = flags.fail
 const began = performance.now()
 const say = (text: string) =>
   console.error(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${text}`)

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -12,6 +11,7 @@ import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { compiledDir, get, root } from "../support/Cofferer.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime } from "../support/until.ts"
 
 const seed = "crash"
@@ -132,7 +132,7 @@ const lineOf = (child: ChildProcess, accept: (said: Record<string, unknown>) => 
 const getJson = async (url: string): Promise<unknown> => JSON.parse((await get(url)).body)
 
 describe.each(Object.entries(plans))("a daemon that is killed at ten moments of its %s", (_, plan) => {
-  const dir = mkdtempSync(join(tmpdir(), "cofferer-crash-"))
+  const dir = tempDir("crash")
   const file = join(dir, "treasury.yaml")
   const networkDir = join(dir, "network")
   const dataDir = join(dir, "data")
@@ -154,7 +154,6 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
       network.kill("SIGTERM")
       await gone
     }
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("pays each decided payment exactly once", async () => {

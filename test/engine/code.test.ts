@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
@@ -17,10 +16,10 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, paid, round } from "../support/Flow.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { ticking } from "../support/ticking.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-engine-code-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("engine-code")
 
 /** Fails for half of each hour, and gives eve half of what bob has otherwise. */
 const rules = `import type { Rules, Seen } from "cofferer/rules"
@@ -96,32 +95,31 @@ const isJournalled = Effect.fnUntraced(function* ({ treasury }: DaemonOptions) {
 describe("a rule in TypeScript in a running treasury", () => {
   it.effect("is paid like every other, and tells people once where it fails, and once that it does no more", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const minute = new Date(now).getUTCMinutes()
-          yield* TestClock.adjust(`${(60 - minute) % 60} minutes`)
-          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-          const failed = yield* stateOf("half")
-          assert.strictEqual(failed?.reason, "code")
-          assert.match(failed?.detail ?? "", /^its code fails at rules\.ts:12:\d\d: not in the first half$/)
-          assert.isEmpty(yield* alerts, "it may pass")
-          yield* TestClock.adjust("1 minute")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-          const told = yield* alerts
-          assert.lengthOf(told, 1)
-          assert.match(told[0] ?? "", /^ticket pays nothing: its code fails at rules\.ts:12:\d\d/)
-          const before = (yield* paid(sandbox)).length
-          yield* TestClock.adjust("35 minutes")
-          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
-          assert.strictEqual((yield* paid(sandbox)).length, before + 1)
-          yield* isJournalled(options)
-          assert.strictEqual((yield* stateOf("half"))?.reason, "in_band")
-          assert.lengthOf(yield* alerts, 1)
-          yield* TestClock.adjust("1 minute")
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-          assert.deepStrictEqual((yield* alerts).slice(1), ["info its code answers again"])
-        }),
+      function* (options, sandbox) {
+        const now = yield* Clock.currentTimeMillis
+        const minute = new Date(now).getUTCMinutes()
+        yield* TestClock.adjust(`${(60 - minute) % 60} minutes`)
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        const failed = yield* stateOf("half")
+        assert.strictEqual(failed?.reason, "code")
+        assert.match(failed?.detail ?? "", /^its code fails at rules\.ts:12:\d\d: not in the first half$/)
+        assert.isEmpty(yield* alerts, "it may pass")
+        yield* TestClock.adjust("1 minute")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        const told = yield* alerts
+        assert.lengthOf(told, 1)
+        assert.match(told[0] ?? "", /^ticket pays nothing: its code fails at rules\.ts:12:\d\d/)
+        const before = (yield* paid(sandbox)).length
+        yield* TestClock.adjust("35 minutes")
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+        assert.strictEqual((yield* paid(sandbox)).length, before + 1)
+        yield* isJournalled(options)
+        assert.strictEqual((yield* stateOf("half"))?.reason, "in_band")
+        assert.lengthOf(yield* alerts, 1)
+        yield* TestClock.adjust("1 minute")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual((yield* alerts).slice(1), ["info its code answers again"])
+      },
       {
         rules: [file],
         more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
@@ -131,18 +129,17 @@ describe("a rule in TypeScript in a running treasury", () => {
 
   it.effect("holds its own rule alone while it thinks, and the look goes on", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* round(options, sandbox, new Set(["decide"]))
-          // A second of this clock passes in a moment, and the code loops for half a real one.
-          yield* ticking(decideOnce(), "1 second")
-          assert.deepInclude(yield* stateOf("loops"), { reason: "code", detail: "its code has not answered yet" })
-          assert.strictEqual((yield* stateOf("keep-bob"))?.state, "pending")
-          assert.deepStrictEqual(yield* alerts, [])
-          yield* decideOnce()
-          const broken = { reason: "code", detail: "its code does not end within 500 ms" } as const
-          assert.deepInclude(yield* stateOf("loops"), broken)
-        }),
+      function* (options, sandbox) {
+        yield* round(options, sandbox, new Set(["decide"]))
+        // A second of this clock passes in a moment, and the code loops for half a real one.
+        yield* ticking(decideOnce(), "1 second")
+        assert.deepInclude(yield* stateOf("loops"), { reason: "code", detail: "its code has not answered yet" })
+        assert.strictEqual((yield* stateOf("keep-bob"))?.state, "pending")
+        assert.deepStrictEqual(yield* alerts, [])
+        yield* decideOnce()
+        const broken = { reason: "code", detail: "its code does not end within 500 ms" } as const
+        assert.deepInclude(yield* stateOf("loops"), broken)
+      },
       {
         rules: [loops],
         more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
@@ -152,23 +149,22 @@ describe("a rule in TypeScript in a running treasury", () => {
 
   it.effect("tells people where it never answers in time", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const rule = options.treasury.rules.find(({ name }) => name === "loops")
-          if (rule?.kind !== "code") return assert.fail("no code")
-          const never = { ...rule.code, ask: () => new Promise<never>(() => {}) }
-          const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
-          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-          const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
-          yield* round(options, sandbox, new Set(["decide"]))
-          yield* look
-          yield* TestClock.adjust("55 seconds")
-          yield* look
-          assert.deepStrictEqual(yield* alerts, [], "code may be slow for once")
-          yield* TestClock.adjust("10 seconds")
-          yield* look
-          assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
-        }),
+      function* (options, sandbox) {
+        const rule = options.treasury.rules.find(({ name }) => name === "loops")
+        if (rule?.kind !== "code") return assert.fail("no code")
+        const never = { ...rule.code, ask: () => new Promise<never>(() => {}) }
+        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
+        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
+        yield* round(options, sandbox, new Set(["decide"]))
+        yield* look
+        yield* TestClock.adjust("55 seconds")
+        yield* look
+        assert.deepStrictEqual(yield* alerts, [], "code may be slow for once")
+        yield* TestClock.adjust("10 seconds")
+        yield* look
+        assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
+      },
       {
         rules: [loops],
         more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
@@ -178,25 +174,24 @@ describe("a rule in TypeScript in a running treasury", () => {
 
   it.effect("tells people why it broke, though it is asked again and late when they are told", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const rule = options.treasury.rules.find(({ name }) => name === "loops")
-          if (rule?.kind !== "code") return assert.fail("no code")
-          let asked = 0
-          const broken: CodeAnswer = { _tag: "Broken", detail: "its code takes too much", timed: false }
-          const code: Code = {
-            ...rule.code,
-            ask: (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise<never>(() => {})),
-          }
-          const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
-          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-          const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
-          yield* round(options, sandbox, new Set(["decide"]))
-          yield* look
-          yield* TestClock.adjust("65 seconds")
-          yield* look
-          assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code takes too much"])
-        }),
+      function* (options, sandbox) {
+        const rule = options.treasury.rules.find(({ name }) => name === "loops")
+        if (rule?.kind !== "code") return assert.fail("no code")
+        let asked = 0
+        const broken: CodeAnswer = { _tag: "Broken", detail: "its code takes too much", timed: false }
+        const code: Code = {
+          ...rule.code,
+          ask: (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise<never>(() => {})),
+        }
+        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
+        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
+        yield* round(options, sandbox, new Set(["decide"]))
+        yield* look
+        yield* TestClock.adjust("65 seconds")
+        yield* look
+        assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code takes too much"])
+      },
       {
         rules: [loops],
         more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
@@ -206,31 +201,30 @@ describe("a rule in TypeScript in a running treasury", () => {
 
   it.effect("waits a round where its input changes meanwhile", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const rule = options.treasury.rules.find(({ name }) => name === "calm")
-          if (rule?.kind !== "code") return assert.fail("no code")
-          let asked = 0
-          /** Was told another balance the first time. */
-          const late: Code = {
-            ...rule.code,
-            ask: async (seen, now) => {
-              const { answer } = await rule.code.ask(seen, now)
-              return asked++ === 0 ? { seen: { ...seen, balances: { "bob/USDT": 1n } }, answer } : { seen, answer }
-            },
-          }
-          const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: late } : one))
-          const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-          const look = Effect.provideService(decideOnce(), CycleConfig, settings)
-          yield* round(options, sandbox, new Set(["decide"]))
-          yield* look
-          assert.strictEqual(asked, 1)
-          const detail = "its code was asked, and what it is told has changed since"
-          assert.deepInclude(yield* stateOf("calm"), { reason: "code", detail } as const)
-          yield* look
-          assert.strictEqual(asked, 2)
-          assert.strictEqual((yield* stateOf("calm"))?.reason, "in_band")
-        }),
+      function* (options, sandbox) {
+        const rule = options.treasury.rules.find(({ name }) => name === "calm")
+        if (rule?.kind !== "code") return assert.fail("no code")
+        let asked = 0
+        /** Was told another balance the first time. */
+        const late: Code = {
+          ...rule.code,
+          ask: async (seen, now) => {
+            const { answer } = await rule.code.ask(seen, now)
+            return asked++ === 0 ? { seen: { ...seen, balances: { "bob/USDT": 1n } }, answer } : { seen, answer }
+          },
+        }
+        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: late } : one))
+        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        const look = Effect.provideService(decideOnce(), CycleConfig, settings)
+        yield* round(options, sandbox, new Set(["decide"]))
+        yield* look
+        assert.strictEqual(asked, 1)
+        const detail = "its code was asked, and what it is told has changed since"
+        assert.deepInclude(yield* stateOf("calm"), { reason: "code", detail } as const)
+        yield* look
+        assert.strictEqual(asked, 2)
+        assert.strictEqual((yield* stateOf("calm"))?.reason, "in_band")
+      },
       { rules: [calm] },
     ),
   )

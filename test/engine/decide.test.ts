@@ -34,101 +34,91 @@ describe("deciding", () => {
   ] as const) {
     it.effect(`gives scarce money to the rule whose priority number is lower: ${winner}`, () =>
       flow(
-        (options, sandbox) =>
-          Effect.gen(function* () {
-            yield* submitPayment(options.treasury, "live", welcome("40"))
-            for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-            for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-            assert.deepStrictEqual(yield* reasons, { [winner]: "in_flight", [loser]: "yielded" })
-            const open = yield* (yield* Outbox).open
-            assert.deepStrictEqual(
-              open.map((i) => i.rule),
-              [winner],
-            )
-          }),
+        function* (options, sandbox) {
+          yield* submitPayment(options.treasury, "live", welcome("40"))
+          for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+          assert.deepStrictEqual(yield* reasons, { [winner]: "in_flight", [loser]: "yielded" })
+          const open = yield* (yield* Outbox).open
+          assert.deepStrictEqual(
+            open.map((i) => i.rule),
+            [winner],
+          )
+        },
         { alice: { floor: { USDT: "700" } }, rules: [eveRule(priority)] },
       ),
     )
   }
 
   it.effect("is durable once: an unchanged need pays and writes nothing more", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-        assert.deepStrictEqual(yield* states, ["proposed"])
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      assert.deepStrictEqual(yield* states, ["proposed"])
+      yield* decideOnce()
+      const before = (yield* (yield* Journal).head).seq
+      for (let i = 0; i < 5; i++) {
+        yield* TestClock.adjust("1 second")
         yield* decideOnce()
-        const before = (yield* (yield* Journal).head).seq
-        for (let i = 0; i < 5; i++) {
-          yield* TestClock.adjust("1 second")
-          yield* decideOnce()
-        }
-        assert.deepStrictEqual(yield* states, ["proposed"])
-        assert.strictEqual((yield* (yield* Journal).head).seq, before)
-        assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_flight" })
-      }),
-    ),
+      }
+      assert.deepStrictEqual(yield* states, ["proposed"])
+      assert.strictEqual((yield* (yield* Journal).head).seq, before)
+      assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_flight" })
+    }),
   )
 
   it.effect("counts each need as its own episode with its own id", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        const first = (yield* (yield* Outbox).recent(1))[0]
-        const [memory] = yield* (yield* RuleStates).all
-        assert.strictEqual(memory?.episode, 1)
-        assert.strictEqual(first?.episode, 1)
-        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
-        assert.strictEqual((yield* paid(sandbox)).length, 1, "in band: silent")
-        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      const first = (yield* (yield* Outbox).recent(1))[0]
+      const [memory] = yield* (yield* RuleStates).all
+      assert.strictEqual(memory?.episode, 1)
+      assert.strictEqual(first?.episode, 1)
+      for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+      assert.strictEqual((yield* paid(sandbox)).length, 1, "in band: silent")
+      assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+    }),
   )
 
   it.effect("pays in live mode what was only rehearsed before", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 5; i++) yield* round(options, sandbox, proposed)
-          assert.deepStrictEqual(yield* states, ["rehearsed"])
-          const live = { ...(yield* CycleConfig), mode: "live" as const }
-          yield* TestClock.adjust("10 minutes")
-          for (let i = 0; i < 3; i++) {
-            yield* round(options, sandbox, proposed).pipe(Effect.provideService(CycleConfig, live))
-          }
-          assert.deepStrictEqual(yield* states, ["proposed", "rehearsed"])
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox, proposed)
+        assert.deepStrictEqual(yield* states, ["rehearsed"])
+        const live = { ...(yield* CycleConfig), mode: "live" as const }
+        yield* TestClock.adjust("10 minutes")
+        for (let i = 0; i < 3; i++) {
+          yield* round(options, sandbox, proposed).pipe(Effect.provideService(CycleConfig, live))
+        }
+        assert.deepStrictEqual(yield* states, ["proposed", "rehearsed"])
+      },
       { mode: "observe" },
     ),
   )
 
   it.effect("accepts a person's key again for the identical payment only", () =>
-    flow((options) =>
-      Effect.gen(function* () {
-        const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "20" }
-        const ask = (change: Partial<typeof transfer>) =>
-          submitPayment(options.treasury, "live", { idempotencyKey: "k", transfer: { ...transfer, ...change } })
-        yield* ask({})
-        for (const change of [{ from: "carol" }, { to: "eve" }, { asset: "VEGA" }, { amount: "20.000001" }]) {
-          assert.include((yield* Effect.flip(ask(change))).message, "another payment (20.00 USDT alice -> bob)")
-        }
-        assert.isFalse((yield* ask({ amount: "20.00" })).created)
-      }),
-    ),
+    flow(function* (options) {
+      const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "20" }
+      const ask = (change: Partial<typeof transfer>) =>
+        submitPayment(options.treasury, "live", { idempotencyKey: "k", transfer: { ...transfer, ...change } })
+      yield* ask({})
+      for (const change of [{ from: "carol" }, { to: "eve" }, { asset: "VEGA" }, { amount: "20.000001" }]) {
+        assert.include((yield* Effect.flip(ask(change))).message, "another payment (20.00 USDT alice -> bob)")
+      }
+      assert.isFalse((yield* ask({ amount: "20.00" })).created)
+    }),
   )
 
   it.effect("stops on knowledge that has grown old, in words that stay true", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* round(options, sandbox, proposed)
-        yield* TestClock.adjust("10 minutes")
-        yield* decideOnce()
-        const [memory] = yield* (yield* RuleStates).all
-        assert.strictEqual(memory?.reason, "stale")
-        assert.match(memory?.detail ?? "", /^the newest final block is older than 30\.0 s$/)
-        assert.deepStrictEqual(yield* states, [])
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* round(options, sandbox, proposed)
+      yield* TestClock.adjust("10 minutes")
+      yield* decideOnce()
+      const [memory] = yield* (yield* RuleStates).all
+      assert.strictEqual(memory?.reason, "stale")
+      assert.match(memory?.detail ?? "", /^the newest final block is older than 30\.0 s$/)
+      assert.deepStrictEqual(yield* states, [])
+    }),
   )
 })

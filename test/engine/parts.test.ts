@@ -6,7 +6,8 @@ import { isWanted } from "../../src/engine/isWanted.ts"
 import type { SplitRule } from "../../src/rules/Rule.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type Flow, flow, round } from "../support/Flow.ts"
+import { type FlowServices, flow, round } from "../support/Flow.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { one } from "../support/TestSandbox.ts"
 
 const divide = {
@@ -39,23 +40,28 @@ type Wanting = Effect.Effect<string, Effect.Error<Known>, Effect.Services<Known>
 
 /** Both parts of a split are decided; `second` asks of the smaller one whether another attempt is wanted. */
 const halves = (
-  use: (known: {
-    readonly second: (change?: (rule: SplitRule) => Partial<SplitRule>) => Wanting
-    readonly firstIs: (...states: ReadonlyArray<IntentState>) => Effect.Effect<void, unknown, Observations>
-    readonly look: ReturnType<typeof round>
-  }) => ReturnType<Flow>,
+  use: Body<
+    [
+      known: {
+        readonly second: (change?: (rule: SplitRule) => Partial<SplitRule>) => Wanting
+        readonly firstIs: (...states: ReadonlyArray<IntentState>) => Effect.Effect<void, unknown, Observations>
+        readonly look: ReturnType<typeof round>
+      },
+    ],
+    FlowServices
+  >,
 ) =>
   flow(
-    (options, sandbox) =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const settings = yield* CycleConfig
-        const look = round(options, sandbox, undone).pipe(Effect.provideService(CycleConfig, dividing(settings)))
-        for (let i = 0; i < 3; i++) yield* look
-        const open = (yield* outbox.open).toSorted((a, b) => Number(b.payment.amount - a.payment.amount))
-        const [larger, smaller] = open
-        assert.lengthOf(open, 2)
-        yield* use({
+    function* (options, sandbox) {
+      const outbox = yield* Outbox
+      const settings = yield* CycleConfig
+      const look = round(options, sandbox, undone).pipe(Effect.provideService(CycleConfig, dividing(settings)))
+      for (let i = 0; i < 3; i++) yield* look
+      const open = (yield* outbox.open).toSorted((a, b) => Number(b.payment.amount - a.payment.amount))
+      const [larger, smaller] = open
+      assert.lengthOf(open, 2)
+      yield* effectOf(
+        use({
           look,
           second: (change) =>
             isWanted(smaller!).pipe(
@@ -71,41 +77,36 @@ const halves = (
                 first = yield* outbox.move(first, state, { detail: "", settledAt })
               }
             }),
-        })
-      }),
+        }),
+      )
+    },
     { rules: [divide] },
   )
 
 describe("another attempt of one part of a split", () => {
   it.effect("is wanted while the other part is unpaid, though the balance is in band", () =>
-    halves(({ second }) =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* second(), "wanted")
-        assert.strictEqual(yield* second(inBand), "wanted")
-        assert.strictEqual(yield* second(unfunded), "gone", "funds are judged anew")
-      }),
-    ),
+    halves(function* ({ second }) {
+      assert.strictEqual(yield* second(), "wanted")
+      assert.strictEqual(yield* second(inBand), "wanted")
+      assert.strictEqual(yield* second(unfunded), "gone", "funds are judged anew")
+    }),
   )
 
   it.effect("is wanted where the other part executed, once the balances show it", () =>
-    halves(({ second, firstIs, look }) =>
-      Effect.gen(function* () {
-        yield* firstIs("reserved", "in_flight", "confirmed")
-        assert.strictEqual(yield* second(inBand), "later")
-        for (let i = 0; i < 3; i++) yield* look
-        assert.strictEqual(yield* second(inBand), "wanted")
-        const alone = (rule: SplitRule) => ({ ...inBand(rule), to: rule.to.slice(0, 1) })
-        assert.strictEqual(yield* second(alone), "gone", "the rule pays its receiver no more")
-      }),
-    ),
+    halves(function* ({ second, firstIs, look }) {
+      yield* firstIs("reserved", "in_flight", "confirmed")
+      assert.strictEqual(yield* second(inBand), "later")
+      for (let i = 0; i < 3; i++) yield* look
+      assert.strictEqual(yield* second(inBand), "wanted")
+      const alone = (rule: SplitRule) => ({ ...inBand(rule), to: rule.to.slice(0, 1) })
+      assert.strictEqual(yield* second(alone), "gone", "the rule pays its receiver no more")
+    }),
   )
 
   it.effect("is over with the need where the other part came to nothing", () =>
-    halves(({ second, firstIs }) =>
-      Effect.gen(function* () {
-        yield* firstIs("reserved", "abandoned")
-        assert.strictEqual(yield* second(inBand), "gone")
-      }),
-    ),
+    halves(function* ({ second, firstIs }) {
+      yield* firstIs("reserved", "abandoned")
+      assert.strictEqual(yield* second(inBand), "gone")
+    }),
   )
 })

@@ -17,7 +17,7 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { alice, flow } from "../support/Flow.ts"
 import { altered, startFront } from "../support/Fronts.ts"
-import { it } from "../support/it.ts"
+import { type Body, effectOf, it } from "../support/it.ts"
 import { deskFields, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { usdt } from "../support/TestSandbox.ts"
@@ -135,15 +135,22 @@ const unmarked = (url: string) =>
 /** A treasury's file and an empty data directory, whose daemon does not run. */
 const stopped = (
   more: Fields,
-  use: (where: {
-    readonly dataDir: string
-    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>) => Effect.Effect<A, unknown>
-    /** Writes the file anew, with another end. */
-    readonly write: (more: Fields | undefined) => void
-    /** What a daemon that started has left in the store. */
-    readonly started: Effect.Effect<void, unknown, Metrics>
-    readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
-  }) => Effect.Effect<void, unknown, Metrics>,
+  use: Body<
+    [
+      where: {
+        readonly dataDir: string
+        readonly stored: <A>(
+          effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>,
+        ) => Effect.Effect<A, unknown>
+        /** Writes the file anew, with another end. */
+        readonly write: (more: Fields | undefined) => void
+        /** What a daemon that started has left in the store. */
+        readonly started: Effect.Effect<void, unknown, Metrics>
+        readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
+      },
+    ],
+    Metrics
+  >,
 ) =>
   flow(
     ({ treasury }) => {
@@ -169,7 +176,7 @@ const stopped = (
             ...["--reason", "looked at it", "-c", file, "--data", dataDir],
           ]),
         )
-      return use({ dataDir, stored, run, write, started }).pipe(
+      return effectOf(use({ dataDir, stored, run, write, started })).pipe(
         Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
       )
     },
@@ -263,34 +270,30 @@ describe("the table of agreement", () => {
     )
 
     it.effect(`asks two operators where no daemon runs to ${nameOf(walk)}`, () =>
-      stopped(deskFields(), ({ stored, run }) =>
-        Effect.gen(function* () {
-          yield* stored(walk.begin)
-          const asked = yield* run(...walk.args)
-          assert.strictEqual(asked.code, 7, asked.stderr)
-          assert.match(asked.stdout, walk.says)
-          assert.strictEqual((yield* run(...walk.args, "--key", "KEY:eve")).code, 6)
-          assert.strictEqual((yield* run(...walk.args, "--key", "KEY:ana")).code, 7)
-          const again = yield* run(...walk.args, "--key", "KEY:ana")
-          assert.strictEqual(again.code, 7)
-          assert.include(again.stderr, "approved by ana; 1 of ben, chloe must say ")
-          assert.isTrue(yield* stored(walk.waits))
-          const done = yield* run(...walk.args, "--signature", operatorSigns("chloe", asked.stdout))
-          assert.strictEqual(done.code, 0, done.stderr)
-          assert.isFalse(yield* stored(walk.waits))
-        }),
-      ),
+      stopped(deskFields(), function* ({ stored, run }) {
+        yield* stored(walk.begin)
+        const asked = yield* run(...walk.args)
+        assert.strictEqual(asked.code, 7, asked.stderr)
+        assert.match(asked.stdout, walk.says)
+        assert.strictEqual((yield* run(...walk.args, "--key", "KEY:eve")).code, 6)
+        assert.strictEqual((yield* run(...walk.args, "--key", "KEY:ana")).code, 7)
+        const again = yield* run(...walk.args, "--key", "KEY:ana")
+        assert.strictEqual(again.code, 7)
+        assert.include(again.stderr, "approved by ana; 1 of ben, chloe must say ")
+        assert.isTrue(yield* stored(walk.waits))
+        const done = yield* run(...walk.args, "--signature", operatorSigns("chloe", asked.stdout))
+        assert.strictEqual(done.code, 0, done.stderr)
+        assert.isFalse(yield* stored(walk.waits))
+      }),
     )
 
     it.effect(`stands in nobody's way to ${nameOf(walk)} where no operators are named`, () =>
-      stopped({}, ({ stored, run }) =>
-        Effect.gen(function* () {
-          yield* stored(walk.begin)
-          const done = yield* run(...walk.args)
-          assert.strictEqual(done.code, 0, done.stderr)
-          assert.isFalse(yield* stored(walk.waits))
-        }),
-      ),
+      stopped({}, function* ({ stored, run }) {
+        yield* stored(walk.begin)
+        const done = yield* run(...walk.args)
+        assert.strictEqual(done.code, 0, done.stderr)
+        assert.isFalse(yield* stored(walk.waits))
+      }),
     )
   }
 
@@ -312,54 +315,48 @@ describe("the table of agreement", () => {
   )
 
   it.effect("asks the operators last in force, though the file names none now", () =>
-    stopped(deskFields(), ({ stored, run, write, started }) =>
-      Effect.gen(function* () {
-        yield* started
-        yield* stored(halted("foreign_payment"))
-        yield* stored(halted("store_error"))
-        const { ana } = deskFields().approvals.desk.of
-        const of = { ana, eve: operatorKey("eve").publicKey }
-        for (const next of [undefined, { approvals: { desk: { need: 1, within: "4h", of } } }]) {
-          write(next)
-          for (const verb of ["resume", "adopt"]) {
-            const asked = yield* run(verb)
-            assert.strictEqual(asked.code, 7, `${verb}: ${asked.stdout}${asked.stderr}`)
-            assert.include(asked.stderr, "of ana, ben, chloe must say ")
-            assert.strictEqual((yield* run(verb, "--key", "KEY:eve")).code, 6)
-          }
+    stopped(deskFields(), function* ({ stored, run, write, started }) {
+      yield* started
+      yield* stored(halted("foreign_payment"))
+      yield* stored(halted("store_error"))
+      const { ana } = deskFields().approvals.desk.of
+      const of = { ana, eve: operatorKey("eve").publicKey }
+      for (const next of [undefined, { approvals: { desk: { need: 1, within: "4h", of } } }]) {
+        write(next)
+        for (const verb of ["resume", "adopt"]) {
+          const asked = yield* run(verb)
+          assert.strictEqual(asked.code, 7, `${verb}: ${asked.stdout}${asked.stderr}`)
+          assert.include(asked.stderr, "of ana, ben, chloe must say ")
+          assert.strictEqual((yield* run(verb, "--key", "KEY:eve")).code, 6)
         }
-        assert.isTrue(yield* stored(isHalted("foreign_payment")))
-      }),
-    ),
+      }
+      assert.isTrue(yield* stored(isHalted("foreign_payment")))
+    }),
   )
 
   it.effect("counts an unseen HALT file, which nobody removes alone", () =>
-    stopped(deskFields(), ({ dataDir, run }) =>
-      Effect.gen(function* () {
-        const file = join(dataDir, "HALT")
-        assert.strictEqual((yield* run("halt")).code, 0)
-        assert.isTrue(existsSync(file))
-        assert.strictEqual((yield* run("resume")).code, 7)
-        assert.strictEqual((yield* run("resume", "--key", "KEY:ana")).code, 7)
-        assert.isTrue(existsSync(file))
-        const done = yield* run("resume", "--key", "KEY:ben")
-        assert.strictEqual(done.code, 0, done.stderr)
-        assert.isFalse(existsSync(file))
-      }),
-    ),
+    stopped(deskFields(), function* ({ dataDir, run }) {
+      const file = join(dataDir, "HALT")
+      assert.strictEqual((yield* run("halt")).code, 0)
+      assert.isTrue(existsSync(file))
+      assert.strictEqual((yield* run("resume")).code, 7)
+      assert.strictEqual((yield* run("resume", "--key", "KEY:ana")).code, 7)
+      assert.isTrue(existsSync(file))
+      const done = yield* run("resume", "--key", "KEY:ben")
+      assert.strictEqual(done.code, 0, done.stderr)
+      assert.isFalse(existsSync(file))
+    }),
   )
 
   it.effect("keeps a halt whose file was taken away before a daemon had seen it", () =>
-    stopped(deskFields(), ({ dataDir, run, started, stored }) =>
-      Effect.gen(function* () {
-        yield* started
-        for (const verb of ["halt", "pause"]) assert.strictEqual((yield* run(verb)).code, 0)
-        rmSync(join(dataDir, "HALT"))
-        yield* started
-        assert.isTrue(yield* stored(isHalted("halt_file")))
-        assert.strictEqual((yield* run("resume")).code, 7)
-      }),
-    ),
+    stopped(deskFields(), function* ({ dataDir, run, started, stored }) {
+      yield* started
+      for (const verb of ["halt", "pause"]) assert.strictEqual((yield* run(verb)).code, 0)
+      rmSync(join(dataDir, "HALT"))
+      yield* started
+      assert.isTrue(yield* stored(isHalted("halt_file")))
+      assert.strictEqual((yield* run("resume")).code, 7)
+    }),
   )
 
   it.effect("takes no signature for a halt that came back, though it says the same", () =>

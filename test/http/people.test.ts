@@ -11,16 +11,13 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
+import { newestIntent } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 import { at } from "../support/TestClient.ts"
 import { turn, waitUntil } from "../support/until.ts"
 
 const by = { reason: "asked by the desk", author: "ana" }
 
-const newest = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
-  (intents) => intents[0]!,
-)
 const end = (options: DaemonOptions, id: string, verb: string, more: object = {}) =>
   ask(options, `/api/v1/intents/${id.slice(0, 12)}/${verb}`, { ...by, ...more })
 const journalled = (id: string) =>
@@ -39,7 +36,7 @@ const sent = Effect.fnUntraced(function* (
   for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["confirm"]))
   for (let i = 0; i < blocks; i++) yield* round(options, sandbox, new Set(["submit", "confirm", "decide"]))
   const outbox = yield* Outbox
-  const intent = yield* newest
+  const intent = yield* newestIntent
   return yield* outbox.move(intent, state, { detail: "nothing tells" })
 })
 
@@ -48,7 +45,7 @@ describe("people at a payment", () => {
     it.effect(`${verb} what is not signed, and the rule decides anew`, () =>
       controlled(function* (options, sandbox) {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
-        const { id } = yield* newest
+        const { id } = yield* newestIntent
         const to = verb === "cancel" ? "cancelled" : "rejected"
         const done = yield* end(options, id, verb)
         assert.deepStrictEqual([done.status, at(done, "state")], [200, to])
@@ -119,7 +116,7 @@ describe("people at a payment", () => {
       const skip = new Set(["submit", "confirm"])
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, skip)
       const outbox = yield* Outbox
-      const moved = yield* outbox.move(yield* newest, "reserved", { detail: "permitted" })
+      const moved = yield* outbox.move(yield* newestIntent, "reserved", { detail: "permitted" })
       assert.strictEqual((yield* end(options, moved.id, "abandon")).status, 409, "nothing was signed")
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["confirm", "reconcile"]))
       for (let i = 0; i < 30; i++) {
@@ -127,7 +124,7 @@ describe("people at a payment", () => {
         // What is over is judged by a block that has stood.
         yield* (yield* Tip).head
       }
-      const manual = yield* outbox.move(yield* newest, "manual", { detail: "nothing tells" })
+      const manual = yield* outbox.move(yield* newestIntent, "manual", { detail: "nothing tells" })
       const done = yield* end(options, manual.id, "resolve", { neverExecuted: true })
       assert.deepStrictEqual([done.status, at(done, "state")], [200, "abandoned"])
       assert.strictEqual((yield* outbox.attempts(manual.id))[0]?.state, "expired")
@@ -143,7 +140,7 @@ describe("people at a payment", () => {
   it.effect("wait for a loop that asks the network, and loops step aside for them", () =>
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
-      const { id } = yield* newest
+      const { id } = yield* newestIntent
       const turns = yield* InFlight
       yield* turns.person(id, 0, submitOnce())
       assert.deepStrictEqual(yield* states, ["proposed"], "not even reserved")
@@ -161,7 +158,7 @@ describe("people at a payment", () => {
   it.effect("are told what they asked wrongly", () =>
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
-      const { id } = yield* newest
+      const { id } = yield* newestIntent
       const wrong: ReadonlyArray<readonly [string, object]> = [
         ["resolve", {}],
         ["resolve", { neverExecuted: true, executed: "ab".repeat(32) }],

@@ -24,6 +24,7 @@ import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
+import { halts } from "../support/Intents.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
@@ -76,7 +77,6 @@ const pass = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandb
   yield* settleTerms()
 })
 
-const halts = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.map(({ reason }) => reason)))
 const each = Effect.flatMap(TermsLog, ({ inForce }) =>
   Effect.map(inForce, (known) => known?.terms.policy.lines[0]?.perTransfer),
 )

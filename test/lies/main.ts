@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util"
 import { makeDice } from "../support/Dice.ts"
+import { type Fail, readFlags } from "../support/Flags.ts"
 import { casesOf } from "./cases.ts"
 import { nameOf } from "./LieCase.ts"
 import { tryOverHttp } from "./overHttp.ts"
@@ -17,41 +17,20 @@ const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--d
   --trace    prints what goes over the wire
   --told     prints what came of each case, also where nothing is wrong`
 
-const fail = (message: string): never => {
-  console.error(`lies: ${message}\n${usage}`)
-  process.exit(2)
-}
-
-const readArguments = () => {
-  try {
-    return parseArgs({
-      options: {
-        only: { type: "string", default: "" },
-        first: { type: "string", default: "1" },
-        count: { type: "string", default: "99999" },
-        draw: { type: "string" },
-        dice: { type: "string", default: "1" },
-        workers: { type: "string", default: "2" },
-        all: { type: "boolean", default: false },
-        trace: { type: "boolean", default: false },
-        http: { type: "boolean", default: false },
-        told: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    }).values
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const whole = (name: string, text: string): number =>
-  /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number from 1 on`)
-
-const values = readArguments()
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
-}
+const flags = readFlags("lies", usage, {
+  only: "",
+  first: "1",
+  count: "99999",
+  draw: undefined,
+  dice: "1",
+  workers: "2",
+  all: false,
+  trace: false,
+  http: false,
+  told: false,
+})
+const { values, whole } = flags
+const fail: Fail = flags.fail
 if (values.http) process.exit((await tryOverHttp((line) => console.log(line))) > 0 ? 1 : 0)
 const first = whole("first", values.first)
 const count = whole("count", values.count)

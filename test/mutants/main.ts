@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
-import { parseArgs } from "node:util"
 import { makeDice } from "../support/Dice.ts"
+import { type Fail, readFlags } from "../support/Flags.ts"
 import { keptMutants } from "./kept.ts"
 import type { Mutant, Tried } from "./Mutant.ts"
 import { type MechanicalMutant, mechanicalMutants } from "./mechanical.ts"
@@ -23,43 +23,22 @@ Plants mistakes into the money path, one after the other, and says who catches e
   --table       a file that gets a line of JSON for each; what stands in it is not tried again
   --list        prints them, with their numbers, and tries none`
 
-const fail = (message: string): never => {
-  console.error(`mutants: ${message}\n${usage}`)
-  process.exit(2)
-}
-
-const readArguments = () => {
-  try {
-    return parseArgs({
-      options: {
-        kept: { type: "boolean", default: false },
-        mechanical: { type: "boolean", default: false },
-        name: { type: "string", default: "" },
-        draw: { type: "string" },
-        dice: { type: "string", default: "1" },
-        seeds: { type: "string", default: "60" },
-        first: { type: "string", default: "1" },
-        until: { type: "string", default: "999999" },
-        table: { type: "string" },
-        workers: { type: "string", default: "1" },
-        patience: { type: "string", default: "120" },
-        list: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    }).values
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const whole = (name: string, text: string): number =>
-  /^\d{1,6}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number`)
-
-const values = readArguments()
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
-}
+const flags = readFlags("mutants", usage, {
+  name: "",
+  draw: undefined,
+  dice: "1",
+  seeds: "60",
+  first: "1",
+  until: "999999",
+  table: undefined,
+  workers: "1",
+  patience: "120",
+  kept: false,
+  mechanical: false,
+  list: false,
+})
+const { values, whole } = flags
+const fail: Fail = flags.fail
 
 type Chosen = Mutant & Partial<Pick<MechanicalMutant, "guard">>
 
@@ -104,7 +83,7 @@ const lineOf = (tried: Tried): string => {
   return `NOT CAUGHT   ${name}   (${seconds} s${tests})`
 }
 
-const seeds = whole("seeds", values.seeds)
+const seeds = whole("seeds", values.seeds, 0)
 const tried = new Map(triedIn(values.table).flatMap((one) => (byName.has(one.name) ? [[one.name, one]] : [])))
 const onTried = (one: Tried) => {
   tried.set(one.name, one)

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Ref } from "effect"
+import { Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
 import { paceOf } from "../../src/poller/askWindow.ts"
@@ -52,8 +52,9 @@ describe("a balance", () => {
   })
 })
 
-it.effect("polls come each second for a pending rule in force, and for the rows of the last answer alone", () =>
-  Effect.gen(function* () {
+it.effect(
+  "polls come each second for a pending rule in force, and for the rows of the last answer alone",
+  function* () {
     const { run } = yield* openPoller(newHistory())
     yield* run(function* () {
       const options = { ...pollerOptions([]), rules: [rule] }
@@ -70,5 +71,5 @@ it.effect("polls come each second for a pending rule in force, and for the rows 
       yield* save({ ...memory, ...times, rule: rule.name }, undefined)
       assert.isTrue(yield* isHurried(options, paces), "pending")
     })
-  }),
+  },
 )

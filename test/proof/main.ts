@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { parseArgs } from "node:util"
 import { root } from "../support/Cofferer.ts"
+import { type Fail, readFlags } from "../support/Flags.ts"
 import { runSteps } from "./runSteps.ts"
 import { stepsOf } from "./steps.ts"
 
@@ -14,35 +14,16 @@ Runs every long proof, one after the other. A step that passed at this commit is
   --figures  a file that gets a line of JSON for each step; default proof.jsonl
   --list     prints the steps with their commands, and runs none`
 
-const fail = (message: string): never => {
-  console.error(`proof: ${message}\n${usage}`)
-  process.exit(2)
-}
-
-const readArguments = () => {
-  try {
-    return parseArgs({
-      options: {
-        only: { type: "string", default: "" },
-        figures: { type: "string", default: "proof.jsonl" },
-        list: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    }).values
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
-  }
-}
-
+const flags = readFlags("proof", usage, {
+  only: "",
+  figures: "proof.jsonl",
+  list: false,
+})
+const { values } = flags
+const fail: Fail = flags.fail
 const git = (...args: ReadonlyArray<string>) => {
   const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8", timeout: 60_000 })
   return status === 0 ? stdout.trim() : undefined
-}
-
-const values = readArguments()
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
 }
 const commit = git("status", "--porcelain") === "" ? git("rev-parse", "HEAD") : undefined
 const dir = join("node_modules/.cache/proof", commit ?? `changed-${Date.now()}`)

@@ -1,13 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import { tempDir } from "../support/tempDir.ts"
 import { type Finished, runSteps, type Step } from "./runSteps.ts"
 import { stepsOf } from "./steps.ts"
 
 describe("a run of proofs", () => {
-  const dir = mkdtempSync(join(tmpdir(), "cofferer-proof-"))
-  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+  const dir = tempDir("proof")
   const steps: ReadonlyArray<Step> = [
     { name: "sound", command: ["sh", "-c", "echo first; echo last; echo"] },
     { name: "unsound", command: ["sh", "-c", "printf wrong; exit 3"] },

@@ -5,7 +5,7 @@ import { readYaml } from "../../src/config/yaml/Yaml.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
-import { it } from "../support/it.ts"
+import { type Body, it } from "../support/it.ts"
 import * as Test from "../support/TestClient.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
 
@@ -17,7 +17,7 @@ const read = Effect.fnUntraced(function* (name: string) {
 })
 
 /** The script alone, with blocks by hand and nobody who pays. */
-const play = <A, E>(name: string, use: (client: Test.TestClient) => Effect.Effect<A, E>) =>
+const play = <A>(name: string, use: Body<[client: Test.TestClient], never, A>) =>
   Effect.gen(function* () {
     const { text } = yield* readYaml(`config/${name}.yaml`)
     const quiet = text.replaceAll("127.0.0.1:3008", "127.0.0.1:0").replace("rateLimit: on", "rateLimit: off")
@@ -91,12 +91,10 @@ describe("config/sandbox-many.yaml", () => {
   it.live("has fifty parties and a dozen assets at every stage of their listing", function* () {
     const { scenario } = yield* read("sandbox-many")
     assert.isAtLeast(scenario.parties.length, 50)
-    const told = yield* play("sandbox-many", (client) =>
-      Effect.gen(function* () {
-        yield* Test.step(client, 50)
-        return yield* statuses(client)
-      }),
-    )
+    const told = yield* play("sandbox-many", function* (client) {
+      yield* Test.step(client, 50)
+      return yield* statuses(client)
+    })
     const count = (status: string) => Object.values(told).filter((word) => word === status).length
     assert.deepStrictEqual(
       ["ENABLED", "PENDING_LISTING", "PROPOSED", "REJECTED"].map(count),
@@ -106,50 +104,46 @@ describe("config/sandbox-many.yaml", () => {
   })
 
   it.live("moves money between parties from the first blocks on, and never into debt", () =>
-    play("sandbox-many", (client) =>
-      Effect.gen(function* () {
-        yield* Test.step(client, 150)
-        const ledger = yield* Test.request(client, "/sandbox/ledger")
-        const rows = Test.at(ledger, "balances") as ReadonlyArray<{
-          name: string | null
-          balance: string
-          type: string
-        }>
-        assert.isTrue(rows.every(({ balance }) => BigInt(balance) >= 0n))
-        const held = new Set(rows.flatMap((row) => (BigInt(row.balance) > 0n && row.name !== null ? [row.name] : [])))
-        const { scenario } = yield* read("sandbox-many")
-        assert.deepStrictEqual([...held].sort(), [...scenario.parties].sort())
-      }),
-    ),
+    play("sandbox-many", function* (client) {
+      yield* Test.step(client, 150)
+      const ledger = yield* Test.request(client, "/sandbox/ledger")
+      const rows = Test.at(ledger, "balances") as ReadonlyArray<{
+        name: string | null
+        balance: string
+        type: string
+      }>
+      assert.isTrue(rows.every(({ balance }) => BigInt(balance) >= 0n))
+      const held = new Set(rows.flatMap((row) => (BigInt(row.balance) > 0n && row.name !== null ? [row.name] : [])))
+      const { scenario } = yield* read("sandbox-many")
+      assert.deepStrictEqual([...held].sort(), [...scenario.parties].sort())
+    }),
   )
 })
 
 describe("config/sandbox-storm.yaml", () => {
   it.live("changes the rules of work, and ends epochs after half a minute", () =>
-    play("sandbox-storm", (client) =>
-      Effect.gen(function* () {
-        const rules = Effect.map(Test.request(client, "/blockchain/height"), (reply) =>
-          ["height", "spamPowDifficulty", "spamPowNumberOfTxPerBlock", "spamPowNumberOfPastBlocks"].map((key) =>
-            Number(Test.at(reply, key)),
-          ),
-        )
-        const seen = [yield* rules]
-        for (const blocks of [24, 25, 25, 25]) {
-          yield* Test.step(client, blocks)
-          yield* Test.request(client, "/sandbox/faults", { method: "DELETE" })
-          seen.push(yield* rules)
-        }
-        assert.deepStrictEqual(seen, [
-          [1, 15, 2, 100],
-          [25, 12, 1, 100],
-          [50, 17, 1, 100],
-          [75, 15, 2, 100],
-          [100, 15, 2, 60],
-        ])
-        const { scenario } = yield* read("sandbox-storm")
-        assert.deepStrictEqual([scenario.epochLength, scenario.transfersPerEpoch], ["30s", 2])
-      }),
-    ),
+    play("sandbox-storm", function* (client) {
+      const rules = Effect.map(Test.request(client, "/blockchain/height"), (reply) =>
+        ["height", "spamPowDifficulty", "spamPowNumberOfTxPerBlock", "spamPowNumberOfPastBlocks"].map((key) =>
+          Number(Test.at(reply, key)),
+        ),
+      )
+      const seen = [yield* rules]
+      for (const blocks of [24, 25, 25, 25]) {
+        yield* Test.step(client, blocks)
+        yield* Test.request(client, "/sandbox/faults", { method: "DELETE" })
+        seen.push(yield* rules)
+      }
+      assert.deepStrictEqual(seen, [
+        [1, 15, 2, 100],
+        [25, 12, 1, 100],
+        [50, 17, 1, 100],
+        [75, 15, 2, 100],
+        [100, 15, 2, 60],
+      ])
+      const { scenario } = yield* read("sandbox-storm")
+      assert.deepStrictEqual([scenario.epochLength, scenario.transfersPerEpoch], ["30s", 2])
+    }),
   )
 
   it.effect("has faults of every stage, and only light ones that never end", function* () {

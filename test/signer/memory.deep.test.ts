@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { closeSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { compiledDir, type Daemon, root, start } from "../support/Cofferer.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
 import { usdt } from "../support/TestSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime } from "../support/until.ts"
 
 const seed = "memory"
-const dir = mkdtempSync(join(tmpdir(), "cofferer-memory-"))
+const dir = tempDir("memory")
 const shown = join(dir, "shown")
 const file = join(dir, "treasury.yaml")
 
@@ -140,7 +140,6 @@ describe("a daemon that has signed and paid", () => {
   afterAll(async () => {
     daemon?.kill("SIGKILL")
     await network?.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("holds its key in no form that a report or snapshot shows", () => {

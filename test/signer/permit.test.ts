@@ -1,30 +1,18 @@
-import { createHash } from "node:crypto"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { TestClock } from "effect/testing"
+import { readdirSync, readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Command } from "../../src/domain/Command.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
-import { keyOf } from "../../src/signer/KeyFile.ts"
-import { type PermitRequest, Signer } from "../../src/signer/Signer.ts"
+import type { PermitRequest, Signer } from "../../src/signer/Signer.ts"
 import { Journal, type JournalHead } from "../../src/store/journal/Journal.ts"
-import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
-import { signerOf } from "../support/SignerOf.ts"
-import { testStore } from "../support/TestStore.ts"
+import { keyInFile, plainPolicy, withSigner } from "../support/WithSigner.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-permit-"))
-const seed = createHash("sha256").update("a key for permits").digest()
-const publicKey = (keyOf(Buffer.from(seed))?.publicKey ?? "") as PublicKey
-const file = join(dir, "key")
-writeFileSync(file, `${seed.toString("hex")}\n`, { mode: 0o600 })
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const key = keyInFile("a key for permits")
+const { publicKey } = key
 
 const to = "b".repeat(64)
 const other = "e".repeat(64)
@@ -67,36 +55,13 @@ const textOf = ({ seq, hash }: JournalHead, intentId = "i") =>
 const named = (permit: JournalHead, more: Change = {}, intentId = "i") =>
   transfer({ reference: textOf(permit, intentId), ...more })
 
-const withSigner = <E>(use: (signer: Signer["Service"]) => Effect.Effect<void, E, Journal | SpendLog>) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    const party = { name: "p", publicKey, signer: { file }, floor: new Map(), transfersKept: 0 }
-    const limits = { perTransfer: baseUnits(100n), per24h: baseUnits(500n), transfersPer24h: 9 }
-    const layer = signerOf({
-      policy: {
-        maxFee: { numerator: 1n, denominator: 100n },
-        digest: "d".repeat(64),
-        hash: "d".repeat(8),
-        lines: [{ line: 1, from: new Set([publicKey]), to: new Set([to, other, vault]), assetId: asset, ...limits }],
-      },
-      assets: new Map([[asset, "USDT"]]),
-      party,
-      file,
-      maxAgeMillis: 30_000,
-    }).pipe(Layer.provideMerge(store.layer()))
-    yield* TestClock.setTime(start)
-    yield* Effect.flatMap(Clearance, (clearance) =>
-      Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
-    ).pipe(
-      Effect.andThen(
-        Effect.flatMap(Signer, (signer) => {
-          tags.of = signer.tag
-          return use(signer)
-        }),
-      ),
-      Effect.provide(layer),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
+const limits = { perTransfer: baseUnits(100n), per24h: baseUnits(500n), transfersPer24h: 9 }
+const lines = [{ line: 1, from: new Set([publicKey]), to: new Set([to, other, vault]), assetId: asset, ...limits }]
+const policy = { ...plainPolicy, lines }
+const signing = (use: Parameters<typeof withSigner>[1]) =>
+  withSigner({ key, policy, assets: new Map([[asset, "USDT"]]), at: start }, (signer) => {
+    tags.of = signer.tag
+    return use(signer)
   })
 
 /** Asks for the signature over bytes that are this command. */
@@ -111,95 +76,85 @@ const refusalOf = (signer: Signer["Service"], command: Command, more: Partial<Pe
 
 describe("a signature and its permit", () => {
   it.effect("are given for the bytes that name it, after the journal entry", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const permit = yield* signer.permit(asked(transfer()))
-        yield* signs(signer, named(permit))
-        const entries = yield* (yield* Journal).about("i")
-        assert.deepStrictEqual(
-          entries.map(({ kind }) => kind),
-          ["config", "permit", "signature"],
-        )
-        const { k, command, to: receiver, amount, line, policy } = JSON.parse(entries[1]?.body ?? "{}")
-        assert.deepStrictEqual([k, command, receiver, amount, line], [1, "transfer", to, "10", 1])
-        assert.strictEqual(policy, "d".repeat(8))
-      }),
-    ),
+    signing(function* (signer) {
+      const permit = yield* signer.permit(asked(transfer()))
+      yield* signs(signer, named(permit))
+      const entries = yield* (yield* Journal).about("i")
+      assert.deepStrictEqual(
+        entries.map(({ kind }) => kind),
+        ["config", "permit", "signature"],
+      )
+      const { k, command, to: receiver, amount, line, policy } = JSON.parse(entries[1]?.body ?? "{}")
+      assert.deepStrictEqual([k, command, receiver, amount, line], [1, "transfer", to, "10", 1])
+      assert.strictEqual(policy, "d".repeat(8))
+    }),
   )
 
   it.effect("are not given for other bytes", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* refusalOf(signer, transfer()), "permit", "nothing is permitted")
-        assert.strictEqual(yield* refusalOf(signer, withdraw()), "permit", "nothing is permitted")
-        const permit = yield* signer.permit(asked(transfer()))
-        const foreign = yield* signer.permit(asked(transfer(), { intentId: "j" }))
-        const cases: ReadonlyArray<readonly [string, Command, Partial<PermitRequest>?]> = [
-          ["no reference", transfer()],
-          ["a reference of its own", transfer({ reference: "rent" })],
-          ["half of the hash", transfer({ reference: textOf(permit).replace(/.{20}\.(.*)$/, ".$1") })],
-          ["another payment's tag", named(permit, {}, "j")],
-          ["no tag", transfer({ reference: textOf(permit).slice(0, -17) })],
-          ["another number", named({ ...permit, seq: permit.seq + 1 })],
-          ["another hash", named({ ...permit, hash: "0".repeat(64) })],
-          ["another amount", named(permit, { amount: 11n })],
-          ["another receiver", named(permit, { to: other })],
-          ["another kind of command", withdraw()],
-          ["another payment's permit", named(foreign)],
-          ["the permit at another payment", named(permit), { intentId: "j" }],
-          ["a payment that has none", named(permit), { intentId: "l" }],
-        ]
-        for (const [what, command, more] of cases) {
-          assert.strictEqual(yield* refusalOf(signer, command, more), "permit", what)
-        }
-        assert.lengthOf(yield* (yield* SpendLog).attempts("i"), 0)
-      }),
-    ),
+    signing(function* (signer) {
+      assert.strictEqual(yield* refusalOf(signer, transfer()), "permit", "nothing is permitted")
+      assert.strictEqual(yield* refusalOf(signer, withdraw()), "permit", "nothing is permitted")
+      const permit = yield* signer.permit(asked(transfer()))
+      const foreign = yield* signer.permit(asked(transfer(), { intentId: "j" }))
+      const cases: ReadonlyArray<readonly [string, Command, Partial<PermitRequest>?]> = [
+        ["no reference", transfer()],
+        ["a reference of its own", transfer({ reference: "rent" })],
+        ["half of the hash", transfer({ reference: textOf(permit).replace(/.{20}\.(.*)$/, ".$1") })],
+        ["another payment's tag", named(permit, {}, "j")],
+        ["no tag", transfer({ reference: textOf(permit).slice(0, -17) })],
+        ["another number", named({ ...permit, seq: permit.seq + 1 })],
+        ["another hash", named({ ...permit, hash: "0".repeat(64) })],
+        ["another amount", named(permit, { amount: 11n })],
+        ["another receiver", named(permit, { to: other })],
+        ["another kind of command", withdraw()],
+        ["another payment's permit", named(foreign)],
+        ["the permit at another payment", named(permit), { intentId: "j" }],
+        ["a payment that has none", named(permit), { intentId: "l" }],
+      ]
+      for (const [what, command, more] of cases) {
+        assert.strictEqual(yield* refusalOf(signer, command, more), "permit", what)
+      }
+      assert.lengthOf(yield* (yield* SpendLog).attempts("i"), 0)
+    }),
   )
 
   it.effect("are refused if another permit or attempt has followed it", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const first = yield* signer.permit(asked(transfer()))
-        const second = yield* signer.permit(asked(transfer()))
-        assert.strictEqual(yield* refusalOf(signer, named(first)), "permit")
-        yield* signs(signer, named(second))
-        assert.strictEqual(yield* refusalOf(signer, named(second), { k: 2 }), "permit")
-        const third = yield* signer.permit(asked(transfer(), { k: 2 }))
-        yield* signs(signer, named(third), { k: 2 })
-        const alive = yield* Effect.flip(signer.permit(asked(transfer(), { k: 2 })))
-        assert.include(alive.message, "attempt_alive")
-      }),
-    ),
+    signing(function* (signer) {
+      const first = yield* signer.permit(asked(transfer()))
+      const second = yield* signer.permit(asked(transfer()))
+      assert.strictEqual(yield* refusalOf(signer, named(first)), "permit")
+      yield* signs(signer, named(second))
+      assert.strictEqual(yield* refusalOf(signer, named(second), { k: 2 }), "permit")
+      const third = yield* signer.permit(asked(transfer(), { k: 2 }))
+      yield* signs(signer, named(third), { k: 2 })
+      const alive = yield* Effect.flip(signer.permit(asked(transfer(), { k: 2 })))
+      assert.include(alive.message, "attempt_alive")
+    }),
   )
 
   it.effect("are judged twice, against the policy of each time", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        const permit = yield* signer.permit(asked(transfer()))
-        assert.strictEqual(yield* refusalOf(signer, named(permit), { spendable: 0n }), "floor")
-        const refused = yield* Effect.flip(signer.permit(asked(transfer({ amount: 101n }), { intentId: "j" })))
-        assert.include(refused.message, "amount")
-        assert.deepStrictEqual(
-          (yield* journal.about("j")).map(({ kind }) => kind),
-          ["refusal"],
-        )
-        // What was said of it in between is not what its permit rests on.
-        assert.strictEqual((yield* journal.last("i", "permit"))?.seq, permit.seq)
-        yield* signs(signer, named(permit))
-      }),
-    ),
+    signing(function* (signer) {
+      const journal = yield* Journal
+      const permit = yield* signer.permit(asked(transfer()))
+      assert.strictEqual(yield* refusalOf(signer, named(permit), { spendable: 0n }), "floor")
+      const refused = yield* Effect.flip(signer.permit(asked(transfer({ amount: 101n }), { intentId: "j" })))
+      assert.include(refused.message, "amount")
+      assert.deepStrictEqual(
+        (yield* journal.about("j")).map(({ kind }) => kind),
+        ["refusal"],
+      )
+      // What was said of it in between is not what its permit rests on.
+      assert.strictEqual((yield* journal.last("i", "permit"))?.seq, permit.seq)
+      yield* signs(signer, named(permit))
+    }),
   )
 
   it.effect("need no reference where the command has none, but a permit all the same", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        yield* signer.permit(asked(withdraw()))
-        assert.strictEqual(yield* refusalOf(signer, withdraw(11n)), "permit")
-        yield* signs(signer, withdraw())
-      }),
-    ),
+    signing(function* (signer) {
+      yield* signer.permit(asked(withdraw()))
+      assert.strictEqual(yield* refusalOf(signer, withdraw(11n)), "permit")
+      yield* signs(signer, withdraw())
+    }),
   )
 
   it("is written by the signer alone", () => {

@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process"
 import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect, Layer } from "effect"
@@ -14,10 +13,9 @@ import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { ApprovalGroup } from "../../src/domain/Approval.ts"
 import type { Command } from "../../src/domain/Command.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
 import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
-import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.ts"
+import { deriveNonce, type Signer, type SignRequest } from "../../src/signer/Signer.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Lease } from "../../src/store/database/Lease.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -26,18 +24,14 @@ import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { type ApprovalClaim, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
+import { it } from "../support/it.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { permitted } from "../support/permitted.ts"
-import { signerOf } from "../support/SignerOf.ts"
-import { testStore } from "../support/TestStore.ts"
+import { keyInFile, plainPolicy, withSigner } from "../support/WithSigner.ts"
 
 ed.hashes.sha512 = sha512
-const dir = mkdtempSync(join(tmpdir(), "cofferer-signer-"))
-const seed = createHash("sha256").update("a key for tests").digest()
-const publicKey = Buffer.from(ed.getPublicKey(seed)).toString("hex")
-const file = join(dir, "key")
-writeFileSync(file, `${seed.toString("hex")}\n`, { mode: 0o600 })
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const key = keyInFile("a key for tests")
+const { dir, seed, publicKey } = key
 
 const to = "b".repeat(64)
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -54,9 +48,7 @@ const policy: Policy = {
     ]),
     assets: new Map([[asset, { symbol: "USDT", decimals: 1 }]]),
   },
-  maxFee: { numerator: 1n, denominator: 100n },
-  digest: "d".repeat(64),
-  hash: "",
+  ...plainPolicy,
   lines: [
     {
       line: 1,
@@ -153,35 +145,20 @@ const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}
   given: givenBy(names, changed),
 })
 
-const withSigner = <E>(
-  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | ConfigInForce | Journal | SpendLog>,
+const signing = (
+  use: Parameters<typeof withSigner>[1],
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
   lease = Lease.layerSole,
-) =>
-  Effect.gen(function* () {
-    const store = testStore()
-    const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor, transfersKept: 0 }
-    const layer = signerOf({
-      policy: { ...policy, lines: policy.lines.map((line) => ({ ...line, approval })) },
-      assets: new Map([
-        [asset, "USDT"],
-        [otherAsset, "VEGA"],
-      ]),
-      party,
-      file,
-      maxAgeMillis: 30_000,
-    }).pipe(Layer.provide(lease), Layer.provideMerge(store.layer()))
-    yield* TestClock.setTime(10 * day)
-    const cleared = Effect.flatMap(Clearance, (clearance) =>
-      Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
-    )
-    yield* cleared.pipe(
-      Effect.andThen(Effect.flatMap(Signer, (signer) => use(permitted(signer)))),
-      Effect.provide(layer),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
-  })
+) => {
+  const lines = policy.lines.map((line) => ({ ...line, approval }))
+  const assets = new Map([
+    [asset, "USDT"],
+    [otherAsset, "VEGA"],
+  ])
+  const setup = { key, policy: { ...policy, lines }, assets, at: 10 * day, floor, lease }
+  return withSigner(setup, (signer) => use(permitted(signer)))
+}
 
 const refusalOf = (signer: Signer["Service"], asked: SignRequest) =>
   Effect.map(Effect.flip(signer.sign(asked)), ({ reason }) =>
@@ -190,77 +167,67 @@ const refusalOf = (signer: Signer["Service"], asked: SignRequest) =>
 
 describe("the configuration in force", () => {
   it.effect("has nothing signed in a lower mode, and for a party that it does not name", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const { now, replace } = yield* ConfigInForce
-        const { treasury } = now()
-        yield* replace({ treasury, mode: "shadow" }, Effect.void)
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
-        yield* replace({ treasury: { ...treasury, parties: new Map() }, mode: "live" }, Effect.void)
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "KeyMissing")
-        yield* replace({ treasury, mode: "live" }, Effect.void)
-        yield* signer.sign(request(transfer()))
-      }),
-    ),
+    signing(function* (signer) {
+      const { now, replace } = yield* ConfigInForce
+      const { treasury } = now()
+      yield* replace({ treasury, mode: "shadow" }, Effect.void)
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+      yield* replace({ treasury: { ...treasury, parties: new Map() }, mode: "live" }, Effect.void)
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "KeyMissing")
+      yield* replace({ treasury, mode: "live" }, Effect.void)
+      yield* signer.sign(request(transfer()))
+    }),
   )
 })
 
 describe("what the signer signs", () => {
   it.effect("is what the reference signs over the same bytes", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const signature = yield* signer.sign(request(transfer()))
-        const entry = (yield* (yield* Journal).about("i")).find(({ kind }) => kind === "signature")
-        const over = Buffer.from(JSON.parse(entry?.body ?? "{}").digest, "hex")
-        assert.strictEqual(signature, Buffer.from(ed.sign(over, seed)).toString("hex"))
-      }),
-    ),
+    signing(function* (signer) {
+      const signature = yield* signer.sign(request(transfer()))
+      const entry = (yield* (yield* Journal).about("i")).find(({ kind }) => kind === "signature")
+      const over = Buffer.from(JSON.parse(entry?.body ?? "{}").digest, "hex")
+      assert.strictEqual(signature, Buffer.from(ed.sign(over, seed)).toString("hex"))
+    }),
   )
 
   it.effect("is signed once: same bytes, same signature; other bytes none", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const first = yield* signer.sign(request(transfer()))
-        assert.strictEqual(yield* signer.sign(request(transfer())), first)
-        const other = request(transfer({ amount: baseUnits(1n) }))
-        assert.strictEqual(yield* refusalOf(signer, other), "attempt_alive")
-        yield* signer.sign({ ...request(transfer({ amount: baseUnits(50n) })), intentId: "j" })
-      }),
-    ),
+    signing(function* (signer) {
+      const first = yield* signer.sign(request(transfer()))
+      assert.strictEqual(yield* signer.sign(request(transfer())), first)
+      const other = request(transfer({ amount: baseUnits(1n) }))
+      assert.strictEqual(yield* refusalOf(signer, other), "attempt_alive")
+      yield* signer.sign({ ...request(transfer({ amount: baseUnits(50n) })), intentId: "j" })
+    }),
   )
 
   it.effect("stays within its window of block time, which never runs faster than the clock", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        yield* signer.sign(request(transfer()))
-        const more = { ...request(transfer({ amount: baseUnits(51n) })), intentId: "j" }
-        assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
-        const lied = { ...more, blockTimeMillis: 100 * day }
-        assert.strictEqual(yield* refusalOf(signer, lied), "stale", "a gateway cannot make the day pass")
-        yield* TestClock.setTime(11 * day + 1)
-        const lagging = { ...more, blockTimeMillis: 11 * day - 1 }
-        assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "nor can our clock alone")
-        assert.strictEqual(yield* refusalOf(signer, more), "stale")
-        yield* (yield* SpendLog).close("i", undefined)
-        assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "over, and a day is not")
-        yield* signer.sign({ ...more, blockTimeMillis: 11 * day + 1 })
-      }),
-    ),
+    signing(function* (signer) {
+      yield* signer.sign(request(transfer()))
+      const more = { ...request(transfer({ amount: baseUnits(51n) })), intentId: "j" }
+      assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
+      const lied = { ...more, blockTimeMillis: 100 * day }
+      assert.strictEqual(yield* refusalOf(signer, lied), "stale", "a gateway cannot make the day pass")
+      yield* TestClock.setTime(11 * day + 1)
+      const lagging = { ...more, blockTimeMillis: 11 * day - 1 }
+      assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "nor can our clock alone")
+      assert.strictEqual(yield* refusalOf(signer, more), "stale")
+      yield* (yield* SpendLog).close("i", undefined)
+      assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "over, and a day is not")
+      yield* signer.sign({ ...more, blockTimeMillis: 11 * day + 1 })
+    }),
   )
 
   it.effect("counts transfers, and tells the journal of each refusal", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        for (const intentId of ["1", "2", "3"]) {
-          yield* signer.sign({ ...request(transfer({ amount: baseUnits(1n) })), intentId })
-        }
-        const fourth = { ...request(transfer({ amount: baseUnits(1n) })), intentId: "4" }
-        assert.strictEqual(yield* refusalOf(signer, fourth), "window_count")
-        const [entry] = yield* (yield* Journal).about("4")
-        assert.strictEqual(entry?.kind, "refusal")
-        assert.include(entry?.body, "window_count")
-      }),
-    ),
+    signing(function* (signer) {
+      for (const intentId of ["1", "2", "3"]) {
+        yield* signer.sign({ ...request(transfer({ amount: baseUnits(1n) })), intentId })
+      }
+      const fourth = { ...request(transfer({ amount: baseUnits(1n) })), intentId: "4" }
+      assert.strictEqual(yield* refusalOf(signer, fourth), "window_count")
+      const [entry] = yield* (yield* Journal).about("4")
+      assert.strictEqual(entry?.kind, "refusal")
+      assert.include(entry?.body, "window_count")
+    }),
   )
 })
 
@@ -284,36 +251,30 @@ describe("the network's fee", () => {
   ]
   for (const [what, fee, isSigned] of cases) {
     it.effect(`${what}: a transfer is ${isSigned ? "signed" : "refused"}`, () =>
-      withSigner((signer) =>
-        Effect.gen(function* () {
-          const asked = request(transfer(), { fee })
-          if (isSigned) yield* signer.sign(asked)
-          else assert.strictEqual(yield* refusalOf(signer, asked), "fee")
-        }),
-      ),
+      signing(function* (signer) {
+        const asked = request(transfer(), { fee })
+        if (isSigned) yield* signer.sign(asked)
+        else assert.strictEqual(yield* refusalOf(signer, asked), "fee")
+      }),
     )
   }
 
   it.effect("is not asked for by what costs none", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const withdraw: Command = { _tag: "Withdraw", asset, amount: baseUnits(1n), receiverAddress: vault }
-        yield* signer.sign(request(withdraw, { fee: undefined }))
-      }),
-    ),
+    signing(function* (signer) {
+      const withdraw: Command = { _tag: "Withdraw", asset, amount: baseUnits(1n), receiverAddress: vault }
+      yield* signer.sign(request(withdraw, { fee: undefined }))
+    }),
   )
 
   it.effect("is refused with one entry in the journal, however often it is asked for", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        for (let i = 0; i < 3; i++) yield* refusalOf(signer, request(transfer(), { fee: undefined }))
-        assert.lengthOf(yield* journal.about("i"), 1)
-        yield* refusalOf(signer, request(transfer(), { spendable: 0n }))
-        yield* refusalOf(signer, request(transfer(), { fee: undefined }))
-        assert.lengthOf(yield* journal.about("i"), 3)
-      }),
-    ),
+    signing(function* (signer) {
+      const journal = yield* Journal
+      for (let i = 0; i < 3; i++) yield* refusalOf(signer, request(transfer(), { fee: undefined }))
+      assert.lengthOf(yield* journal.about("i"), 1)
+      yield* refusalOf(signer, request(transfer(), { spendable: 0n }))
+      yield* refusalOf(signer, request(transfer(), { fee: undefined }))
+      assert.lengthOf(yield* journal.about("i"), 3)
+    }),
   )
 })
 
@@ -325,19 +286,17 @@ describe("the attempts of one intent", () => {
   const small = transfer({ amount })
 
   it.effect("are three at most, each after the one before it", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        for (const k of [0, -1, 1.5, 2, 3, 4]) {
-          assert.strictEqual(yield* refusalOf(signer, attempt(k, small)), "attempts", `${k} before the first`)
-        }
-        yield* signer.sign(attempt(1, small))
-        assert.strictEqual(yield* refusalOf(signer, attempt(3, small)), "attempts", "the second is missing")
-        const second = yield* signer.sign(attempt(2, small))
-        yield* signer.sign(attempt(3, small))
-        assert.strictEqual(yield* refusalOf(signer, attempt(4, small)), "attempts")
-        assert.strictEqual(yield* signer.sign(attempt(2, small)), second, "what is signed can be asked for again")
-      }),
-    ),
+    signing(function* (signer) {
+      for (const k of [0, -1, 1.5, 2, 3, 4]) {
+        assert.strictEqual(yield* refusalOf(signer, attempt(k, small)), "attempts", `${k} before the first`)
+      }
+      yield* signer.sign(attempt(1, small))
+      assert.strictEqual(yield* refusalOf(signer, attempt(3, small)), "attempts", "the second is missing")
+      const second = yield* signer.sign(attempt(2, small))
+      yield* signer.sign(attempt(3, small))
+      assert.strictEqual(yield* refusalOf(signer, attempt(4, small)), "attempts")
+      assert.strictEqual(yield* signer.sign(attempt(2, small)), second, "what is signed can be asked for again")
+    }),
   )
 
   const otherwise: ReadonlyArray<readonly [string, Command, Command]> = [
@@ -351,26 +310,22 @@ describe("the attempts of one intent", () => {
   ]
   for (const [what, first, second] of otherwise) {
     it.effect(`never pay differently: ${what}`, () =>
-      withSigner((signer) =>
-        Effect.gen(function* () {
-          yield* signer.sign(attempt(1, first))
-          assert.strictEqual(yield* refusalOf(signer, attempt(2, second)), "attempts")
-          yield* signer.sign(attempt(2, first))
-          yield* signer.sign({ ...attempt(1, second), intentId: "j" })
-        }),
-      ),
+      signing(function* (signer) {
+        yield* signer.sign(attempt(1, first))
+        assert.strictEqual(yield* refusalOf(signer, attempt(2, second)), "attempts")
+        yield* signer.sign(attempt(2, first))
+        yield* signer.sign({ ...attempt(1, second), intentId: "j" })
+      }),
     )
   }
 
   it.effect("never come from another key", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const log = yield* SpendLog
-        const paid = { to, assetId: asset, amount: 1n, digest: "", signature: "", policy: "", line: 1, spentAt: 0 }
-        yield* log.record({ ...paid, intentId: "i", k: 1, from: other })
-        assert.strictEqual(yield* refusalOf(signer, attempt(2, small)), "attempts")
-      }),
-    ),
+    signing(function* (signer) {
+      const log = yield* SpendLog
+      const paid = { to, assetId: asset, amount: 1n, digest: "", signature: "", policy: "", line: 1, spentAt: 0 }
+      yield* log.record({ ...paid, intentId: "i", k: 1, from: other })
+      assert.strictEqual(yield* refusalOf(signer, attempt(2, small)), "attempts")
+    }),
   )
 })
 
@@ -392,7 +347,7 @@ describe("what the signer refuses", () => {
   ]
   for (const [what, command] of commands) {
     it.effect(`${what}: only transfers at once between general accounts are allowed`, () =>
-      withSigner((signer) =>
+      signing((signer) =>
         Effect.map(refusalOf(signer, request(command)), (refusal) => assert.strictEqual(refusal, "command")),
       ),
     )
@@ -415,32 +370,29 @@ describe("what the signer refuses", () => {
   ]
   for (const [what, asked, expected] of others) {
     it.effect(what, () =>
-      withSigner((signer) => Effect.map(refusalOf(signer, asked), (found) => assert.strictEqual(found, expected))),
+      signing((signer) => Effect.map(refusalOf(signer, asked), (found) => assert.strictEqual(found, expected))),
     )
   }
 
   it.effect("what would go below the floor", () =>
-    withSigner(
-      (signer) =>
-        Effect.gen(function* () {
-          assert.strictEqual(yield* refusalOf(signer, request(transfer(), { spendable: 1_100n })), "floor")
-          yield* signer.sign(request(transfer(), { spendable: 1_101n }))
-        }),
+    signing(
+      function* (signer) {
+        assert.strictEqual(yield* refusalOf(signer, request(transfer(), { spendable: 1_100n })), "floor")
+        yield* signer.sign(request(transfer(), { spendable: 1_101n }))
+      },
       new Map([[asset, baseUnits(1_000n)]]),
     ),
   )
 
   it.effect("anything while halted", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        yield* (yield* Brake).halt("operator", "stop")
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
-      }),
-    ),
+    signing(function* (signer) {
+      yield* (yield* Brake).halt("operator", "stop")
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+    }),
   )
 
   it.effect("anything while another process holds the lease", () =>
-    withSigner(
+    signing(
       (signer) => Effect.map(refusalOf(signer, request(transfer())), (refusal) => assert.strictEqual(refusal, "lease")),
       undefined,
       undefined,
@@ -449,57 +401,51 @@ describe("what the signer refuses", () => {
   )
 
   it.effect("an asset that a person paused, or that its listing stopped, and no other", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const brake = yield* Brake
-        const pause = (scope: string) => brake.pause({ scope, reason: "odd", author: "ann", until: undefined })
-        yield* pause("asset:VEGA")
-        for (const scope of ["asset:USDT", "pin:USDT"]) {
-          yield* pause(scope)
-          assert.strictEqual(yield* refusalOf(signer, request(transfer(), { intentId: scope })), "halted")
-          yield* brake.resume({ scope, reason: "fine", author: "ann" })
-        }
-        yield* signer.sign(request(transfer()))
-      }),
-    ),
+    signing(function* (signer) {
+      const brake = yield* Brake
+      const pause = (scope: string) => brake.pause({ scope, reason: "odd", author: "ann", until: undefined })
+      yield* pause("asset:VEGA")
+      for (const scope of ["asset:USDT", "pin:USDT"]) {
+        yield* pause(scope)
+        assert.strictEqual(yield* refusalOf(signer, request(transfer(), { intentId: scope })), "halted")
+        yield* brake.resume({ scope, reason: "fine", author: "ann" })
+      }
+      yield* signer.sign(request(transfer()))
+    }),
   )
 
   it.effect("anything before the ledger is compared or a restored store released", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const clearance = yield* Clearance
-        yield* clearance.revoke
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
-        yield* clearance.quarantine(undefined)
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
-        yield* clearance.grant(publicKey)
-        yield* clearance.quarantine("recovered")
-        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
-        yield* clearance.quarantine(undefined)
-        yield* signer.sign(request(transfer()))
-      }),
-    ),
+    signing(function* (signer) {
+      const clearance = yield* Clearance
+      yield* clearance.revoke
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+      yield* clearance.quarantine(undefined)
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+      yield* clearance.grant(publicKey)
+      yield* clearance.quarantine("recovered")
+      assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+      yield* clearance.quarantine(undefined)
+      yield* signer.sign(request(transfer()))
+    }),
   )
 })
 
 describe("what operators must approve", () => {
   const above = baseUnits(10n)
-  const approving = (use: Parameters<typeof withSigner>[0]) => withSigner(use, undefined, { group: desk, above })
+  const approving = (use: Parameters<typeof signing>[0]) => signing(use, undefined, { group: desk, above })
   const given = (approval: ApprovalClaim | undefined, more: Partial<SignRequest> = {}) =>
     request(transfer(), { approval, ...more })
 
   it.effect("is signed with enough of them, and below the amount without any", () =>
-    approving((signer) =>
-      Effect.gen(function* () {
-        yield* signer.sign(request(transfer({ amount: above }), { intentId: "small" }))
-        yield* signer.sign(given(claim(["ana", "chloe"])))
-        const entries = yield* (yield* Journal).about("i")
-        assert.include(
-          entries.find(({ kind }) => kind === "permit")?.body,
-          '"approval":{"group":"desk","need":2,"by":["ana","chloe"]}',
-        )
-      }),
-    ),
+    approving(function* (signer) {
+      yield* signer.sign(request(transfer({ amount: above }), { intentId: "small" }))
+      yield* signer.sign(given(claim(["ana", "chloe"])))
+      const entries = yield* (yield* Journal).about("i")
+      assert.include(
+        entries.find(({ kind }) => kind === "permit")?.body,
+        '"approval":{"group":"desk","need":2,"by":["ana","chloe"]}',
+      )
+    }),
   )
 
   const [ana] = givenBy(["ana"])
@@ -536,18 +482,16 @@ describe("what operators must approve", () => {
   }
 
   it.effect("is not signed after its time or with a longer validity", () =>
-    approving((signer) =>
-      Effect.gen(function* () {
-        const late = 10 * day + 7_200_000
-        const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), askedAt: late }
-        assert.strictEqual(yield* refusalOf(signer, given(later)), "approval")
-        yield* TestClock.setTime(terms.expires)
-        const signed = given(claim(["ana", "ben"]), { blockTimeMillis: terms.expires })
-        assert.strictEqual(yield* refusalOf(signer, signed), "approval")
-        yield* TestClock.setTime(terms.expires - 1)
-        yield* signer.sign(signed)
-      }),
-    ),
+    approving(function* (signer) {
+      const late = 10 * day + 7_200_000
+      const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), askedAt: late }
+      assert.strictEqual(yield* refusalOf(signer, given(later)), "approval")
+      yield* TestClock.setTime(terms.expires)
+      const signed = given(claim(["ana", "ben"]), { blockTimeMillis: terms.expires })
+      assert.strictEqual(yield* refusalOf(signer, signed), "approval")
+      yield* TestClock.setTime(terms.expires - 1)
+      yield* signer.sign(signed)
+    }),
   )
 })
 
@@ -587,24 +531,20 @@ describe("key files", () => {
     ["that hold something else", () => at("text", "not a key"), /not a key file; it holds 32 raw bytes or 64 hex/],
     ["of another key", () => at("other", "11".repeat(32)), /holds the key of [0-9a-f]{64}; expected/],
   ] as const) {
-    it.effect(`${what} are refused with the remedy`, () =>
-      Effect.gen(function* () {
-        const error = yield* Effect.flip(openKeyFile(path(), publicKey))
-        assert.match(error.message, says)
-        assert.notInclude(error.message, "11".repeat(32))
-      }),
-    )
+    it.effect(`${what} are refused with the remedy`, function* () {
+      const error = yield* Effect.flip(openKeyFile(path(), publicKey))
+      assert.match(error.message, says)
+      assert.notInclude(error.message, "11".repeat(32))
+    })
   }
 
-  it.effect("show their secret nowhere", () =>
-    Effect.gen(function* () {
-      const key = yield* openKeyFile(file, publicKey)
-      const shown = [inspect(key, { depth: 9, showHidden: true }), JSON.stringify(key), String(key)].join()
-      for (const form of [seed.toString("hex"), seed.toString("base64"), seed.toString("latin1")]) {
-        assert.notInclude(shown, form)
-      }
-    }),
-  )
+  it.effect("show their secret nowhere", function* () {
+    const opened = yield* openKeyFile(key.file, publicKey)
+    const shown = [inspect(opened, { depth: 9, showHidden: true }), JSON.stringify(opened), String(opened)].join()
+    for (const form of [seed.toString("hex"), seed.toString("base64"), seed.toString("latin1")]) {
+      assert.notInclude(shown, form)
+    }
+  })
 })
 
 describe("nonces", () => {
@@ -637,29 +577,25 @@ describe("withdrawals", () => {
   })
 
   it.effect("are signed to the addresses of a line, without a fee, within its limits", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        const asked = request(withdraw(vault), { spendable: 100n })
-        const digest = signingDigest(asked.inputData, "chain")
-        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
-        const more = { ...request(withdraw(vault, 51n)), intentId: "j" }
-        assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
-        const poor = { ...request(withdraw(vault, 50n), { spendable: 49n }), intentId: "j" }
-        assert.strictEqual(yield* refusalOf(signer, poor), "floor")
-      }),
-    ),
+    signing(function* (signer) {
+      const asked = request(withdraw(vault), { spendable: 100n })
+      const digest = signingDigest(asked.inputData, "chain")
+      assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
+      const more = { ...request(withdraw(vault, 51n)), intentId: "j" }
+      assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
+      const poor = { ...request(withdraw(vault, 50n), { spendable: 49n }), intentId: "j" }
+      assert.strictEqual(yield* refusalOf(signer, poor), "floor")
+    }),
   )
 
   it.effect("are refused to unnamed receivers, parties and other address forms", () =>
-    withSigner((signer) =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* refusalOf(signer, request(withdraw(`0x${"1".repeat(40)}`))), "no_line")
-        for (const receiver of [undefined, "", to, vault.toLowerCase(), vault.slice(2)]) {
-          assert.strictEqual(yield* refusalOf(signer, request(withdraw(receiver))), "command", receiver)
-        }
-        const posted = request(transfer({ to: vault }))
-        assert.strictEqual(yield* refusalOf(signer, posted), "command", "a transfer goes to a public key")
-      }),
-    ),
+    signing(function* (signer) {
+      assert.strictEqual(yield* refusalOf(signer, request(withdraw(`0x${"1".repeat(40)}`))), "no_line")
+      for (const receiver of [undefined, "", to, vault.toLowerCase(), vault.slice(2)]) {
+        assert.strictEqual(yield* refusalOf(signer, request(withdraw(receiver))), "command", receiver)
+      }
+      const posted = request(transfer({ to: vault }))
+      assert.strictEqual(yield* refusalOf(signer, posted), "command", "a transfer goes to a public key")
+    }),
   )
 })

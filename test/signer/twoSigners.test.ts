@@ -1,9 +1,8 @@
 import crypto, { createHash, createPrivateKey } from "node:crypto"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSound, keyOf, nonceKeyOf, openKeyFile, signTwice } from "../../src/signer/KeyFile.ts"
@@ -14,9 +13,9 @@ import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-two-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("two")
 const seed = createHash("sha256").update("two signers").digest()
 const key = () => keyOf(Buffer.from(seed)) ?? assert.fail()
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { parseArgs } from "node:util"
+import { type Fail, readFlags } from "../support/Flags.ts"
 import { makeBench } from "./bench.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { calmNames } from "./calm.ts"
@@ -43,45 +43,24 @@ const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gate
               parameter, nights in which the machine sleeps; and counts what waits for a guard where none should
   --profile   of the month: one of the networks; default both`
 
-const fail = (message: string): never => {
-  console.error(`sim: ${message}\n${usage}`)
-  process.exit(2)
-}
-
-const readArguments = () => {
-  try {
-    return parseArgs({
-      options: {
-        seeds: { type: "string", default: "100" },
-        first: { type: "string", default: "1" },
-        gateways: { type: "string", default: "honest" },
-        workers: { type: "string", default: "2" },
-        trace: { type: "boolean", default: false },
-        tame: { type: "boolean", default: false },
-        figures: { type: "string" },
-        until: { type: "string" },
-        statements: { type: "boolean", default: false },
-        limits: { type: "boolean", default: false },
-        year: { type: "boolean", default: false },
-        month: { type: "boolean", default: false },
-        calm: { type: "boolean", default: false },
-        profile: { type: "string", default: "" },
-        help: { type: "boolean", default: false },
-      },
-    }).values
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const whole = (name: string, text: string): number =>
-  /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number from 1 on`)
-
-const values = readArguments()
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
-}
+const flags = readFlags("sim", usage, {
+  seeds: "100",
+  first: "1",
+  until: undefined,
+  gateways: "honest",
+  workers: "2",
+  profile: "",
+  figures: undefined,
+  trace: false,
+  tame: false,
+  statements: false,
+  limits: false,
+  year: false,
+  month: false,
+  calm: false,
+})
+const { values, whole } = flags
+const fail: Fail = flags.fail
 const kinds = ["honest", "hostile", "both", "lying"]
 if (!kinds.includes(values.gateways)) fail(`--gateways ${values.gateways} is none of ${kinds.join(", ")}`)
 const gateways = (seed: number): Gateways => {

@@ -8,6 +8,7 @@ import { LedgerHistory } from "../../src/gateway/LedgerHistory.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
 import { json, live, openTransport, startGateway } from "../gateway/GatewayServer.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 1, pastBlocks: 10, txPerBlock: 2, increasing: true }
@@ -15,11 +16,8 @@ const headAt = (height: bigint): ChainHead => ({ chainId: "c", height, hash: "ab
 const silent = new GatewayError({ gateway: "g", operation: "height", reason: { _tag: "Ambiguous", detail: "503" } })
 
 /** A node that answers when the test says so. */
-const withTip = <A, E>(
-  use: (node: {
-    readonly asked: () => number
-    readonly answer: Deferred.Deferred<ChainHead, GatewayError>
-  }) => Effect.Effect<A, E, Tip>,
+const withTip = (
+  use: Body<[node: { readonly asked: () => number; readonly answer: Deferred.Deferred<ChainHead, GatewayError> }], Tip>,
 ) =>
   Effect.suspend(() => {
     const store = testStore()
@@ -31,7 +29,7 @@ const withTip = <A, E>(
         return Deferred.await(answer)
       }),
     })
-    return use({ asked: () => asked, answer }).pipe(
+    return effectOf(use({ asked: () => asked, answer })).pipe(
       Effect.provide(Tip.layer.pipe(Layer.provide([chain, store.layer()]))),
       Effect.ensuring(Effect.sync(store.remove)),
     )
@@ -41,44 +39,38 @@ const ask = Effect.forkChild(Effect.result(Effect.flatMap(Tip, ({ head }) => hea
 
 describe("the newest block", () => {
   it.effect("is asked for once by all that wait for it", () =>
-    withTip(({ asked, answer }) =>
-      Effect.gen(function* () {
-        const all = [yield* ask, yield* ask, yield* ask]
-        yield* TestClock.adjust("1 second")
-        yield* Deferred.succeed(answer, headAt(7n))
-        const heads = yield* Effect.forEach(all, Fiber.join)
-        assert.deepStrictEqual(heads.map(Result.getOrUndefined), [headAt(7n), headAt(7n), headAt(7n)])
-        assert.strictEqual(asked(), 1)
-        yield* TestClock.adjust("1 second")
-        yield* Effect.flatMap(Tip, ({ head }) => head)
-        assert.strictEqual(asked(), 2)
-      }),
-    ),
+    withTip(function* ({ asked, answer }) {
+      const all = [yield* ask, yield* ask, yield* ask]
+      yield* TestClock.adjust("1 second")
+      yield* Deferred.succeed(answer, headAt(7n))
+      const heads = yield* Effect.forEach(all, Fiber.join)
+      assert.deepStrictEqual(heads.map(Result.getOrUndefined), [headAt(7n), headAt(7n), headAt(7n)])
+      assert.strictEqual(asked(), 1)
+      yield* TestClock.adjust("1 second")
+      yield* Effect.flatMap(Tip, ({ head }) => head)
+      assert.strictEqual(asked(), 2)
+    }),
   )
 
   it.effect("is not asked for again by those who waited for a look-up that failed", () =>
-    withTip(({ asked, answer }) =>
-      Effect.gen(function* () {
-        const all = [yield* ask, yield* ask]
-        yield* Deferred.fail(answer, silent)
-        const heads = yield* Effect.forEach(all, Fiber.join)
-        assert.deepStrictEqual(heads.map(Result.isFailure), [true, true])
-        assert.strictEqual(asked(), 1)
-      }),
-    ),
+    withTip(function* ({ asked, answer }) {
+      const all = [yield* ask, yield* ask]
+      yield* Deferred.fail(answer, silent)
+      const heads = yield* Effect.forEach(all, Fiber.join)
+      assert.deepStrictEqual(heads.map(Result.isFailure), [true, true])
+      assert.strictEqual(asked(), 1)
+    }),
   )
 
   it.effect("is asked for by the next one where who asked is interrupted", () =>
-    withTip(({ asked, answer }) =>
-      Effect.gen(function* () {
-        const first = yield* ask
-        const second = yield* ask
-        yield* Fiber.interrupt(first)
-        yield* Deferred.succeed(answer, headAt(7n))
-        assert.deepStrictEqual(Result.getOrUndefined(yield* Fiber.join(second)), headAt(7n))
-        assert.strictEqual(asked(), 2)
-      }),
-    ),
+    withTip(function* ({ asked, answer }) {
+      const first = yield* ask
+      const second = yield* ask
+      yield* Fiber.interrupt(first)
+      yield* Deferred.succeed(answer, headAt(7n))
+      assert.deepStrictEqual(Result.getOrUndefined(yield* Fiber.join(second)), headAt(7n))
+      assert.strictEqual(asked(), 2)
+    }),
   )
 })
 

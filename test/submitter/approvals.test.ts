@@ -18,32 +18,25 @@ import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { newestIntent, rounds } from "../support/Intents.ts"
 import { life, reborn } from "../support/Lives.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
 const desk: FlowSetup = { line: { approval: "desk" }, more: deskFields() }
 
-const newest = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
-  (intents) => intents[0]!,
-)
 const alerts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`SELECT severity, dedup FROM alerts WHERE kind IN ('approval', 'intent') ORDER BY seq`
   return rows.map((row) => `${row["severity"]} ${String(row["dedup"]).split("/")[0]}`)
 })
-const rounds = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox, count: number) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox)
-})
-
 /** Blocks are read and payments go on; nothing new is decided. */
 const undecided = new Set(["decide"])
 
 /** Rounds until the payment waits for people. */
 const proposed = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox) {
   yield* rounds(options, sandbox, 4)
-  const intent = yield* newest
+  const intent = yield* newestIntent
   assert.strictEqual(intent.state, "awaiting_approval")
   return intent
 })
@@ -79,7 +72,7 @@ describe("a payment that people must approve", () => {
       assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: true })
       assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: false })
       yield* rounds(options, sandbox, 3)
-      assert.match((yield* newest).detail, /^ben approved; waits for 1 of ana, chloe/)
+      assert.match((yield* newestIntent).detail, /^ben approved; waits for 1 of ana, chloe/)
       assert.lengthOf(yield* paid(sandbox), 0)
       yield* signs(options, intent, "ana")
       yield* rounds(options, sandbox, 6)
@@ -157,11 +150,11 @@ describe("a payment that people must approve", () => {
       yield* signs(options, second, "ana")
       yield* TestClock.adjust("3 hours")
       yield* submitOnce()
-      assert.match((yield* newest).detail, /^ana approved; waits for 1 of ben, chloe, .*: the time ends soon$/)
+      assert.match((yield* newestIntent).detail, /^ana approved; waits for 1 of ben, chloe, .*: the time ends soon$/)
       yield* TestClock.adjust("1 hour")
       assert.containSubset(yield* signs(options, second, "ben"), { problem: "the time to approve it is over" })
       yield* round(options, sandbox, undecided)
-      assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
+      assert.strictEqual((yield* newestIntent).detail, "the approval lapsed: 1 of 2 had signed")
       assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
       const rejected = "info rejected"
       const told = ["ticket approval", rejected, "ticket approval", "ticket approval-late", "ticket rejected"]
@@ -175,7 +168,7 @@ describe("a payment that people must approve", () => {
       function* (options, sandbox) {
         yield* rounds(options, sandbox, 8)
         assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.containSubset(yield* findApproval(options.treasury, (yield* newest).id), { status: 409 })
+        assert.containSubset(yield* findApproval(options.treasury, (yield* newestIntent).id), { status: 409 })
       },
       { ...desk, line: { approval: "desk", approvalAbove: "150" } },
     ),
@@ -249,7 +242,7 @@ describe("approvals and another policy", () => {
       const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"3"')
       yield* life(other, function* () {
         yield* rounds(other, sandbox, 4)
-        const intent = yield* newest
+        const intent = yield* newestIntent
         assert.match(intent.detail, /^waits for 2 of ana, ben, chloe/)
         assert.lengthOf(yield* (yield* Approvals).about(intent.id), 2)
         const old = operatorSigns("ana", textOf(options, intent))
@@ -271,12 +264,12 @@ describe("approvals and another policy", () => {
         const signed = before === "waits" ? ["ana"] : ["ana", "ben"]
         for (const name of signed) yield* signs(options, intent, name)
         yield* underConfig(submitOnce())
-        assert.strictEqual((yield* newest).state, before === "waits" ? "awaiting_approval" : "reserved")
+        assert.strictEqual((yield* newestIntent).state, before === "waits" ? "awaiting_approval" : "reserved")
         const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"5"')
         const reload = (to: DaemonOptions) => config.replace({ treasury: to.treasury, mode: "live" }, Effect.void)
         yield* reload(other)
         for (let i = 0; i < 3; i++) yield* underConfig(submitOnce())
-        const back = yield* newest
+        const back = yield* newestIntent
         assert.strictEqual(back.state, "awaiting_approval")
         const names = signed.join(", ")
         assert.match(
@@ -310,7 +303,7 @@ describe("approvals and another policy", () => {
       yield* TestClock.adjust("4 hours")
       yield* round(options, sandbox, undecided)
       assert.deepStrictEqual(yield* states, ["denied"])
-      assert.strictEqual((yield* newest).detail, "the approval lapsed before it was signed")
+      assert.strictEqual((yield* newestIntent).detail, "the approval lapsed before it was signed")
       const sql = yield* SqlClient.SqlClient
       const rows = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'denied/%'`
       const said = String(rows[0]?.["detail"])

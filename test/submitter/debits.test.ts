@@ -5,30 +5,23 @@ import { general } from "../../src/domain/AccountType.ts"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { type Accounted, explainDebits, type KnownPayment, type Movements } from "../../src/payments/explainDebits.ts"
-import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
-import { alice, type Flow, flow, lives, round, states } from "../support/Flow.ts"
+import { alice, flow, lives, round, states } from "../support/Flow.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
-import { hasAttempt } from "../support/Intents.ts"
+import { halts, hasAttempt, rounds } from "../support/Intents.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
-const reasons = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
-  (halts) => halts.map((halt) => halt.reason),
-)
 const told = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) => due.filter(({ severity }) => severity === "page").map(({ detail }) => detail),
 )
-type Options = Parameters<Flow>[0]
 
 const withdrawal = Command.cases.Withdraw.make({ amount: BaseUnits.make(30n * one), asset: usdt })
 
@@ -36,25 +29,21 @@ const by = Effect.fnUntraced(function* (client: TestClient, command: Command, fr
   yield* submit(client, signed(client, { from: "alice", command, framing, ...(yield* head(client)) }))
 })
 
-const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"], count: number) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox)
-})
-
 describe("a debit that no payment explains", () => {
   it.effect("of a withdrawal, which no transfer listing shows, halts within ten blocks", () =>
     flow(function* (options, sandbox, client) {
       yield* rounds(options, sandbox, 6)
-      assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+      assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
       yield* by(client, withdrawal)
       yield* rounds(options, sandbox, 10)
-      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       const [detail] = yield* told
       assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
       const [stranger] = yield* (yield* Findings).strangers
       assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
       yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
       yield* rounds(options, sandbox, 10)
-      assert.deepStrictEqual(yield* reasons, [], "told of once")
+      assert.deepStrictEqual(yield* halts, [], "told of once")
     }),
   )
 
@@ -62,14 +51,14 @@ describe("a debit that no payment explains", () => {
     flow(
       function* (options, sandbox, client) {
         yield* rounds(options, sandbox, 14)
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
         assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
         yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
         yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* reasons, [], "told of once")
+        assert.deepStrictEqual(yield* halts, [], "told of once")
       },
       { scenario: { profile: "specification" } },
     ),
@@ -80,7 +69,7 @@ describe("a debit that no payment explains", () => {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
       yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
       for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
-      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       assert.include((yield* told)[0] ?? "", "by a transfer that the gateway does not list")
       const [stranger] = yield* (yield* Findings).strangers
       assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
@@ -96,14 +85,14 @@ describe("a debit that no payment explains", () => {
           yield* sandbox.stepBlock
         }
         yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         for (let i = 0; i < 30; i++) {
           yield* TestClock.adjust("1 second")
           yield* sandbox.stepBlock
         }
         yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       },
       {
         scenario: {
@@ -119,15 +108,15 @@ describe("a debit that no payment explains", () => {
       [
         (options, sandbox) => rounds(options, sandbox, 14),
         function* (options, sandbox, client) {
-          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+          assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
           yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
           yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
           yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
         },
         function* (options, sandbox) {
           yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* reasons, [])
+          assert.deepStrictEqual(yield* halts, [])
         },
       ],
       { scenario: { profile: "specification" } },
@@ -149,10 +138,10 @@ describe("a debit that no payment explains", () => {
         yield* (yield* Observations).rebase([], { timestamp: until, height })
         yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 12)
-        assert.deepStrictEqual(yield* reasons, [])
+        assert.deepStrictEqual(yield* halts, [])
         yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       },
       { scenario: { profile: "specification" } },
     ),
@@ -180,7 +169,7 @@ describe("a debit that no payment explains", () => {
         const { height } = (yield* observations.watermark)!
         yield* observations.advance([...skewed, shown(alice, 0n, 2_000n)], { timestamp: signedAt + 3_000n, height })
         yield* rounds(options, sandbox, 20)
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
       },
       { scenario: { profile: "specification" } },
     ),
@@ -199,7 +188,7 @@ describe("a debit that no payment explains", () => {
         })
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 12)
-        assert.deepStrictEqual(yield* reasons, [])
+        assert.deepStrictEqual(yield* halts, [])
       },
       { scenario: { profile: "specification" } },
     ),

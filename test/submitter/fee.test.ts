@@ -9,9 +9,10 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { type Flow, type FlowServices, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
 import { hasAttempt } from "../support/Intents.ts"
+import type { Body } from "../support/it.ts"
 import { waitUntil } from "../support/until.ts"
 
 const isAbout =
@@ -31,7 +32,8 @@ const silent = (isMeant: ReturnType<typeof isAbout>): Manner =>
   altered(isMeant, () => ({ status: 503, headers: {}, text: "" }))
 
 /** A network behind a gateway that has its manners from the start. */
-const behind = (manner: Manner, use: (front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>, setup: FlowSetup) =>
+type Use = Body<[front: Front, ...args: Parameters<Flow>], FlowServices>
+const behind = (manner: Manner, use: Use, setup: FlowSetup) =>
   Effect.suspend(() => {
     let front: Front | undefined
     const started = (url: string) =>
@@ -72,21 +74,20 @@ describe("the network's fee, when a payment is signed", () => {
     it.effect(`${what}: a person's payment waits, and is paid once it is within`, () =>
       behind(
         manner,
-        (front, options, sandbox) =>
-          Effect.gen(function* () {
-            // Work for which no parameter vouches is believed after ten blocks.
-            for (let i = 0; i < 12; i++) yield* round(options, sandbox, still)
-            const { intentId } = yield* handIn(options)
-            for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
-            assert.match(yield* details, says)
-            assert.deepStrictEqual(yield* refusals(intentId), ["fee"], "told once")
-            assert.lengthOf(yield* paid(sandbox), 0)
-            front.manner = honest
-            yield* TestClock.adjust("1 minute")
-            for (let i = 0; i < 5; i++) yield* round(options, sandbox, still)
-            assert.deepStrictEqual(yield* states, ["confirmed"])
-            assert.lengthOf(yield* paid(sandbox), 1)
-          }),
+        function* (front, options, sandbox) {
+          // Work for which no parameter vouches is believed after ten blocks.
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox, still)
+          const { intentId } = yield* handIn(options)
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+          assert.match(yield* details, says)
+          assert.deepStrictEqual(yield* refusals(intentId), ["fee"], "told once")
+          assert.lengthOf(yield* paid(sandbox), 0)
+          front.manner = honest
+          yield* TestClock.adjust("1 minute")
+          for (let i = 0; i < 5; i++) yield* round(options, sandbox, still)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.lengthOf(yield* paid(sandbox), 1)
+        },
         {},
       ),
     )
@@ -95,17 +96,16 @@ describe("the network's fee, when a payment is signed", () => {
   it.effect("read ten minutes ago is not believed any more", () =>
     behind(
       honest,
-      (front, options, sandbox) =>
-        Effect.gen(function* () {
-          yield* round(options, sandbox, still)
-          front.manner = silent(isParameters)
-          yield* TestClock.adjust("10 minutes")
-          yield* round(options, sandbox, still)
-          yield* handIn(options)
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
-          assert.match(yield* details, /waits: .*the network's fee was last read more than 10 minutes ago/)
-          assert.lengthOf(yield* paid(sandbox), 0)
-        }),
+      function* (front, options, sandbox) {
+        yield* round(options, sandbox, still)
+        front.manner = silent(isParameters)
+        yield* TestClock.adjust("10 minutes")
+        yield* round(options, sandbox, still)
+        yield* handIn(options)
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+        assert.match(yield* details, /waits: .*the network's fee was last read more than 10 minutes ago/)
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
       {},
     ),
   )
@@ -113,37 +113,35 @@ describe("the network's fee, when a payment is signed", () => {
   it.effect("is read though the asset listing cannot be", () =>
     behind(
       silent(isAbout("/api/v2/assets")),
-      () =>
-        Effect.gen(function* () {
-          const listings = yield* Listings
-          const loop = yield* Effect.forkChild(assetLoop)
-          for (let i = 0; i < 500 && (yield* listings.parameters).size === 0; i++) {
-            yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-          }
-          yield* Fiber.interrupt(loop)
-          assert.strictEqual((yield* listings.parameters).get("transfer.fee.factor"), "0.001")
-        }),
+      function* () {
+        const listings = yield* Listings
+        const loop = yield* Effect.forkChild(assetLoop)
+        for (let i = 0; i < 500 && (yield* listings.parameters).size === 0; i++) {
+          yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+        }
+        yield* Fiber.interrupt(loop)
+        assert.strictEqual((yield* listings.parameters).get("transfer.fee.factor"), "0.001")
+      },
       { unlisted: true },
     ),
   )
 
   it.effect("is written down for a gateway without parameters, otherwise unknown", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const isDecided = Effect.map(states, (all) => all.length > 0)
-          yield* waitUntil("an intent", isDecided, round(options, sandbox, new Set(["submit"])))
-          const { now, replace } = yield* ConfigInForce
-          const before = now()
-          const network = { ...before.treasury.network, fee: undefined }
-          yield* replace({ ...before, treasury: { ...before.treasury, network } }, Effect.void)
-          yield* byOneConfig(submitOnce())
-          assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
-          yield* replace(before, Effect.void)
-          yield* submitOnce()
-          yield* round(options, sandbox, still)
-          assert.match(yield* details, /in_flight/)
-        }),
+      function* (options, sandbox) {
+        const isDecided = Effect.map(states, (all) => all.length > 0)
+        yield* waitUntil("an intent", isDecided, round(options, sandbox, new Set(["submit"])))
+        const { now, replace } = yield* ConfigInForce
+        const before = now()
+        const network = { ...before.treasury.network, fee: undefined }
+        yield* replace({ ...before, treasury: { ...before.treasury, network } }, Effect.void)
+        yield* byOneConfig(submitOnce())
+        assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
+        yield* replace(before, Effect.void)
+        yield* submitOnce()
+        yield* round(options, sandbox, still)
+        assert.match(yield* details, /in_flight/)
+      },
       { scenario: { profile: "specification" } },
     ),
   )
@@ -151,22 +149,21 @@ describe("the network's fee, when a payment is signed", () => {
   it.effect("taken above the bound pages people, and counts against the floor", () =>
     behind(
       telling("0.001"),
-      (_, options, sandbox) =>
-        Effect.gen(function* () {
-          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
-          const blind = new Set(["decide", "poll", "reconcile", "compare"])
-          for (let i = 0; i < 34; i++) yield* round(options, sandbox, blind)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          const pages = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
-          assert.match(
-            pages.map(({ detail }) => detail).join(),
-            /took a fee of 7\.50 USDT; at most 0\.30 USDT was allowed/,
-          )
-          // 1,000 less 150 and the fee is 842.5: a fee of 0.3 would leave enough.
-          const { intentId } = yield* handIn(options, "200")
-          yield* submitOnce()
-          assert.deepStrictEqual(yield* refusals(intentId), ["floor"])
-        }),
+      function* (_, options, sandbox) {
+        yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
+        const blind = new Set(["decide", "poll", "reconcile", "compare"])
+        for (let i = 0; i < 34; i++) yield* round(options, sandbox, blind)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        const pages = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
+        assert.match(
+          pages.map(({ detail }) => detail).join(),
+          /took a fee of 7\.50 USDT; at most 0\.30 USDT was allowed/,
+        )
+        // 1,000 less 150 and the fee is 842.5: a fee of 0.3 would leave enough.
+        const { intentId } = yield* handIn(options, "200")
+        yield* submitOnce()
+        assert.deepStrictEqual(yield* refusals(intentId), ["floor"])
+      },
       {
         network: { maxAge: "2m" },
         alice: { floor: { USDT: "645" } },

@@ -13,16 +13,12 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
-import { hasAttempt, newest, replay } from "../support/Intents.ts"
+import { halts, hasAttempt, newest, replay } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"
 import { waitUntil } from "../support/until.ts"
 
-const reasons = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
-  (halts) => halts.map((halt) => halt.reason),
-)
 const pages = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) => due.filter((alert) => alert.severity === "page" && alert.kind === "halt").map((alert) => alert.subject),
@@ -71,7 +67,7 @@ describe("a second execution of a payment", () => {
             assert.lengthOf(yield* paid(sandbox), 2, "the network let it happen")
             yield* resume
             yield* pass(sandbox, 3 * window, round(options, sandbox, settling))
-            assert.deepStrictEqual(yield* reasons, [], "told of once")
+            assert.deepStrictEqual(yield* halts, [], "told of once")
             assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
           },
           { scenario },
@@ -85,7 +81,7 @@ describe("a second execution of a payment", () => {
             assert.deepStrictEqual(yield* states, ["in_flight"], "its bytes can still execute")
             assert.include((yield* replay(client)).text, '"success":true')
             for (let i = 0; i < 6; i++) yield* round(options, sandbox, settling)
-            assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+            assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
             assert.lengthOf(yield* paid(sandbox), 1)
           },
           { scenario },
@@ -103,7 +99,7 @@ describe("a second execution of a payment", () => {
         yield* toLastBlock(client, step)
         yield* replay(client)
         for (let i = 0; i < 2; i++) yield* step
-        assert.deepStrictEqual(yield* reasons, [])
+        assert.deepStrictEqual(yield* halts, [])
         yield* haltsWithin(options, sandbox)
       },
       { scenario: { profile: "0.74" } },
@@ -122,13 +118,13 @@ describe("a second execution of a payment", () => {
         yield* arm(listing)
         yield* arm({ operation: "ledgerEntries", kind: "http_status", status: 503 })
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, settling)
-        assert.deepStrictEqual([(yield* paid(sandbox)).length, yield* reasons], [2, []])
+        assert.deepStrictEqual([(yield* paid(sandbox)).length, yield* halts], [2, []])
         yield* request(client, "/sandbox/faults", { method: "DELETE" })
         yield* arm(listing)
         // No block comes any more, as on a network that makes none without transactions.
         yield* TestClock.adjust("1 second")
         yield* reconcileOnce()
-        assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+        assert.deepStrictEqual(yield* halts, ["duplicate_execution"])
       },
       { scenario: { profile: "0.74" } },
     ),
@@ -144,7 +140,7 @@ describe("a second execution of a payment", () => {
         yield* replay(client)
         for (let i = 0; i < 2; i++) yield* step
         yield* pass(sandbox, 31, round(options, sandbox, new Set(["decide", "reconcile", "poll"])))
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         yield* haltsWithin(options, sandbox, new Set(["decide", "poll"]))
       },
       { scenario: { profile: "0.74" } },
@@ -161,7 +157,7 @@ describe("a second execution of a payment", () => {
         yield* replay(client)
         for (let i = 0; i < 2; i++) yield* step
         yield* round(options, sandbox, new Set(["decide", "reconcile"]))
-        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         const findings = yield* Findings
         for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
         yield* haltsWithin(options, sandbox)
@@ -178,7 +174,7 @@ describe("a second execution of a payment", () => {
         yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
         const step = yield* inContext(round(options, sandbox, settling))
         yield* toLastBlock(client, step)
-        assert.deepStrictEqual(yield* reasons, [], "one execution is the payment itself")
+        assert.deepStrictEqual(yield* halts, [], "one execution is the payment itself")
         assert.include((yield* replay(client)).text, '"success":true')
         yield* haltsWithin(options, sandbox)
         assert.strictEqual((yield* newest).intent.command, "withdraw")
@@ -201,7 +197,7 @@ describe("a second execution of a payment", () => {
             ["confirmed", 40n * one],
           ],
         )
-        assert.deepStrictEqual(yield* reasons, [])
+        assert.deepStrictEqual(yield* halts, [])
       },
       {
         scenario: {
@@ -232,7 +228,7 @@ describe("a second execution of a payment", () => {
         assert.deepStrictEqual(yield* withdrawn, ["confirmed"])
         const { intent } = yield* newest
         assert.lengthOf(yield* (yield* Outbox).attempts(intent.id), 2)
-        assert.deepStrictEqual(yield* reasons, [])
+        assert.deepStrictEqual(yield* halts, [])
       },
       { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },
     ),
@@ -246,7 +242,7 @@ describe("a second execution of a payment", () => {
       for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
       const { attempt } = yield* newest
       assert.strictEqual(yield* (yield* Findings).executions(attempt.transferId), 2, "seen in two blocks")
-      assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+      assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
     }),
   )
 
@@ -261,7 +257,7 @@ describe("a second execution of a payment", () => {
         yield* submit(client, signed(client, draft))
         for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
         assert.lengthOf(yield* paid(sandbox), 2)
-        assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+        assert.deepStrictEqual(yield* halts, ["duplicate_execution"])
       },
       { scenario: { profile: "specification" } },
     ),
@@ -289,8 +285,8 @@ const refusedInBlock = Effect.fnUntraced(function* (options: Options, sandbox: S
 
 /** Runs on until the halt is there, ten blocks at most after the one that takes what was handed in. */
 const haltsWithin = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"], skip = settling) {
-  for (let i = 0; i <= 10 && (yield* reasons).length === 0; i++) yield* round(options, sandbox, skip)
-  assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+  for (let i = 0; i <= 10 && (yield* halts).length === 0; i++) yield* round(options, sandbox, skip)
+  assert.deepStrictEqual(yield* halts, ["duplicate_execution"])
   assert.deepStrictEqual(yield* pages, ["duplicate_execution"])
   assert.lengthOf(yield* (yield* Findings).duplicates, 1)
 })
@@ -306,7 +302,7 @@ describe("a payment that the journal does not know", () => {
       for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
       yield* elsewhere(client)
       for (let i = 0; i < 2; i++) yield* round(options, sandbox)
-      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       assert.deepStrictEqual(yield* pages, ["foreign_payment"])
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
@@ -318,7 +314,7 @@ describe("a payment that the journal does not know", () => {
     flow(function* (options, sandbox, client) {
       yield* elsewhere(client)
       for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-      assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       assert.lengthOf(yield* paid(sandbox), 1)
       const [alert] = yield* (yield* AlertQueue).due(10)
       assert.include(alert?.detail ?? "", "cofferer adopt --reason")
@@ -334,10 +330,10 @@ describe("a payment that the journal does not know", () => {
       for (let i = 0; i < 14; i++) yield* round(options, sandbox)
       assert.lengthOf(yield* paid(sandbox), 1, "a window and ten blocks are waited for")
       for (let i = 0; i < 45 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
-      assert.deepStrictEqual([yield* reasons, (yield* states)[0]], [[], "confirmed"])
+      assert.deepStrictEqual([yield* halts, (yield* states)[0]], [[], "confirmed"])
       yield* elsewhere(client)
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
-      assert.deepStrictEqual(yield* reasons, ["foreign_payment"], "the next one is a stranger again")
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"], "the next one is a stranger again")
     }),
   )
 })
@@ -351,11 +347,11 @@ describe("a failure of the machine", () => {
       for (let i = 0; i < 4; i++) {
         assert.isTrue(isUnwritten(yield* Effect.flip(guarded(round(options, sandbox)))))
       }
-      assert.deepStrictEqual([yield* reasons, yield* pages], [[], []])
+      assert.deepStrictEqual([yield* halts, yield* pages], [[], []])
       assert.lengthOf(yield* paid(sandbox), 0)
       yield* sql`PRAGMA query_only = OFF`
       for (let i = 0; i < 5; i++) yield* round(options, sandbox)
-      assert.deepStrictEqual([yield* reasons, yield* states], [[], ["confirmed"]])
+      assert.deepStrictEqual([yield* halts, yield* states], [[], ["confirmed"]])
       assert.lengthOf(yield* paid(sandbox), 1)
     }),
   )
@@ -370,7 +366,7 @@ describe("a failure of the machine", () => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`UPDATE attempts SET pow_nonce = CAST(pow_nonce + 1 AS TEXT)`
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, settling)
-      assert.deepStrictEqual(yield* reasons, ["invariant"])
+      assert.deepStrictEqual(yield* halts, ["invariant"])
       assert.deepStrictEqual(yield* pages, ["invariant"])
       assert.lengthOf(yield* paid(sandbox), 0)
     }),
@@ -383,7 +379,7 @@ describe("a failure of the machine", () => {
       assert.strictEqual(intent.state, "confirmed")
       const outbox = yield* Outbox
       yield* Effect.exit(guarded(outbox.move(intent, "reserved", { detail: "again" })))
-      assert.deepStrictEqual(yield* reasons, ["invariant"])
+      assert.deepStrictEqual(yield* halts, ["invariant"])
       assert.strictEqual((yield* newest).intent.state, "confirmed")
     }),
   )

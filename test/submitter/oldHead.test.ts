@@ -71,24 +71,22 @@ it.effect.each([
 ])(
   "the height of a send counts the time since its head was asked for, in blocks of $millis ms",
   ({ millis, height: wanted }) =>
-    flow(() =>
-      Effect.gen(function* () {
-        const answer = Deferred.makeUnsafe<ChainHead>()
-        const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
-        const height = yield* Effect.gen(function* () {
-          const { head } = yield* Tip
-          // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
-          yield* Effect.forkChild(head, { startImmediately: true })
-          yield* TestClock.adjust("9 seconds")
-          const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
-          yield* turn
-          yield* Deferred.succeed(answer, newest)
-          return yield* Fiber.join(sending)
-        }).pipe(
-          Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))),
-          Effect.provideService(BlockPace, { millis: Effect.succeed(millis) }),
-        )
-        assert.strictEqual(height, wanted)
-      }),
-    ),
+    flow(function* () {
+      const answer = Deferred.makeUnsafe<ChainHead>()
+      const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
+      const height = yield* Effect.gen(function* () {
+        const { head } = yield* Tip
+        // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
+        yield* Effect.forkChild(head, { startImmediately: true })
+        yield* TestClock.adjust("9 seconds")
+        const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
+        yield* turn
+        yield* Deferred.succeed(answer, newest)
+        return yield* Fiber.join(sending)
+      }).pipe(
+        Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))),
+        Effect.provideService(BlockPace, { millis: Effect.succeed(millis) }),
+      )
+      assert.strictEqual(height, wanted)
+    }),
 )

@@ -46,78 +46,65 @@ const begin = Effect.flatMap(Database, (database) => database.write(beginQuarant
 describe("a quarantine that begins", () => {
   const fronts: Array<Front> = []
   it.effect("says until when nothing is signed, and nothing of it once it is over", () =>
-    flow((options, world) =>
-      Effect.gen(function* () {
-        const waits = Effect.map(readView(), ({ conditions, sentence }) => ({
-          text: conditions.find(({ condition }) => condition === "signing_waits")?.text,
-          sentence: sentence.text,
-        }))
-        yield* rounds(options, world, 12)
-        assert.match((yield* waits).sentence, /^All in band/)
-        yield* begin
-        assert.match((yield* waits).sentence, /^Nothing is signed for one window and ten blocks/)
-        yield* rounds(options, world, 1)
-        const until = BigInt((yield* Effect.flatMap(Settings, ({ get }) => get(quarantineKey)))!.split(" ")[0]!)
-        assert.match(
-          (yield* waits).text ?? "",
-          new RegExp(`^Nothing is signed until block ${until}, in less than 1 min`),
-        )
-        for (let i = 0; i < 300 && !(yield* (yield* Clearance).isGranted(alice)); i++) yield* round(options, world)
-        assert.deepStrictEqual((yield* waits).text, undefined)
-      }),
-    ),
+    flow(function* (options, world) {
+      const waits = Effect.map(readView(), ({ conditions, sentence }) => ({
+        text: conditions.find(({ condition }) => condition === "signing_waits")?.text,
+        sentence: sentence.text,
+      }))
+      yield* rounds(options, world, 12)
+      assert.match((yield* waits).sentence, /^All in band/)
+      yield* begin
+      assert.match((yield* waits).sentence, /^Nothing is signed for one window and ten blocks/)
+      yield* rounds(options, world, 1)
+      const until = BigInt((yield* Effect.flatMap(Settings, ({ get }) => get(quarantineKey)))!.split(" ")[0]!)
+      assert.match((yield* waits).text ?? "", new RegExp(`^Nothing is signed until block ${until}, in less than 1 min`))
+      for (let i = 0; i < 300 && !(yield* (yield* Clearance).isGranted(alice)); i++) yield* round(options, world)
+      assert.deepStrictEqual((yield* waits).text, undefined)
+    }),
   )
 
   it.effect("while an earlier one ends is not ended with it", () =>
-    flow(
-      (options, world, client) =>
-        Effect.gen(function* () {
-          const [front, settings, clearance] = [fronts.at(-1)!, yield* Settings, yield* Clearance]
-          yield* rounds(options, world, 3)
-          yield* begin
-          const isLast = Effect.gen(function* () {
-            const [until = ""] = ((yield* settings.get(quarantineKey)) ?? "").split(" ")
-            return until !== "pending" && until !== "" && (yield* head(client)).height > Number(until) + 5
-          })
-          for (let i = 0; i < 300 && !(yield* isLast); i++) yield* round(options, world)
-          assert.notStrictEqual(yield* settings.get(quarantineKey), "")
-          // The look that ends it waits for the newest block.
-          yield* TestClock.adjust("40 seconds")
-          const slow = gate(/./)
-          front.manner = slow.manner
-          const look = yield* Effect.forkChild(keepQuarantine())
-          yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
-          yield* begin
-          front.manner = honest
-          slow.release()
-          yield* ticking(Fiber.join(look))
-          assert.isFalse(yield* clearance.isOpen)
-          assert.notStrictEqual(yield* settings.get(quarantineKey), "")
-        }),
-      fronted(fronts),
-    ),
+    flow(function* (options, world, client) {
+      const [front, settings, clearance] = [fronts.at(-1)!, yield* Settings, yield* Clearance]
+      yield* rounds(options, world, 3)
+      yield* begin
+      const isLast = Effect.gen(function* () {
+        const [until = ""] = ((yield* settings.get(quarantineKey)) ?? "").split(" ")
+        return until !== "pending" && until !== "" && (yield* head(client)).height > Number(until) + 5
+      })
+      for (let i = 0; i < 300 && !(yield* isLast); i++) yield* round(options, world)
+      assert.notStrictEqual(yield* settings.get(quarantineKey), "")
+      // The look that ends it waits for the newest block.
+      yield* TestClock.adjust("40 seconds")
+      const slow = gate(/./)
+      front.manner = slow.manner
+      const look = yield* Effect.forkChild(keepQuarantine())
+      yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
+      yield* begin
+      front.manner = honest
+      slow.release()
+      yield* ticking(Fiber.join(look))
+      assert.isFalse(yield* clearance.isOpen)
+      assert.notStrictEqual(yield* settings.get(quarantineKey), "")
+    }, fronted(fronts)),
   )
 
   it.effect("while a key is cleared takes that back too", () =>
-    flow(
-      (options, world) =>
-        Effect.gen(function* () {
-          const [front, clearance] = [fronts.at(-1)!, yield* Clearance]
-          yield* rounds(options, world, 3)
-          yield* clearance.revoke
-          yield* TestClock.adjust("40 seconds")
-          const slow = gate(/withdrawals/)
-          front.manner = slow.manner
-          const look = yield* Effect.forkChild(reconcileOnce())
-          yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
-          yield* begin
-          front.manner = honest
-          slow.release()
-          yield* ticking(Fiber.join(look))
-          assert.isFalse(yield* clearance.isGranted(alice))
-        }),
-      fronted(fronts),
-    ),
+    flow(function* (options, world) {
+      const [front, clearance] = [fronts.at(-1)!, yield* Clearance]
+      yield* rounds(options, world, 3)
+      yield* clearance.revoke
+      yield* TestClock.adjust("40 seconds")
+      const slow = gate(/withdrawals/)
+      front.manner = slow.manner
+      const look = yield* Effect.forkChild(reconcileOnce())
+      yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
+      yield* begin
+      front.manner = honest
+      slow.release()
+      yield* ticking(Fiber.join(look))
+      assert.isFalse(yield* clearance.isGranted(alice))
+    }, fronted(fronts)),
   )
 })
 
@@ -135,51 +122,46 @@ const without = (id: string): Manner =>
 describe("a transfer that is not listed at first", () => {
   const fronts: Array<Front> = []
   it.effect("though a later one was, is seen before the quarantine after adoption ends", () =>
-    flow(
-      (options, world, client) =>
-        Effect.gen(function* () {
-          const clearance = yield* Clearance
-          const sent = Effect.fnUntraced(function* (amount: bigint) {
-            const command = payment(client, "eve", amount * one, { asset: usdt })
-            const { transferId, ...tx } = signed(client, { from: "alice", command, ...(yield* head(client)) })
-            yield* submit(client, { transferId, ...tx })
-            yield* world.stepBlock
-            return transferId
-          })
-          const [front, first] = [fronts.at(-1)!, yield* sent(3n)]
-          yield* sent(4n)
-          front.manner = without(first)
-          yield* rounds(options, world, 3)
-          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-          yield* ticking(adopt([alice], { reason: "ours", author: "ana" }, () => Effect.void))
-          yield* rounds(options, world, 8)
-          front.manner = honest
-          for (let i = 0; i < 300 && (yield* halts).length === 0; i++) {
-            assert.isFalse(yield* clearance.isGranted(alice), "nothing is signed before it is seen")
-            yield* round(options, world)
-          }
-          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-        }),
-      fronted(fronts),
-    ),
+    flow(function* (options, world, client) {
+      const clearance = yield* Clearance
+      const sent = Effect.fnUntraced(function* (amount: bigint) {
+        const command = payment(client, "eve", amount * one, { asset: usdt })
+        const { transferId, ...tx } = signed(client, { from: "alice", command, ...(yield* head(client)) })
+        yield* submit(client, { transferId, ...tx })
+        yield* world.stepBlock
+        return transferId
+      })
+      const [front, first] = [fronts.at(-1)!, yield* sent(3n)]
+      yield* sent(4n)
+      front.manner = without(first)
+      yield* rounds(options, world, 3)
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+      yield* ticking(adopt([alice], { reason: "ours", author: "ana" }, () => Effect.void))
+      yield* rounds(options, world, 8)
+      front.manner = honest
+      for (let i = 0; i < 300 && (yield* halts).length === 0; i++) {
+        assert.isFalse(yield* clearance.isGranted(alice), "nothing is signed before it is seen")
+        yield* round(options, world)
+      }
+      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+    }, fronted(fronts)),
   )
 })
 
 describe("keys that are new, where nothing is listed", () => {
   it.effect("wait together", () =>
     flow(
-      (options, world) =>
-        Effect.gen(function* () {
-          const clearance = yield* Clearance
-          let begun = 0
-          for (let i = 0; i < 400; i++) {
-            yield* round(options, world)
-            if ((yield* (yield* Settings).get(quarantineKey)) === "pending") begun++
-            const lacking = yield* Effect.forEach([alice, publicKeyOf("test", "carol")], clearance.lacking)
-            if (lacking.every((why) => why === undefined)) break
-          }
-          assert.strictEqual(begun, 1)
-        }),
+      function* (options, world) {
+        const clearance = yield* Clearance
+        let begun = 0
+        for (let i = 0; i < 400; i++) {
+          yield* round(options, world)
+          if ((yield* (yield* Settings).get(quarantineKey)) === "pending") begun++
+          const lacking = yield* Effect.forEach([alice, publicKeyOf("test", "carol")], clearance.lacking)
+          if (lacking.every((why) => why === undefined)) break
+        }
+        assert.strictEqual(begun, 1)
+      },
       { scenario: { profile: "specification" }, isNew: true },
     ),
   )

@@ -19,7 +19,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, flow, paid, reason, states } from "../support/Flow.ts"
+import { type Flow, type FlowServices, flow, paid, reason, states } from "../support/Flow.ts"
 import {
   addressesOf,
   altered,
@@ -32,6 +32,7 @@ import {
   rewritten,
   startFronts,
 } from "../support/Fronts.ts"
+import type { Body } from "../support/it.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { arm } from "../support/TestFaults.ts"
 import { one, powOf, usdt } from "../support/TestSandbox.ts"
@@ -39,7 +40,7 @@ import { ticking } from "../support/ticking.ts"
 import type { Fields } from "../support/treasury.ts"
 import { waitUntil } from "../support/until.ts"
 
-type Use = (fronts: ReadonlyArray<Front>, ...args: Parameters<Flow>) => ReturnType<Flow>
+type Use = Body<[fronts: ReadonlyArray<Front>, ...args: Parameters<Flow>], FlowServices>
 
 /** So long a window that every gateway can be asked within it. */
 const scenario = { pow: powOf(40) }
@@ -161,204 +162,181 @@ const manners: Readonly<Record<string, Manner>> = {
 describe("a payment among three gateways", () => {
   for (const [words, manner] of Object.entries(manners)) {
     it.effect(`is made once and confirmed where the first of them ${words}`, () =>
-      amongThree((fronts, ...args) =>
-        Effect.gen(function* () {
-          const [, sandbox] = args
-          fronts[0]!.manner = manner
-          yield* confirmed(args)
-          assert.strictEqual((yield* paid(sandbox)).length, 1)
-          assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
-          assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
-          assert.deepStrictEqual(yield* (yield* Brake).halts, [])
-          const [intent] = yield* (yield* Outbox).recent(1)
-          assert.strictEqual(intent?.fee, 150_000n, "as two of them say")
-        }),
-      ),
+      amongThree(function* (fronts, ...args) {
+        const [, sandbox] = args
+        fronts[0]!.manner = manner
+        yield* confirmed(args)
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+        assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+        assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+        const [intent] = yield* (yield* Outbox).recent(1)
+        assert.strictEqual(intent?.fee, 150_000n, "as two of them say")
+      }),
     )
   }
 
   it.effect("fails where the ledger refused it, although one gateway says done", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        const [, sandbox, client] = args
-        fronts[0]!.manner = rewritten("status", () => "STATUS_DONE", "/api/v2/transfer")
-        yield* arm(client, { operation: "submit", kind: "execution_failure", count: 2 })
-        // What is refused counts once the window is over.
-        yield* steps(args, 64)
-        const [intent] = (yield* (yield* Outbox).recent(5)).toReversed()
-        assert.strictEqual(intent?.state, "failed")
-        assert.strictEqual((yield* paid(sandbox)).filter(({ code }) => code === 0).length, 0)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      const [, sandbox, client] = args
+      fronts[0]!.manner = rewritten("status", () => "STATUS_DONE", "/api/v2/transfer")
+      yield* arm(client, { operation: "submit", kind: "execution_failure", count: 2 })
+      // What is refused counts once the window is over.
+      yield* steps(args, 64)
+      const [intent] = (yield* (yield* Outbox).recent(5)).toReversed()
+      assert.strictEqual(intent?.state, "failed")
+      assert.strictEqual((yield* paid(sandbox)).filter(({ code }) => code === 0).length, 0)
+    }),
   )
 
   it.effect("is made by the only one that is left where one is enough", () =>
     amongThree(
-      (fronts, ...args) =>
-        Effect.gen(function* () {
-          fronts[0]!.manner = down
-          fronts[1]!.manner = banned
-          yield* confirmed(args)
-          assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
-        }),
+      function* (fronts, ...args) {
+        fronts[0]!.manner = down
+        fronts[1]!.manner = banned
+        yield* confirmed(args)
+        assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+      },
       { quorum: 1 },
     ),
   )
 
   it.effect("is not made while one is missing where all must agree", () =>
     amongThree(
-      (fronts, ...args) =>
-        Effect.gen(function* () {
-          yield* steps(args, 6, new Set(["decide"]))
-          fronts[2]!.manner = down
-          yield* steps(args, 6)
-          assert.deepStrictEqual([yield* states, yield* reason], [[], "disagreement"])
-          fronts[2]!.manner = honest
-          yield* confirmed(args, 16)
-        }),
+      function* (fronts, ...args) {
+        yield* steps(args, 6, new Set(["decide"]))
+        fronts[2]!.manner = down
+        yield* steps(args, 6)
+        assert.deepStrictEqual([yield* states, yield* reason], [[], "disagreement"])
+        fronts[2]!.manner = honest
+        yield* confirmed(args, 16)
+      },
       { quorum: 3 },
     ),
   )
 
   it.effect("is not made while only one of them answers", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        yield* steps(args, 4, new Set(["decide"]))
-        fronts[0]!.manner = banned
-        fronts[2]!.manner = down
-        yield* steps(args, 6)
-        assert.deepStrictEqual(yield* states, [])
-        assert.strictEqual(yield* reason, "disagreement")
-        const [memory] = yield* (yield* RuleStates).all
-        assert.strictEqual(memory?.detail, "fewer than 2 of 3 gateways answer: a is banned, c is down")
-        fronts[2]!.manner = honest
-        yield* confirmed(args, 16)
-        assert.isUndefined(yield* (yield* disagreement).now)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      yield* steps(args, 4, new Set(["decide"]))
+      fronts[0]!.manner = banned
+      fronts[2]!.manner = down
+      yield* steps(args, 6)
+      assert.deepStrictEqual(yield* states, [])
+      assert.strictEqual(yield* reason, "disagreement")
+      const [memory] = yield* (yield* RuleStates).all
+      assert.strictEqual(memory?.detail, "fewer than 2 of 3 gateways answer: a is banned, c is down")
+      fronts[2]!.manner = honest
+      yield* confirmed(args, 16)
+      assert.isUndefined(yield* (yield* disagreement).now)
+    }),
   )
 
   it.effect("is not made while only one answers and the others stall", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        yield* steps(args, 4, new Set(["decide"]))
-        fronts[0]!.manner = hanging
-        fronts[1]!.manner = hanging
-        const before = fronts[0]!.server.arrived.length
-        yield* steps(args, 6)
-        assert.deepStrictEqual([yield* states, posts(fronts)], [[], []])
-        assert.isBelow(fronts[0]!.server.arrived.length - before, 60, "questions do not pile up")
-        assert.isAtMost(fronts[0]!.server.sockets.size, 8)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      yield* steps(args, 4, new Set(["decide"]))
+      fronts[0]!.manner = hanging
+      fronts[1]!.manner = hanging
+      const before = fronts[0]!.server.arrived.length
+      yield* steps(args, 6)
+      assert.deepStrictEqual([yield* states, posts(fronts)], [[], []])
+      assert.isBelow(fronts[0]!.server.arrived.length - before, 60, "questions do not pile up")
+      assert.isAtMost(fronts[0]!.server.sockets.size, 8)
+    }),
   )
 
   it.effect("is not made while the two that answer show different balances", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        const [, sandbox] = args
-        yield* steps(args, 4, new Set(["decide"]))
-        fronts[0]!.manner = rewritten("balance", (old) => `${old}0`)
-        fronts[2]!.manner = down
-        const command = payment(args[2], "eve", one, { asset: usdt })
-        yield* submit(args[2], signed(args[2], { from: "bob", command, ...(yield* head(args[2])) }))
-        yield* sandbox.stepBlock
-        yield* steps(args, 6)
-        assert.deepStrictEqual(yield* states, [])
-        assert.strictEqual(yield* reason, "disagreement")
-        const [memory] = yield* (yield* RuleStates).all
-        assert.strictEqual(memory?.detail, "a, b show different balance changes")
-        assert.strictEqual(posts(fronts).length, 0)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      const [, sandbox] = args
+      yield* steps(args, 4, new Set(["decide"]))
+      fronts[0]!.manner = rewritten("balance", (old) => `${old}0`)
+      fronts[2]!.manner = down
+      const command = payment(args[2], "eve", one, { asset: usdt })
+      yield* submit(args[2], signed(args[2], { from: "bob", command, ...(yield* head(args[2])) }))
+      yield* sandbox.stepBlock
+      yield* steps(args, 6)
+      assert.deepStrictEqual(yield* states, [])
+      assert.strictEqual(yield* reason, "disagreement")
+      const [memory] = yield* (yield* RuleStates).all
+      assert.strictEqual(memory?.detail, "a, b show different balance changes")
+      assert.strictEqual(posts(fronts).length, 0)
+    }),
   )
 
   it.effect("that was decided before they disagreed is not signed", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        yield* steps(args, 6, new Set(["submit", "confirm"]))
-        assert.deepStrictEqual(yield* states, ["proposed"])
-        fronts[0]!.manner = down
-        fronts[1]!.manner = down
-        yield* steps(args, 3)
-        const [intent] = yield* (yield* Outbox).recent(1)
-        assert.strictEqual((intent?.detail ?? "").split(":", 2).join(":"), "waits: fewer than 2 of 3 gateways answer")
-        assert.strictEqual(posts(fronts).length, 0)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      yield* steps(args, 6, new Set(["submit", "confirm"]))
+      assert.deepStrictEqual(yield* states, ["proposed"])
+      fronts[0]!.manner = down
+      fronts[1]!.manner = down
+      yield* steps(args, 3)
+      const [intent] = yield* (yield* Outbox).recent(1)
+      assert.strictEqual((intent?.detail ?? "").split(":", 2).join(":"), "waits: fewer than 2 of 3 gateways answer")
+      assert.strictEqual(posts(fronts).length, 0)
+    }),
   )
 
   it.effect("goes round them with the same bytes while no answer comes", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        const lost: Manner = async (request, ask) => (request.method === "POST" ? "drop" : ask())
-        for (const front of fronts) front.manner = lost
-        yield* steps(args, 30)
-        assert.deepStrictEqual(yield* states, ["unknown"])
-        const bodies = posts(fronts)
-        assert.isAtLeast(bodies.length, 3)
-        assert.strictEqual(new Set(bodies).size, 1, "the very same bytes")
-        for (const { name, server } of fronts) {
-          assert.isTrue(
-            server.arrived.some(({ method }) => method === "POST"),
-            `${name} was asked`,
-          )
-        }
-        const outbox = yield* Outbox
-        const [intent] = yield* outbox.recent(1)
-        assert.strictEqual((yield* outbox.attempts(intent!.id)).length, 1)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      const lost: Manner = async (request, ask) => (request.method === "POST" ? "drop" : ask())
+      for (const front of fronts) front.manner = lost
+      yield* steps(args, 30)
+      assert.deepStrictEqual(yield* states, ["unknown"])
+      const bodies = posts(fronts)
+      assert.isAtLeast(bodies.length, 3)
+      assert.strictEqual(new Set(bodies).size, 1, "the very same bytes")
+      for (const { name, server } of fronts) {
+        assert.isTrue(
+          server.arrived.some(({ method }) => method === "POST"),
+          `${name} was asked`,
+        )
+      }
+      const outbox = yield* Outbox
+      const [intent] = yield* outbox.recent(1)
+      assert.strictEqual((yield* outbox.attempts(intent!.id)).length, 1)
+    }),
   )
 
   it.effect("does not expire because one of two that answer lists it nowhere", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        const [, sandbox] = args
-        fronts[0]!.manner = absent
-        // How much virtual time the proof of work takes is the machine's to say.
-        for (let i = 0; i < 30 && (yield* paid(sandbox)).length === 0; i++) yield* steps(args, 1, new Set(["confirm"]))
-        assert.strictEqual((yield* paid(sandbox)).length, 1)
-        fronts[2]!.manner = down
-        yield* steps(args, 16)
-        const [before] = yield* states
-        assert.isTrue(before === "in_flight" || before === "unknown", before)
-        fronts[2]!.manner = honest
-        yield* confirmed(args, 8)
-        assert.strictEqual((yield* paid(sandbox)).length, 1)
-        assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      const [, sandbox] = args
+      fronts[0]!.manner = absent
+      // How much virtual time the proof of work takes is the machine's to say.
+      for (let i = 0; i < 30 && (yield* paid(sandbox)).length === 0; i++) yield* steps(args, 1, new Set(["confirm"]))
+      assert.strictEqual((yield* paid(sandbox)).length, 1)
+      fronts[2]!.manner = down
+      yield* steps(args, 16)
+      const [before] = yield* states
+      assert.isTrue(before === "in_flight" || before === "unknown", before)
+      fronts[2]!.manner = honest
+      yield* confirmed(args, 8)
+      assert.strictEqual((yield* paid(sandbox)).length, 1)
+      assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+    }),
   )
 
   it.effect("names the gateways behind it, and counts no rows of one that goes backwards", () =>
-    amongThree((fronts, ...args) =>
-      Effect.gen(function* () {
-        const view = readView()
-        yield* steps(args, 14, new Set(["decide"]))
-        const calm = yield* view
-        assert.deepStrictEqual(
-          calm.network.gateways.map(({ name, state }) => [name, state]),
-          [
-            ["a", "up"],
-            ["b", "up"],
-            ["c", "up"],
-          ],
-        )
-        fronts[1]!.manner = backwards(12)
-        yield* steps(args, 8, new Set(["decide"]))
-        const worse = yield* view
-        assert.match(
-          worse.network.gateways[1]?.detail ?? "",
-          /its headers name block \d+, which is not near block \d+$/,
-        )
-        assert.include(viewText(worse), "gateways a, b (down), c, 2 of them must agree")
-        fronts[1]!.manner = honest
-        yield* steps(args, 34)
-        assert.strictEqual((yield* view).network.gateways[1]?.state, "up")
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-      }),
-    ),
+    amongThree(function* (fronts, ...args) {
+      const view = readView()
+      yield* steps(args, 14, new Set(["decide"]))
+      const calm = yield* view
+      assert.deepStrictEqual(
+        calm.network.gateways.map(({ name, state }) => [name, state]),
+        [
+          ["a", "up"],
+          ["b", "up"],
+          ["c", "up"],
+        ],
+      )
+      fronts[1]!.manner = backwards(12)
+      yield* steps(args, 8, new Set(["decide"]))
+      const worse = yield* view
+      assert.match(worse.network.gateways[1]?.detail ?? "", /its headers name block \d+, which is not near block \d+$/)
+      assert.include(viewText(worse), "gateways a, b (down), c, 2 of them must agree")
+      fronts[1]!.manner = honest
+      yield* steps(args, 34)
+      assert.strictEqual((yield* view).network.gateways[1]?.state, "up")
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+    }),
   )
 })
 
@@ -371,21 +349,19 @@ describe("the network's settings", () => {
     }))
 
   it.effect("are what two of three name, whichever of them is asked first", () =>
-    amongThree((fronts) =>
-      Effect.gen(function* () {
-        const truth = "0.001"
-        for (const liar of fronts) {
-          liar.manner = fee("0.0000001")
-          yield* TestClock.adjust("61 seconds")
-          yield* ticking(readParameters)
-          assert.strictEqual((yield* listed).get("transfer.fee.factor"), truth, `${liar.name} lies`)
-          liar.manner = honest
-        }
-        for (const [i, front] of fronts.entries()) front.manner = fee(`0.00000${i + 1}`)
+    amongThree(function* (fronts) {
+      const truth = "0.001"
+      for (const liar of fronts) {
+        liar.manner = fee("0.0000001")
         yield* TestClock.adjust("61 seconds")
         yield* ticking(readParameters)
-        assert.isUndefined((yield* listed).get("transfer.fee.factor"), "no two name the same")
-      }),
-    ),
+        assert.strictEqual((yield* listed).get("transfer.fee.factor"), truth, `${liar.name} lies`)
+        liar.manner = honest
+      }
+      for (const [i, front] of fronts.entries()) front.manner = fee(`0.00000${i + 1}`)
+      yield* TestClock.adjust("61 seconds")
+      yield* ticking(readParameters)
+      assert.isUndefined((yield* listed).get("transfer.fee.factor"), "no two name the same")
+    }),
   )
 })

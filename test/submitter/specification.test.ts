@@ -15,7 +15,8 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { ask } from "../support/Control.ts"
-import { paid, round } from "../support/Flow.ts"
+import { type FlowServices, paid, round } from "../support/Flow.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { at, head, payment, type Reply, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, powOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
@@ -42,7 +43,7 @@ interface Change {
   readonly alerts?: ReadonlyArray<Fields>
 }
 
-type Use = (world: World) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+type Use = Body<[world: World], FlowServices>
 
 /** A treasury before a gateway with the three operations of the specification, whose head a person wrote down. */
 const specification = (use: Use) => {
@@ -50,70 +51,65 @@ const specification = (use: Use) => {
   const pow = { ...powOf(500), txPerBlock: 20 }
   return TestClock.setTime(begin).pipe(
     Effect.andThen(
-      withSandbox({ text: scenarioText({ profile: "specification", pow }) }, (client, sandbox) =>
-        Effect.gen(function* () {
-          const dataDir = join(dir, "data")
-          writeKeys(join(dataDir, "sandbox"), client.seed, ["alice"])
-          const { height, hash } = yield* head(client)
-          const alice = { publicKey: sandbox.publicKey("alice"), signer: { sandbox: "alice" }, floor: { USDT: "10" } }
-          const line = { from: "alice", asset: "USDT", perTransfer: "200" }
-          const at = new Date(begin).toISOString()
-          const fixed = { height, hash, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at, validFor: "1h" }
-          const textOf = ({ per24h = "600", alerts = [] }: Change) =>
-            treasuryText({
-              name: "specification",
-              mode: "live",
-              network: {
-                chainId,
-                gateways: { sandbox: sandbox.url },
-                fee: { factor: "0.001", maxQuantum: "1" },
-                chain: { fixed },
+      withSandbox({ text: scenarioText({ profile: "specification", pow }) }, function* (client, sandbox) {
+        const dataDir = join(dir, "data")
+        writeKeys(join(dataDir, "sandbox"), client.seed, ["alice"])
+        const { height, hash } = yield* head(client)
+        const alice = { publicKey: sandbox.publicKey("alice"), signer: { sandbox: "alice" }, floor: { USDT: "10" } }
+        const line = { from: "alice", asset: "USDT", perTransfer: "200" }
+        const at = new Date(begin).toISOString()
+        const fixed = { height, hash, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at, validFor: "1h" }
+        const textOf = ({ per24h = "600", alerts = [] }: Change) =>
+          treasuryText({
+            name: "specification",
+            mode: "live",
+            network: {
+              chainId,
+              gateways: { sandbox: sandbox.url },
+              fee: { factor: "0.001", maxQuantum: "1" },
+              chain: { fixed },
+            },
+            assets: { USDT: { id: usdt, decimals: 6 } },
+            parties: {
+              alice,
+              bob: { publicKey: sandbox.publicKey("bob") },
+              eve: { publicKey: sandbox.publicKey("eve") },
+            },
+            rules: [
+              {
+                name: "keep-bob",
+                topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
               },
-              assets: { USDT: { id: usdt, decimals: 6 } },
-              parties: {
-                alice,
-                bob: { publicKey: sandbox.publicKey("bob") },
-                eve: { publicKey: sandbox.publicKey("eve") },
-              },
-              rules: [
-                {
-                  name: "keep-bob",
-                  topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
-                },
-                ...alerts,
+              ...alerts,
+            ],
+            policy: {
+              maxFee: "0.5%",
+              allow: [
+                { ...line, to: ["bob"], per24h, transfersPer24h: 6 },
+                { ...line, to: ["eve"], per24h: "400", transfersPer24h: 4, approval: "desk" },
               ],
-              policy: {
-                maxFee: "0.5%",
-                allow: [
-                  { ...line, to: ["bob"], per24h, transfersPer24h: 6 },
-                  { ...line, to: ["eve"], per24h: "400", transfersPer24h: 4, approval: "desk" },
-                ],
-              },
-              ...deskFields(),
-            })
-          const file = join(dir, "t.yaml")
-          writeFileSync(file, textOf({}))
-          const treasury = yield* loadTreasury(file)
-          const options = { treasury, mode: treasury.mode, dataDir }
-          const reload = (change: Change) => {
-            writeFileSync(file, textOf(change))
-            return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
-          }
-          yield* prepare(options).pipe(
-            Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
-            Effect.andThen(pollAssets()),
-            // A new store waits until somebody writes down a later block.
-            Effect.andThen(Effect.flatMap(Settings, ({ set }) => set(`waited/${alice.publicKey}`, "once"))),
-            Effect.andThen(use({ options, sandbox, client, reload, file })),
-            Effect.provide(
-              layerControl(options).pipe(
-                Layer.provideMerge(daemonLayer(options)),
-                Layer.provideMerge(Logger.layer([])),
-              ),
-            ),
-          )
-        }),
-      ),
+            },
+            ...deskFields(),
+          })
+        const file = join(dir, "t.yaml")
+        writeFileSync(file, textOf({}))
+        const treasury = yield* loadTreasury(file)
+        const options = { treasury, mode: treasury.mode, dataDir }
+        const reload = (change: Change) => {
+          writeFileSync(file, textOf(change))
+          return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
+        }
+        yield* prepare(options).pipe(
+          Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
+          Effect.andThen(pollAssets()),
+          // A new store waits until somebody writes down a later block.
+          Effect.andThen(Effect.flatMap(Settings, ({ set }) => set(`waited/${alice.publicKey}`, "once"))),
+          Effect.andThen(Effect.suspend(() => effectOf(use({ options, sandbox, client, reload, file })))),
+          Effect.provide(
+            layerControl(options).pipe(Layer.provideMerge(daemonLayer(options)), Layer.provideMerge(Logger.layer([]))),
+          ),
+        )
+      }),
     ),
     Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
   )
@@ -212,25 +208,23 @@ const outlivesSilence = Effect.fnUntraced(function* (world: World, before: numbe
 
 describe("a network of the three operations, whose head a person wrote down", () => {
   it.effect("passes every guard: payments are confirmed by the balances alone", () =>
-    specification((world) =>
-      Effect.gen(function* () {
-        const { options } = world
-        yield* rounds(world, 24)
-        yield* allPaid(world, 1)
-        yield* isHeldByAPause(world, 1)
-        yield* waitsForOperators(world, 2)
-        yield* weakerTermsNeedOperators(world)
-        yield* isHeldByAHalt(world, 3)
-        yield* outlivesSilence(world, 4)
-        assert.containSubset((yield* ask(options, "/api/v1/verify")).json, { problem: null })
-        const exported = yield* ask(options, `/api/v1/export?what=payments&from=0&to=${begin * 2}&after=`)
-        assert.lengthOf(at(exported, "rows") as ReadonlyArray<unknown>, 5)
-        // The head that was written down is too old: nothing is signed on it.
-        yield* TestClock.setTime(begin + validMillis)
-        yield* spend(world, 100n)
-        yield* rounds(world)
-        assert.lengthOf(yield* paid(world.sandbox), 5)
-      }),
-    ),
+    specification(function* (world) {
+      const { options } = world
+      yield* rounds(world, 24)
+      yield* allPaid(world, 1)
+      yield* isHeldByAPause(world, 1)
+      yield* waitsForOperators(world, 2)
+      yield* weakerTermsNeedOperators(world)
+      yield* isHeldByAHalt(world, 3)
+      yield* outlivesSilence(world, 4)
+      assert.containSubset((yield* ask(options, "/api/v1/verify")).json, { problem: null })
+      const exported = yield* ask(options, `/api/v1/export?what=payments&from=0&to=${begin * 2}&after=`)
+      assert.lengthOf(at(exported, "rows") as ReadonlyArray<unknown>, 5)
+      // The head that was written down is too old: nothing is signed on it.
+      yield* TestClock.setTime(begin + validMillis)
+      yield* spend(world, 100n)
+      yield* rounds(world)
+      assert.lengthOf(yield* paid(world.sandbox), 5)
+    }),
   )
 })

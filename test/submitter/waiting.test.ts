@@ -10,6 +10,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { standing } from "../../src/submitter/standing.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -34,14 +35,6 @@ const by = { reason: "looks at it", author: "ana" }
 const halt = Effect.flatMap(Brake, (brake) => brake.halt("operator", "looks at it"))
 const pause = (scope: string) => Effect.flatMap(Brake, (brake) => brake.pause({ scope, ...by, until: undefined }))
 const resume = (scope = "all") => Effect.flatMap(Brake, (brake) => brake.resume({ scope, ...by }))
-const rounds = Effect.fnUntraced(function* (
-  options: Parameters<Flow>[0],
-  sandbox: Parameters<Flow>[1],
-  count: number,
-  skip?: ReadonlySet<string>,
-) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
-})
 /** Runs all loops until nothing is open, but no longer than one needs. */
 const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
 

@@ -28,129 +28,118 @@ const takeAll = Effect.gen(function* () {
 
 describe("the loop that sends alerts", () => {
   it.effect("is woken once by the alert of balances without newer blocks", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 8)
-        yield* watchHealth()
-        yield* takeAll
-        yield* TestClock.adjust("2 minutes")
-        yield* isWoken("alerts")
-        yield* watchHealth()
-        assert.isFalse(yield* isWoken("alerts"), "seen first")
-        yield* TestClock.adjust("1 minute")
-        yield* watchHealth()
-        assert.isTrue(yield* isWoken("alerts"), "told")
-        const timestamp = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-        yield* (yield* Observations).rebase([], { timestamp, height: 9n })
-        yield* watchHealth()
-        assert.isTrue(yield* isWoken("alerts"), "it is over")
-        yield* watchHealth()
-        assert.isFalse(yield* isWoken("alerts"))
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 8)
+      yield* watchHealth()
+      yield* takeAll
+      yield* TestClock.adjust("2 minutes")
+      yield* isWoken("alerts")
+      yield* watchHealth()
+      assert.isFalse(yield* isWoken("alerts"), "seen first")
+      yield* TestClock.adjust("1 minute")
+      yield* watchHealth()
+      assert.isTrue(yield* isWoken("alerts"), "told")
+      const timestamp = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+      yield* (yield* Observations).rebase([], { timestamp, height: 9n })
+      yield* watchHealth()
+      assert.isTrue(yield* isWoken("alerts"), "it is over")
+      yield* watchHealth()
+      assert.isFalse(yield* isWoken("alerts"))
+    }),
   )
 
   it.effect("is woken by terms of work that are odd, once they are told of", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 2, undone)
-        const hear = Effect.gen(function* () {
-          const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
-          yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
-          yield* watchHealth()
-        })
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2, undone)
+      const hear = Effect.gen(function* () {
+        const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+        yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
         yield* watchHealth()
-        yield* takeAll
-        yield* isWoken("alerts")
-        yield* hear
-        assert.isFalse(yield* isWoken("alerts"), "seen first")
-        yield* TestClock.adjust("1 minute")
-        yield* hear
-        assert.isTrue(yield* isWoken("alerts"), "told")
-        yield* takeAll
-        yield* hear
-        assert.isFalse(yield* isWoken("alerts"), "once")
-      }),
-    ),
+      })
+      yield* watchHealth()
+      yield* takeAll
+      yield* isWoken("alerts")
+      yield* hear
+      assert.isFalse(yield* isWoken("alerts"), "seen first")
+      yield* TestClock.adjust("1 minute")
+      yield* hear
+      assert.isTrue(yield* isWoken("alerts"), "told")
+      yield* takeAll
+      yield* hear
+      assert.isFalse(yield* isWoken("alerts"), "once")
+    }),
   )
 
   it.effect("is woken by a newest block that does not fit, once it is told of", () =>
-    flow(() =>
-      Effect.gen(function* () {
-        const height = 9_000_000_000_000_000n
-        const { keep } = yield* AcceptedHead
-        const since = yield* Clock.currentTimeMillis
-        const why = "block 9 is odd"
-        yield* keep("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
-        yield* isWoken("alerts")
-        yield* watchHealth()
-        assert.isFalse(yield* isWoken("alerts"), "seen first")
-        yield* TestClock.adjust("1 minute")
-        yield* watchHealth()
-        assert.isTrue(yield* isWoken("alerts"), "told")
-        yield* watchHealth()
-        assert.isFalse(yield* isWoken("alerts"), "once")
-      }),
-    ),
+    flow(function* () {
+      const height = 9_000_000_000_000_000n
+      const { keep } = yield* AcceptedHead
+      const since = yield* Clock.currentTimeMillis
+      const why = "block 9 is odd"
+      yield* keep("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
+      yield* isWoken("alerts")
+      yield* watchHealth()
+      assert.isFalse(yield* isWoken("alerts"), "seen first")
+      yield* TestClock.adjust("1 minute")
+      yield* watchHealth()
+      assert.isTrue(yield* isWoken("alerts"), "told")
+      yield* watchHealth()
+      assert.isFalse(yield* isWoken("alerts"), "once")
+    }),
   )
 
   it.effect("is woken by a payment that is overdue, once", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        yield* rounds(options, sandbox, 3, undone)
-        yield* callOverdue()
-        yield* isWoken("alerts")
-        yield* TestClock.adjust("25 hours")
-        yield* callOverdue()
-        assert.isTrue(yield* isWoken("alerts"))
-        yield* TestClock.adjust("1 minute")
-        yield* callOverdue()
-        assert.isFalse(yield* isWoken("alerts"), "nothing new")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 3, undone)
+      yield* callOverdue()
+      yield* isWoken("alerts")
+      yield* TestClock.adjust("25 hours")
+      yield* callOverdue()
+      assert.isTrue(yield* isWoken("alerts"))
+      yield* TestClock.adjust("1 minute")
+      yield* callOverdue()
+      assert.isFalse(yield* isWoken("alerts"), "nothing new")
+    }),
   )
 })
 
 describe("the loops that pay and read", () => {
   it.effect("are woken by a payment that is decided, by a need that is seen once, and by nothing else", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const woken = Effect.all([isWoken("submitter"), isWoken("balances"), isWoken("alerts")])
-        const decided = Effect.map(
-          Effect.flatMap(Outbox, (outbox) => outbox.open),
-          (open) => open.length,
-        )
-        const isPending = Effect.map(
-          Effect.flatMap(RuleStates, (states) => states.all),
-          (all) => all.some(({ state }) => state === "pending"),
-        )
-        let before = 0
-        for (let i = 0; i < 5; i++) {
-          yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
-          yield* woken
-          const wasPending = yield* isPending
-          yield* decideOnce()
-          const isNew = (yield* decided) > before
-          before = yield* decided
-          const isBegun = !wasPending && (yield* isPending)
-          assert.deepStrictEqual(yield* woken, [isNew, isBegun, false])
-        }
-        assert.strictEqual(before, 1)
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const woken = Effect.all([isWoken("submitter"), isWoken("balances"), isWoken("alerts")])
+      const decided = Effect.map(
+        Effect.flatMap(Outbox, (outbox) => outbox.open),
+        (open) => open.length,
+      )
+      const isPending = Effect.map(
+        Effect.flatMap(RuleStates, (states) => states.all),
+        (all) => all.some(({ state }) => state === "pending"),
+      )
+      let before = 0
+      for (let i = 0; i < 5; i++) {
+        yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
+        yield* woken
+        const wasPending = yield* isPending
+        yield* decideOnce()
+        const isNew = (yield* decided) > before
+        before = yield* decided
+        const isBegun = !wasPending && (yield* isPending)
+        assert.deepStrictEqual(yield* woken, [isNew, isBegun, false])
+      }
+      assert.strictEqual(before, 1)
+    }),
   )
 
   it.effect("reading is woken once by a rule that begins to wait for its second observation", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 2, new Set(["decide", "submit", "confirm"]))
-          yield* isWoken("balances")
-          yield* decideOnce()
-          assert.isTrue(yield* isWoken("balances"))
-          yield* decideOnce()
-          assert.isFalse(yield* isWoken("balances"))
-        }),
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 2, new Set(["decide", "submit", "confirm"]))
+        yield* isWoken("balances")
+        yield* decideOnce()
+        assert.isTrue(yield* isWoken("balances"))
+        yield* decideOnce()
+        assert.isFalse(yield* isWoken("balances"))
+      },
       { keepBob: { for: "30s" } },
     ),
   )
@@ -166,46 +155,42 @@ describe("a loop whose gateway answers", () => {
   })
 
   it.effect("sends what is due each half second", () =>
-    flow(() =>
-      Effect.gen(function* () {
-        const loop = yield* Effect.forkChild(submitLoop)
-        yield* TestClock.adjust(1)
-        assert.isFalse(yield* cycles("submitter", 498))
-        assert.isTrue(yield* cycles("submitter", 2))
-        yield* Fiber.interrupt(loop)
-      }),
-    ),
+    flow(function* () {
+      const loop = yield* Effect.forkChild(submitLoop)
+      yield* TestClock.adjust(1)
+      assert.isFalse(yield* cycles("submitter", 498))
+      assert.isTrue(yield* cycles("submitter", 2))
+      yield* Fiber.interrupt(loop)
+    }),
   )
 
   it.effect("compares keys each second until they are cleared", () =>
     flow(
-      () =>
-        Effect.gen(function* () {
-          const loop = yield* Effect.forkChild(reconcileLoop)
-          yield* TestClock.adjust(1)
-          assert.isFalse(yield* cycles("reconcile", 998))
-          assert.isTrue(yield* cycles("reconcile", 2))
-          yield* Fiber.interrupt(loop)
-        }),
+      function* () {
+        const loop = yield* Effect.forkChild(reconcileLoop)
+        yield* TestClock.adjust(1)
+        assert.isFalse(yield* cycles("reconcile", 998))
+        assert.isTrue(yield* cycles("reconcile", 2))
+        yield* Fiber.interrupt(loop)
+      },
       { mode: "shadow" },
     ),
   )
 
   it.effect("compares cleared keys at each read of balances", () =>
     flow(
-      (options) =>
-        Effect.gen(function* () {
-          const { pollIdleMillis } = options.treasury.network
-          const clearance = yield* Clearance
-          for (const { publicKey, signer } of options.treasury.parties.values())
-            if (signer !== undefined) yield* clearance.grant(publicKey)
-          yield* clearance.quarantine(undefined)
-          const loop = yield* Effect.forkChild(reconcileLoop)
-          yield* TestClock.adjust(1)
-          assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))
-          assert.isTrue(yield* cycles("reconcile", 2))
-          yield* Fiber.interrupt(loop)
-        }),
+      function* (options) {
+        const { pollIdleMillis } = options.treasury.network
+        const clearance = yield* Clearance
+        for (const { publicKey, signer } of options.treasury.parties.values())
+          if (signer !== undefined) yield* clearance.grant(publicKey)
+        yield* clearance.quarantine(undefined)
+        const loop = yield* Effect.forkChild(reconcileLoop)
+        yield* TestClock.adjust(1)
+        assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))
+        assert.isTrue(yield* cycles("reconcile", 2))
+        yield* Fiber.interrupt(loop)
+      },
       { mode: "shadow" },
     ),
   )

@@ -27,29 +27,27 @@ const hear = Effect.fnUntraced(function* (change: Change = {}) {
 
 describe("work that is not legal", () => {
   it.effect("calls people once after a minute, and again when it is over", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const sentence = Effect.map(readView(), (shown) => shown.sentence)
-        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-        yield* hear({ pastBlocks: 4_294_967_295 })
-        yield* TestClock.adjust("59 seconds")
-        yield* hear({ pastBlocks: 4_294_967_295 })
-        assert.deepStrictEqual(yield* told, [])
-        yield* TestClock.adjust("1 second")
-        yield* hear({ pastBlocks: 4_294_967_295 })
-        const [page, ...more] = yield* told
-        assert.include(page, "page Nothing is signed since")
-        assert.include(page, "legal are 5 to 500")
-        assert.deepStrictEqual(more, [])
-        assert.strictEqual((yield* sentence).severity, "bad")
-        yield* TestClock.adjust("1 hour")
-        yield* hear({ pastBlocks: 4_294_967_295 })
-        assert.deepStrictEqual(yield* told, [])
-        yield* hear()
-        assert.include((yield* told).join(), "info over; it held since")
-        assert.notInclude((yield* sentence).text, "Nothing is signed since")
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const sentence = Effect.map(readView(), (shown) => shown.sentence)
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+      yield* hear({ pastBlocks: 4_294_967_295 })
+      yield* TestClock.adjust("59 seconds")
+      yield* hear({ pastBlocks: 4_294_967_295 })
+      assert.deepStrictEqual(yield* told, [])
+      yield* TestClock.adjust("1 second")
+      yield* hear({ pastBlocks: 4_294_967_295 })
+      const [page, ...more] = yield* told
+      assert.include(page, "page Nothing is signed since")
+      assert.include(page, "legal are 5 to 500")
+      assert.deepStrictEqual(more, [])
+      assert.strictEqual((yield* sentence).severity, "bad")
+      yield* TestClock.adjust("1 hour")
+      yield* hear({ pastBlocks: 4_294_967_295 })
+      assert.deepStrictEqual(yield* told, [])
+      yield* hear()
+      assert.include((yield* told).join(), "info over; it held since")
+      assert.notInclude((yield* sentence).text, "Nothing is signed since")
+    }),
   )
 
   it.effect.each([
@@ -60,16 +58,15 @@ describe("work that is not legal", () => {
     ["increaseDifficulty: false", { increaseDifficulty: false }],
   ] as const)("calls nobody after a vote, and pays: %s", ([, vote]) =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 30; i++) {
-            yield* round(options, sandbox)
-            yield* hear()
-          }
-          assert.deepStrictEqual(yield* told, [])
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 30; i++) {
+          yield* round(options, sandbox)
+          yield* hear()
+        }
+        assert.deepStrictEqual(yield* told, [])
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { scenario: { powChanges: [{ block: 4, ...vote }] } },
     ),
   )
@@ -84,71 +81,66 @@ describe("work that is not legal", () => {
         return one.server.url
       })
     return flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const attempts = Effect.gen(function* () {
-            const outbox = yield* Outbox
-            const [intent] = yield* outbox.recent(1)
-            return yield* outbox.attempts(intent?.id ?? "")
-          })
-          for (let i = 0; i < 6 && (yield* attempts).length === 0; i++) {
-            yield* round(options, sandbox).pipe(Effect.ignore)
-          }
-          const [first = assert.fail()] = yield* attempts
-          lied = true
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox).pipe(Effect.ignore)
-          lied = false
-          lost = false
-          const deadAt = first.anchorHeight + 60n
-          const height = Effect.map(
-            Effect.flatMap(Observations, ({ watermark }) => watermark),
-            (mark) => mark?.height ?? 0n,
-          )
-          while ((yield* height) <= deadAt) {
-            yield* round(options, sandbox)
-            assert.lengthOf(yield* attempts, 1, "its own window is over, that of the lie is not")
-            assert.lengthOf(yield* paid(sandbox), 0)
-          }
-          for (let i = 0; i < 80 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.deepStrictEqual(
-            (yield* attempts).map(({ state }) => state),
-            ["expired", "confirmed"],
-          )
-          assert.lengthOf(yield* paid(sandbox), 1)
-          assert.deepStrictEqual(yield* told, [])
-        }),
+      function* (options, sandbox) {
+        const attempts = Effect.gen(function* () {
+          const outbox = yield* Outbox
+          const [intent] = yield* outbox.recent(1)
+          return yield* outbox.attempts(intent?.id ?? "")
+        })
+        for (let i = 0; i < 6 && (yield* attempts).length === 0; i++) {
+          yield* round(options, sandbox).pipe(Effect.ignore)
+        }
+        const [first = assert.fail()] = yield* attempts
+        lied = true
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox).pipe(Effect.ignore)
+        lied = false
+        lost = false
+        const deadAt = first.anchorHeight + 60n
+        const height = Effect.map(
+          Effect.flatMap(Observations, ({ watermark }) => watermark),
+          (mark) => mark?.height ?? 0n,
+        )
+        while ((yield* height) <= deadAt) {
+          yield* round(options, sandbox)
+          assert.lengthOf(yield* attempts, 1, "its own window is over, that of the lie is not")
+          assert.lengthOf(yield* paid(sandbox), 0)
+        }
+        for (let i = 0; i < 80 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.deepStrictEqual(
+          (yield* attempts).map(({ state }) => state),
+          ["expired", "confirmed"],
+        )
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.deepStrictEqual(yield* told, [])
+      },
       { front },
     )
   })
 
   it.effect("is not waited for at a first start", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
-        const begun = yield* Clock.currentTimeMillis
-        while (!(yield* states).includes("confirmed")) {
-          yield* round(options, sandbox)
-          assert.isAtMost((yield* Clock.currentTimeMillis) - begun, 20_000)
-        }
-        assert.lengthOf(yield* paid(sandbox), 1)
-      }),
-    ),
+    flow(function* (options, sandbox) {
+      const begun = yield* Clock.currentTimeMillis
+      while (!(yield* states).includes("confirmed")) {
+        yield* round(options, sandbox)
+        assert.isAtMost((yield* Clock.currentTimeMillis) - begun, 20_000)
+      }
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }),
   )
 
   it.effect("keeps no payment longer than it is told", () =>
-    flow((options, sandbox) =>
-      Effect.gen(function* () {
+    flow(function* (options, sandbox) {
+      yield* hear({ pastBlocks: 4_294_967_295 })
+      for (let i = 0; i < 4; i++) {
+        yield* round(options, sandbox)
         yield* hear({ pastBlocks: 4_294_967_295 })
-        for (let i = 0; i < 4; i++) {
-          yield* round(options, sandbox)
-          yield* hear({ pastBlocks: 4_294_967_295 })
-        }
-        assert.deepStrictEqual(yield* paid(sandbox), [])
-        yield* hear()
-        for (let i = 0; i < 20; i++) yield* round(options, sandbox)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.strictEqual((yield* paid(sandbox)).length, 1)
-      }),
-    ),
+      }
+      assert.deepStrictEqual(yield* paid(sandbox), [])
+      yield* hear()
+      for (let i = 0; i < 20; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.strictEqual((yield* paid(sandbox)).length, 1)
+    }),
   )
 })

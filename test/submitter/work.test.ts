@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { storyWithApproval } from "../../src/http/approvals.ts"
@@ -18,20 +18,12 @@ import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { powOf } from "../support/TestSandbox.ts"
-import { turn, waitUntil } from "../support/until.ts"
+import { ticking } from "../support/ticking.ts"
+import { turn } from "../support/until.ts"
 
 type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 type Options = Parameters<Flow>[0]
 type Node = Parameters<Flow>[1]
-
-/** Virtual time goes on until the effect has ended. */
-const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(effect)
-    const passing = Effect.andThen(turn, TestClock.adjust("5 millis"))
-    yield* waitUntil("the end of the effect", () => fiber.pollUnsafe() !== undefined, passing)
-    return yield* Fiber.join(fiber)
-  })
 
 /** The real solver, for which the first work that it is asked for is endless. */
 const endlessFirst = Effect.gen(function* () {
@@ -82,21 +74,20 @@ const pow = (difficulty: number, pastBlocks: number) => ({ ...powOf(pastBlocks),
 describe("proof of work that takes long", () => {
   it.effect("keeps no other payment from its confirmation", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
-          const { searches, work } = yield* endlessFirst
-          yield* ticking(Effect.provide(submitOnce(), work))
-          yield* handIn(options)
-          for (let i = 0; i < 30 && !(yield* states).includes("confirmed"); i++) {
-            yield* ticking(round(options, sandbox, new Set(["decide"])).pipe(Effect.provide(work)))
-          }
-          assert.deepStrictEqual([...(yield* states)].sort(), ["confirmed", "in_flight"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-          assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 }, "one search goes on from round to round")
-          yield* (yield* InFlight).stopSearches
-          assert.strictEqual(searches.interrupted, 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        const { searches, work } = yield* endlessFirst
+        yield* ticking(Effect.provide(submitOnce(), work))
+        yield* handIn(options)
+        for (let i = 0; i < 30 && !(yield* states).includes("confirmed"); i++) {
+          yield* ticking(round(options, sandbox, new Set(["decide"])).pipe(Effect.provide(work)))
+        }
+        assert.deepStrictEqual([...(yield* states)].sort(), ["confirmed", "in_flight"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 }, "one search goes on from round to round")
+        yield* (yield* InFlight).stopSearches
+        assert.strictEqual(searches.interrupted, 1)
+      },
       { scenario: { pow: pow(3, 60) } },
     ),
   )
@@ -127,44 +118,42 @@ describe("proof of work that takes long", () => {
 
   it.effect.each(Object.keys(ends))("ends within two looks of %s, and nothing is sent", (name) =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
-          const { searches, work } = yield* endlessFirst
-          yield* ticking(Effect.provide(submitOnce(), work))
-          assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 })
-          yield* ends[name]!(options, sandbox)
-          yield* TestClock.adjust("200 millis")
-          for (let i = 0; i < 20; i++) yield* turn
-          assert.deepStrictEqual(searches, { begun: 1, interrupted: 1 })
-          assert.lengthOf((yield* newest).sends, 0)
-          const before = (yield* newest).attempts
-          if (name !== "the end of the attempt") yield* ticking(Effect.provide(submitOnce(), work))
-          assert.deepStrictEqual(searches, { begun: 1, interrupted: 1 }, "it is not begun again")
-          assert.deepStrictEqual((yield* newest).attempts, before)
-          assert.lengthOf(yield* paid(sandbox), 0)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        const { searches, work } = yield* endlessFirst
+        yield* ticking(Effect.provide(submitOnce(), work))
+        assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 })
+        yield* ends[name]!(options, sandbox)
+        yield* TestClock.adjust("200 millis")
+        for (let i = 0; i < 20; i++) yield* turn
+        assert.deepStrictEqual(searches, { begun: 1, interrupted: 1 })
+        assert.lengthOf((yield* newest).sends, 0)
+        const before = (yield* newest).attempts
+        if (name !== "the end of the attempt") yield* ticking(Effect.provide(submitOnce(), work))
+        assert.deepStrictEqual(searches, { begun: 1, interrupted: 1 }, "it is not begun again")
+        assert.deepStrictEqual((yield* newest).attempts, before)
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
       { scenario: { pow: pow(3, 10) } },
     ),
   )
 
   it.effect("resumes with the same tid after the halt, and is sent once", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
-          const { work } = yield* endlessFirst
-          yield* ticking(Effect.provide(submitOnce(), work))
-          const brake = yield* Brake
-          yield* brake.halt("operator", "stop")
-          yield* TestClock.adjust("200 millis")
-          for (let i = 0; i < 20; i++) yield* turn
-          yield* brake.resume({ scope: "all", reason: "looked at it", author: "ana" })
-          for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf((yield* newest).attempts, 1)
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        const { work } = yield* endlessFirst
+        yield* ticking(Effect.provide(submitOnce(), work))
+        const brake = yield* Brake
+        yield* brake.halt("operator", "stop")
+        yield* TestClock.adjust("200 millis")
+        for (let i = 0; i < 20; i++) yield* turn
+        yield* brake.resume({ scope: "all", reason: "looked at it", author: "ana" })
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf((yield* newest).attempts, 1)
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { scenario: { pow: pow(3, 60) } },
     ),
   )
@@ -178,16 +167,15 @@ describe("proof of work that takes long", () => {
         : new Worker(new URL("../../src/pow/worker.ts", import.meta.url), { workerData: cancelled })
     }
     return flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
-          const settled = Effect.gen(function* () {
-            for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
-          })
-          yield* Effect.provide(settled, ProofOfWork.layerWith({ size: 1, spawn }))
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.strictEqual(started, 2)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        const settled = Effect.gen(function* () {
+          for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
+        })
+        yield* Effect.provide(settled, ProofOfWork.layerWith({ size: 1, spawn }))
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.strictEqual(started, 2)
+      },
       { scenario: { pow: pow(3, 60) } },
     )
   })
@@ -196,63 +184,61 @@ describe("proof of work that takes long", () => {
 describe("proof of work that is not found in time", () => {
   it.effect("is told at once and signed for never", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["confirm"]))
-          const { intent, attempts } = yield* newest
-          assert.deepStrictEqual([intent?.state, attempts.length], ["reserved", 0])
-          assert.match(
-            intent?.detail ?? "",
-            /^waits: the network's proof of work is not to be expected within its window of 5 blocks: difficulty 24 takes about \d+ (s|min) at /,
-          )
-          const said = yield* workAlerts
-          assert.deepStrictEqual(
-            said.map(({ severity, subject }) => [severity, subject]),
-            [["ticket", "24"]],
-          )
-          assert.match(said[0]?.detail ?? "", /^nothing is signed: .*compare the difficulty at another gateway/)
-          assert.lengthOf(yield* (yield* Outbox).open, 1)
-          const { intents } = yield* readView()
-          assert.strictEqual(intents[0]?.detail, intent?.detail, "the page says why")
-          const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")
-          assert.include("detail" in story ? story.detail : "", "difficulty 24 takes about")
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["confirm"]))
+        const { intent, attempts } = yield* newest
+        assert.deepStrictEqual([intent?.state, attempts.length], ["reserved", 0])
+        assert.match(
+          intent?.detail ?? "",
+          /^waits: the network's proof of work is not to be expected within its window of 5 blocks: difficulty 24 takes about \d+ (s|min) at /,
+        )
+        const said = yield* workAlerts
+        assert.deepStrictEqual(
+          said.map(({ severity, subject }) => [severity, subject]),
+          [["ticket", "24"]],
+        )
+        assert.match(said[0]?.detail ?? "", /^nothing is signed: .*compare the difficulty at another gateway/)
+        assert.lengthOf(yield* (yield* Outbox).open, 1)
+        const { intents } = yield* readView()
+        assert.strictEqual(intents[0]?.detail, intent?.detail, "the page says why")
+        const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")
+        assert.include("detail" in story ? story.detail : "", "difficulty 24 takes about")
+      },
       { scenario: { pow: pow(24, 5) } },
     ),
   )
 
   it.effect("leaves what was signed unsent, says so, and is judged anew after the window", () =>
     flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
-          yield* signOnly
-          assert.deepStrictEqual(yield* states, ["in_flight"])
-          const real = yield* ProofOfWork
-          const harder = {
-            solve: (work: Parameters<typeof real.solve>[0]) => real.solve({ ...work, difficulty: 32 }),
-            judge: (wanted: Parameters<typeof real.judge>[0]) => real.judge({ ...wanted, difficulty: 32 }),
-          }
-          for (let i = 0; i < 3; i++) yield* Effect.provideService(submitOnce(), ProofOfWork, harder)
-          const { intent, attempts, sends } = yield* newest
-          assert.deepStrictEqual([intent?.state, attempts.length, sends.length], ["in_flight", 1, 0])
-          const last = (attempts[0]?.anchorHeight ?? 0n) + 10n
-          assert.match(
-            intent?.detail ?? "",
-            /^attempt 1 is not sent: its proof of work is not to be expected in time \(difficulty 32 takes about .*\); /,
-          )
-          assert.include(intent?.detail ?? "", `it ends after block ${last}, and the payment is judged anew then`)
-          const said = yield* workAlerts
-          assert.lengthOf(said, 1)
-          assert.match(said[0]?.detail ?? "", /^keep-bob: .*attempt 1 is not sent/)
-          for (let i = 0; i < 36; i++) yield* round(options, sandbox, looked)
-          for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
-          assert.deepStrictEqual(
-            (yield* newest).attempts.map(({ state }) => state),
-            ["expired", "confirmed"],
-          )
-          assert.lengthOf(yield* paid(sandbox), 1)
-        }),
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        yield* signOnly
+        assert.deepStrictEqual(yield* states, ["in_flight"])
+        const real = yield* ProofOfWork
+        const harder = {
+          solve: (work: Parameters<typeof real.solve>[0]) => real.solve({ ...work, difficulty: 32 }),
+          judge: (wanted: Parameters<typeof real.judge>[0]) => real.judge({ ...wanted, difficulty: 32 }),
+        }
+        for (let i = 0; i < 3; i++) yield* Effect.provideService(submitOnce(), ProofOfWork, harder)
+        const { intent, attempts, sends } = yield* newest
+        assert.deepStrictEqual([intent?.state, attempts.length, sends.length], ["in_flight", 1, 0])
+        const last = (attempts[0]?.anchorHeight ?? 0n) + 10n
+        assert.match(
+          intent?.detail ?? "",
+          /^attempt 1 is not sent: its proof of work is not to be expected in time \(difficulty 32 takes about .*\); /,
+        )
+        assert.include(intent?.detail ?? "", `it ends after block ${last}, and the payment is judged anew then`)
+        const said = yield* workAlerts
+        assert.lengthOf(said, 1)
+        assert.match(said[0]?.detail ?? "", /^keep-bob: .*attempt 1 is not sent/)
+        for (let i = 0; i < 36; i++) yield* round(options, sandbox, looked)
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual(
+          (yield* newest).attempts.map(({ state }) => state),
+          ["expired", "confirmed"],
+        )
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
       { scenario: { pow: pow(3, 10) } },
     ),
   )

@@ -31,10 +31,16 @@ export const rounds = Effect.fnUntraced(function* (
   options: Options,
   sandbox: Network,
   count: number,
-  skip?: Set<string>,
+  skip?: ReadonlySet<string>,
 ) {
   for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
 })
+
+/** The payment that was decided last. */
+export const newestIntent = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
+  ([intent = assert.fail("no payment")]) => intent,
+)
 
 /** Intents of one command, the newest first, with the attempts of the newest. */
 export const intentsOf = (command: IntentCommand) => {
@@ -52,7 +58,7 @@ export const intentsOf = (command: IntentCommand) => {
     options: Options,
     sandbox: Network,
     state: IntentState,
-    skip?: Set<string>,
+    skip?: ReadonlySet<string>,
   ) {
     for (let i = 0; i < 40; i++) {
       if ((yield* states).includes(state)) return

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
 import { daemonFile, loadDaemon } from "../../src/config/DaemonFile.ts"
@@ -14,6 +13,7 @@ import { intentStates } from "../../src/domain/Intent.ts"
 import { SubmitBody } from "../../src/engine/submitPayment.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { rulePages, rulesTreasury } from "../support/ruleExamples.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { callsOf, flagsOfCommands, isTyped, linesOf, problemsOf } from "./commands.ts"
 import { type Page, parsePage } from "./Markdown.ts"
 import { complaint, listFiles, readSource, root } from "./Source.ts"
@@ -29,8 +29,7 @@ const everyPage = files.filter((path) => path.endsWith(".md")).map((path) => nam
 /** What people read who run it. Other pages are about its code, with examples that their own tests run. */
 const manual = everyPage.filter(({ path }) => /^(README\.md$|docs\/|config\/)/.test(path))
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-docs-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("docs")
 
 let count = 0
 /** A file in a folder of its own, in which an example may name others. */

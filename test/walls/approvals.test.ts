@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -9,9 +8,10 @@ import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { type Agreement, agreementText, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { startFakeDaemon } from "./FakeDaemon.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-signing-"))
+const dir = tempDir("signing")
 const key = join(dir, "ana")
 const file = join(dir, "treasury.yaml")
 const id = "ab".repeat(32)
@@ -147,7 +147,6 @@ describe("a daemon that is somebody else", () => {
 
   afterAll(async () => {
     await daemon.close()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   const call = (args: ReadonlyArray<string>) => callCofferer([...args, "--key", key, "--data", dir])

@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { cofferer, type Daemon, type Line, start } from "../support/Cofferer.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
 import { usdt } from "../support/TestSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const seed = "code-in-daemon"
-const dir = mkdtempSync(join(tmpdir(), "cofferer-code-in-daemon-"))
+const dir = tempDir("code-in-daemon")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 const names = ["hot", "warm", "reserve"]
@@ -98,7 +98,6 @@ describe("a daemon among whose rules in code most do harm", () => {
   afterAll(async () => {
     await daemon?.stop()
     await network?.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("pays by its other rules, in code as in YAML", { timeout: 120_000 }, async () => {

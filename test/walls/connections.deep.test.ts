@@ -1,15 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { request } from "node:http"
 import { connect, type Socket } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-connections-"))
+const dir = tempDir("connections")
 const data = join(dir, "data")
 const socketPath = join(data, socketFile)
 /** Less than the connections of one attack: a listener without bounds leaves none of them. */
@@ -48,7 +48,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await daemon.stop("SIGKILL")
-  rmSync(dir, { recursive: true, force: true })
 })
 
 interface Answered {

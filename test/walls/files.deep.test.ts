@@ -1,16 +1,15 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { readBytes } from "../../src/config/yaml/readBytes.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-files-"))
+const dir = tempDir("files")
 const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
 
 const at = (name: string): string => join(dir, name)
@@ -152,7 +151,6 @@ describe("a file that is no treasury", () => {
 
   afterAll(async () => {
     await new Promise((resolve) => server?.close(resolve))
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("is refused in words that name it, and holds nobody up", async () => {
@@ -191,17 +189,15 @@ describe("a file that is no treasury", () => {
   })
 
   it.effect("is named by a daemon's plan and terms, never shown", () =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        const secret = written("secret", "root:$6$c0ffee$hash:19000:0:99999:7:::\n")
-        for (const verb of ["plan", "terms/approve"]) {
-          const { status, text } = yield* ask(options, `/api/v1/${verb}`, { files: [secret] })
-          assert.isAtLeast(status, 400)
-          assert.include(text, secret)
-          assert.notInclude(text, "c0ffee")
-          assert.notInclude(text, "root")
-        }
-      }),
-    ),
+    controlled(function* (options) {
+      const secret = written("secret", "root:$6$c0ffee$hash:19000:0:99999:7:::\n")
+      for (const verb of ["plan", "terms/approve"]) {
+        const { status, text } = yield* ask(options, `/api/v1/${verb}`, { files: [secret] })
+        assert.isAtLeast(status, 400)
+        assert.include(text, secret)
+        assert.notInclude(text, "c0ffee")
+        assert.notInclude(text, "root")
+      }
+    }),
   )
 })

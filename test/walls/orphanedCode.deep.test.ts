@@ -1,15 +1,14 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { afterAll, assert, beforeEach, describe, it } from "vitest"
+import { assert, beforeEach, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-orphan-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("orphan")
 
 const isAlive = (pid: string): boolean => {
   try {

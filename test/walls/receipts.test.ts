@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve } from "../../src/http/approvals.ts"
@@ -13,11 +12,11 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { copyOf } from "./Forged.ts"
 import { fromElsewhere, fromPublicData, fromReceipt, vault } from "./forgeries.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-forged-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("forged")
 
 const setup = {
   line: { approval: "desk" },

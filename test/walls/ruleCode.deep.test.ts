@@ -1,15 +1,5 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { codeOf } from "../../src/config/code/askCode.ts"
@@ -18,8 +8,9 @@ import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import type { CodeSeen } from "../../src/rules/Code.ts"
 import { cofferer, root } from "../support/Cofferer.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-rule-code-"))
+const dir = tempDir("rule-code")
 const secret = "b0b5ca1ab1e0".repeat(6).slice(0, 64)
 const keyFile = join(dir, "key")
 const environmentSecret = "COFFERER_RULE_CODE_TEST"
@@ -39,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   delete process.env[environmentSecret]
   await new Promise((resolve) => server.close(resolve))
-  rmSync(dir, { recursive: true, force: true })
 })
 
 const hot: Party = {

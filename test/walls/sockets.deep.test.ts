@@ -1,25 +1,15 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { connect } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { agreements } from "../../src/http/agreeing.ts"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-sockets-"))
+const dir = tempDir("sockets")
 const data = join(dir, "data")
 const file = join(root, "config/sandbox.yaml")
 const isRoot = process.getuid?.() === 0
@@ -37,7 +27,6 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => {
   await daemon.stop("SIGKILL")
-  rmSync(dir, { recursive: true, force: true })
 })
 
 /** What the daemon answers to some bytes until it closes, or says nothing more for so long. */

@@ -1,8 +1,7 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { loadTreasury } from "../../src/config/Treasury.ts"
@@ -18,11 +17,12 @@ import { entryHash, genesis } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { round } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { operatorKey, operatorSigns } from "../support/Operators.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-tampered-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("tampered")
 const fixture = (name: string): string => readFileSync(new URL(`${name}`, import.meta.url), "utf8")
 const at = (...names: ReadonlyArray<string>): string => join(dir, ...names)
 const file = at("treasury.yaml")
@@ -37,28 +37,26 @@ const copy = (from: string, to: string): string => {
 
 /** What a treasury leaves behind that paid twice, once on the word of two operators; and a copy from the middle. */
 const pays = (dataDir: string, isWhole: boolean) =>
-  withSandbox({ text: fixture("scenario.yaml"), dir: join(dataDir, "sandbox") }, (_, sandbox) =>
-    Effect.gen(function* () {
-      const treasury = yield* loadTreasury(file)
-      const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
-      yield* Effect.gen(function* () {
-        yield* prepare(options)
-        yield* pollRules(payersOf(treasury.parties.values()))
-        yield* pollAssets()
-        const outbox = yield* Outbox
-        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-        if (isWhole) copy("data", "early")
-        const waiting = (yield* outbox.open).find(({ state }) => state === "awaiting_approval")
-        const needed = approvalOf(treasury, waiting!)
-        for (const one of ["ana", "ben"]) {
-          yield* approve(treasury, waiting!.id, { signature: operatorSigns(one, needed!.text) })
-        }
-        for (let i = 0; i < 20; i++) yield* round(options, sandbox)
-        const states = (yield* outbox.recent(10)).map(({ state }) => state)
-        assert.deepStrictEqual(states, ["confirmed", "confirmed"])
-      }).pipe(Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))))
-    }),
-  )
+  withSandbox({ text: fixture("scenario.yaml"), dir: join(dataDir, "sandbox") }, function* (_, sandbox) {
+    const treasury = yield* loadTreasury(file)
+    const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
+    yield* Effect.gen(function* () {
+      yield* prepare(options)
+      yield* pollRules(payersOf(treasury.parties.values()))
+      yield* pollAssets()
+      const outbox = yield* Outbox
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+      if (isWhole) copy("data", "early")
+      const waiting = (yield* outbox.open).find(({ state }) => state === "awaiting_approval")
+      const needed = approvalOf(treasury, waiting!)
+      for (const one of ["ana", "ben"]) {
+        yield* approve(treasury, waiting!.id, { signature: operatorSigns(one, needed!.text) })
+      }
+      for (let i = 0; i < 20; i++) yield* round(options, sandbox)
+      const states = (yield* outbox.recent(10)).map(({ state }) => state)
+      assert.deepStrictEqual(states, ["confirmed", "confirmed"])
+    }).pipe(Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))))
+  })
 
 /** Who can write the file needs no trigger's leave. */
 const unguarded = (db: DatabaseSync): void => {
@@ -150,74 +148,72 @@ const anew: Readonly<Record<string, string>> = {
 const verified = (data: string) => callCofferer(["verify", "-c", file, "--data", data])
 
 describe("a journal and a store that somebody changed", () => {
-  it.effect("are noticed by verify, or by the start", () =>
-    Effect.gen(function* () {
-      const text = `${fixture("treasury.yaml")}store: { watermark: "${at("watermark")}" }\n`
-      writeFileSync(file, text)
-      for (const name of ["data", "twin"]) mkdirSync(at(name, "sandbox"), { recursive: true })
-      yield* TestClock.setTime(1_800_000_000_000)
-      yield* pays(at("twin"), false)
-      rmSync(at("watermark"))
-      yield* TestClock.setTime(1_800_000_600_000)
-      yield* pays(at("data"), true)
-      const whole = yield* Effect.promise(() => verified(copy("data", "whole")))
-      assert.deepStrictEqual([whole.code, whole.stderr], [0, ""], "as it is")
+  it.effect("are noticed by verify, or by the start", function* () {
+    const text = `${fixture("treasury.yaml")}store: { watermark: "${at("watermark")}" }\n`
+    writeFileSync(file, text)
+    for (const name of ["data", "twin"]) mkdirSync(at(name, "sandbox"), { recursive: true })
+    yield* TestClock.setTime(1_800_000_000_000)
+    yield* pays(at("twin"), false)
+    rmSync(at("watermark"))
+    yield* TestClock.setTime(1_800_000_600_000)
+    yield* pays(at("data"), true)
+    const whole = yield* Effect.promise(() => verified(copy("data", "whole")))
+    assert.deepStrictEqual([whole.code, whole.stderr], [0, ""], "as it is")
 
-      let tried = 0
-      const through: Array<string> = []
-      const attack = Effect.fnUntraced(function* (title: string, change: (db: DatabaseSync) => void, from = "data") {
-        const data = copy(from, `attack${tried++}`)
-        const db = new DatabaseSync(join(data, databaseFile))
-        unguarded(db)
-        const before = db.prepare("SELECT total_changes() AS n").get()!["n"]
-        change(db)
-        const isChanged = from !== "data" || db.prepare("SELECT total_changes() AS n").get()!["n"] !== before
-        db.close()
-        assert.isTrue(isChanged, `${title}: nothing was changed`)
-        const { code, stderr } = yield* Effect.promise(() => verified(data))
-        if (code === 0) through.push(title)
-        else assert.match(stderr, /^cofferer: (journal broken: )?.+\n$/, title)
+    let tried = 0
+    const through: Array<string> = []
+    const attack = Effect.fnUntraced(function* (title: string, change: (db: DatabaseSync) => void, from = "data") {
+      const data = copy(from, `attack${tried++}`)
+      const db = new DatabaseSync(join(data, databaseFile))
+      unguarded(db)
+      const before = db.prepare("SELECT total_changes() AS n").get()!["n"]
+      change(db)
+      const isChanged = from !== "data" || db.prepare("SELECT total_changes() AS n").get()!["n"] !== before
+      db.close()
+      assert.isTrue(isChanged, `${title}: nothing was changed`)
+      const { code, stderr } = yield* Effect.promise(() => verified(data))
+      if (code === 0) through.push(title)
+      else assert.match(stderr, /^cofferer: (journal broken: )?.+\n$/, title)
+    })
+    for (const [title, sql] of Object.entries(rows)) yield* attack(title, (db) => db.exec(sql))
+    for (const [title, sql] of Object.entries(anew)) {
+      yield* attack(`${title}, rehashed`, (db) => {
+        db.exec(sql)
+        rehashed(db)
       })
-      for (const [title, sql] of Object.entries(rows)) yield* attack(title, (db) => db.exec(sql))
-      for (const [title, sql] of Object.entries(anew)) {
-        yield* attack(`${title}, rehashed`, (db) => {
-          db.exec(sql)
-          rehashed(db)
-        })
-      }
-      yield* attack("an older copy of the store", () => undefined, "early")
-      yield* attack("the store of another installation", () => undefined, "twin")
-      yield* attack(
-        "the store of another installation under our name",
-        (db) => {
-          const own = new DatabaseSync(join(at("whole"), databaseFile))
-          const { value } = own.prepare("SELECT value FROM settings WHERE key = 'installation'").get()!
-          own.close()
-          db.prepare("UPDATE settings SET value = ? WHERE key = 'installation'").run(value!)
-        },
-        "twin",
-      )
+    }
+    yield* attack("an older copy of the store", () => undefined, "early")
+    yield* attack("the store of another installation", () => undefined, "twin")
+    yield* attack(
+      "the store of another installation under our name",
+      (db) => {
+        const own = new DatabaseSync(join(at("whole"), databaseFile))
+        const { value } = own.prepare("SELECT value FROM settings WHERE key = 'installation'").get()!
+        own.close()
+        db.prepare("UPDATE settings SET value = ? WHERE key = 'installation'").run(value!)
+      },
+      "twin",
+    )
 
-      // A copy is as whole as its original: the start sees that the file is another one.
-      const treasury = yield* loadTreasury(file)
-      for (const [title, from] of [
-        ["a copy of today", "data"],
-        ["an older copy", "early"],
-        ["another store", "twin"],
-      ] as const) {
-        const dataDir = copy(from, `start${tried++}`)
-        mkdirSync(join(dataDir, "sandbox"))
-        cpSync(at("data", "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-        const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
-        const halts = yield* prepare(options).pipe(
-          Effect.andThen(Effect.flatMap(Brake, (brake) => brake.halts)),
-          Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
-        )
-        if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)
-      }
-      console.log(`store: tried ${tried} through ${through.length}`)
-      assert.deepStrictEqual(through, [])
-      assert.isAtLeast(tried, 20)
-    }),
-  )
+    // A copy is as whole as its original: the start sees that the file is another one.
+    const treasury = yield* loadTreasury(file)
+    for (const [title, from] of [
+      ["a copy of today", "data"],
+      ["an older copy", "early"],
+      ["another store", "twin"],
+    ] as const) {
+      const dataDir = copy(from, `start${tried++}`)
+      mkdirSync(join(dataDir, "sandbox"))
+      cpSync(at("data", "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+      const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
+      const halts = yield* prepare(options).pipe(
+        Effect.andThen(Effect.flatMap(Brake, (brake) => brake.halts)),
+        Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+      )
+      if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)
+    }
+    console.log(`store: tried ${tried} through ${through.length}`)
+    assert.deepStrictEqual(through, [])
+    assert.isAtLeast(tried, 20)
+  })
 })

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { NetworkState } from "../../../src/sandbox/NetworkState.ts"
 import { decodeTransaction } from "../../../src/tx/Transaction.ts"
+import type { Body } from "../../support/it.ts"
 import * as Test from "../../support/TestClient.ts"
 import { scenarioText, withSandbox } from "../../support/TestSandbox.ts"
 import { type Difference, differences } from "./compare.ts"
@@ -57,7 +58,7 @@ const told = (body: unknown): unknown => {
 }
 
 /** A network that begins with a state, with its clock at that time. */
-export const withState = <A, E>(state: NetworkState, use: (client: Test.TestClient) => Effect.Effect<A, E>) =>
+export const withState = <A>(state: NetworkState, use: Body<[client: Test.TestClient], never, A>) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Number(state.time / 1_000_000n) + 500)
     return yield* withSandbox({ text: scenarioText({ parties: [], deposits: [] }), state }, use)
@@ -112,27 +113,23 @@ const againAsJson = (client: Test.TestClient, body: string, recorded: Json) =>
     return isHeard ? differences(saidRaw(recorded["body"]), said) : []
   })
 
-export const replaySubmissions = withState(beforeSubmissions(), (client) =>
-  Effect.gen(function* () {
-    const results: Array<Compared> = []
-    for (const entry of data("submissions")) {
-      const { name, response, meta, inclusion } = entry
-      if (leftOut.test(pathOf(String(response["url"])))) continue
-      const raw = pathOf(String(response["url"])).startsWith("/transaction/raw")
-      const json = raw ? asJson(entry["tx_bytes"]) : undefined
-      yield* stepTo(client, Number(meta?.["height"]?.["height"] ?? 0))
-      if (name.endsWith("after block")) yield* stepTo(client, Number(inclusion["block"]))
-      // A check alone is not to enter the mempool, and what names no type is not submitted.
-      if (raw && (json === undefined || /check|UNSPECIFIED/.test(name))) continue
-      const found = yield* json === undefined
-        ? again(client, { ...response, name })
-        : againAsJson(client, json, response)
-      if (response["request"]?.["type"] === "TYPE_COMMIT") yield* stepTo(client, Number(inclusion["block"]))
-      results.push(compared("submissions", name, found))
-    }
-    return results
-  }),
-)
+export const replaySubmissions = withState(beforeSubmissions(), function* (client) {
+  const results: Array<Compared> = []
+  for (const entry of data("submissions")) {
+    const { name, response, meta, inclusion } = entry
+    if (leftOut.test(pathOf(String(response["url"])))) continue
+    const raw = pathOf(String(response["url"])).startsWith("/transaction/raw")
+    const json = raw ? asJson(entry["tx_bytes"]) : undefined
+    yield* stepTo(client, Number(meta?.["height"]?.["height"] ?? 0))
+    if (name.endsWith("after block")) yield* stepTo(client, Number(inclusion["block"]))
+    // A check alone is not to enter the mempool, and what names no type is not submitted.
+    if (raw && (json === undefined || /check|UNSPECIFIED/.test(name))) continue
+    const found = yield* json === undefined ? again(client, { ...response, name }) : againAsJson(client, json, response)
+    if (response["request"]?.["type"] === "TYPE_COMMIT") yield* stepTo(client, Number(inclusion["block"]))
+    results.push(compared("submissions", name, found))
+  }
+  return results
+})
 
 export const replayPages = withState(atPages(), (client) =>
   Effect.forEach(reads("pages"), (entry) =>
@@ -162,17 +159,15 @@ const recordedTime = (height: number): number => {
 }
 
 /** Sends the commands at their heights, then reads the pages. */
-export const replayCommands = withState(beforeCommands(), (client) =>
-  Effect.gen(function* () {
-    const results: Array<Compared> = []
-    for (const { name, height, response } of data("commands")) {
-      yield* stepTo(client, Number(height["height"]), recordedTime)
-      results.push(compared("commands", name, yield* again(client, { ...response, name })))
-    }
-    yield* stepTo(client, 1_702, recordedTime)
-    for (const entry of reads("command-pages")) {
-      results.push(compared("command-pages", entry["name"], yield* again(client, entry)))
-    }
-    return results
-  }),
-)
+export const replayCommands = withState(beforeCommands(), function* (client) {
+  const results: Array<Compared> = []
+  for (const { name, height, response } of data("commands")) {
+    yield* stepTo(client, Number(height["height"]), recordedTime)
+    results.push(compared("commands", name, yield* again(client, { ...response, name })))
+  }
+  yield* stepTo(client, 1_702, recordedTime)
+  for (const entry of reads("command-pages")) {
+    results.push(compared("command-pages", entry["name"], yield* again(client, entry)))
+  }
+  return results
+})
