@@ -8,10 +8,11 @@ import { notifyAssets } from "../../src/engine/notifyAssets.ts"
 import { gatewayLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import type { PinnedAsset } from "../../src/rules/Account.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import type { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { headOf, headPath } from "../support/HistoryServer.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -110,8 +111,7 @@ const withNode = (
     /** One look at the listing; answers the alerts that are new. */
     const look = Effect.gen(function* () {
       yield* Effect.andThen(pollAssets([pin]), notifyAssets())
-      const due = (yield* (yield* AlertQueue).due(100)).filter(({ receiver }) => receiver === "log")
-      const fresh = due.filter(({ seq }) => !told.has(seq))
+      const fresh = (yield* alertRows).filter(({ seq }) => !told.has(seq))
       for (const { seq } of fresh) told.add(seq)
       return fresh.map(({ severity, subject, detail }) => `${severity} ${subject} ${detail}`)
     })

@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { Reconciliation, reconcileBalances } from "../../src/poller/Reconciliation.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { accountKeyText, Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { type History, newHistory } from "../support/HistoryServer.ts"
 import { it } from "../support/it.ts"
 import { openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
@@ -30,12 +30,13 @@ const rows = [row(-9n, alice, 100n), row(-9n, bob, 50n), row(5n, bob, 49n), row(
 
 const look = Effect.gen(function* () {
   const drifts = yield* (yield* Drifts).all
-  const due = yield* (yield* AlertQueue).due(100)
   return {
     rows: (yield* storedRows).map(textOf).sort(),
     drifts: drifts.map(({ party, stored, reported }) => `${party.slice(0, 1)} ${stored} ${reported}`).toSorted(),
     agreed: drifts.filter((drift) => drift.agreed !== null).length,
-    alerts: due.filter(({ kind }) => kind === "drift").map(({ severity, detail }) => `${severity} ${detail}`),
+    alerts: (yield* alertRows)
+      .filter(({ kind }) => kind === "drift")
+      .map(({ severity, detail }) => `${severity} ${detail}`),
   }
 })
 

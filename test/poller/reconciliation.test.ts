@@ -7,8 +7,8 @@ import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reconcileNow } from "../../src/http/ledgerVerbs.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { type FlowSetup, flow, reason, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { ticking } from "../support/ticking.ts"
@@ -23,13 +23,11 @@ const drifts = Effect.map(
   Effect.flatMap(Drifts, (store) => store.all),
   (all) => all.map(({ stored, reported }) => [stored, reported] as const),
 )
-const alerts = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (due) =>
-    due
-      .filter(({ kind }) => kind === "drift")
-      .map(({ severity, subject }) => `${severity} ${subject}`)
-      .toSorted(),
+const alerts = Effect.map(alertRows, (rows) =>
+  rows
+    .filter(({ kind }) => kind === "drift")
+    .map(({ severity, subject }) => `${severity} ${subject}`)
+    .toSorted(),
 )
 
 describe("comparing rows with the gateway's own balances", () => {
@@ -56,8 +54,9 @@ describe("comparing rows with the gateway's own balances", () => {
     flow(function* (options, sandbox, client) {
       const told = Effect.gen(function* () {
         yield* watchHealth()
-        const due = yield* (yield* AlertQueue).due(100)
-        return due.filter(({ subject }) => subject === "not compared").map((a) => `${a.severity} ${a.detail}`)
+        return (yield* alertRows)
+          .filter(({ subject }) => subject === "not compared")
+          .map((a) => `${a.severity} ${a.detail}`)
       })
       const shown = readView()
       yield* round(options, sandbox, new Set([...looking, "compare"]))

@@ -18,6 +18,7 @@ import { Brake } from "../../src/store/controls/Brake.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { alertRows } from "./alertRows.ts"
 import { type Flow, type FlowSetup, lives } from "./Flow.ts"
 import { type Front, type Manner, passOn, startFront } from "./Fronts.ts"
 import { serveSandbox } from "./InProcess.ts"
@@ -109,11 +110,9 @@ export const contents = Effect.gen(function* () {
   const rows = yield* Effect.forEach(tables, (table) => sql.unsafe(`SELECT * FROM ${table}`))
   return rows.map((all) => JSON.stringify(all, (_, value) => (typeof value === "bigint" ? String(value) : value)))
 })
-export const alerts = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql`SELECT severity, kind, subject, detail FROM alerts ORDER BY seq`
-  return rows.map(({ severity, kind, subject }) => `${severity} ${kind} ${subject}`)
-})
+export const alerts = Effect.map(alertRows, (rows) =>
+  rows.map(({ severity, kind, subject }) => `${severity} ${kind} ${subject}`),
+)
 
 /** One gateway that stands before two networks. */
 export const behindOneAddress = (
