@@ -151,31 +151,9 @@ export const gatewayLayer = (
   )
   const { chainId, quorum } = network
   return Layer.unwrap(
-    Effect.map(options, (gateways) =>
-      layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network), isOwn: gatewayUrl !== undefined }),
-    ),
+    Effect.map(options, (gateways) => layerGateways({ chainId, gateways, quorum, isOwn: gatewayUrl !== undefined })),
   ).pipe(Layer.provide(http))
 }
-
-const fixedChainOf = ({ chainId, fixedChain }: Treasury["network"]) =>
-  fixedChain === undefined
-    ? undefined
-    : {
-        head: {
-          chainId,
-          height: fixedChain.height,
-          hash: fixedChain.hash,
-          pow: {
-            hashFunction: "sha3_24_rounds",
-            difficulty: fixedChain.difficulty,
-            pastBlocks: fixedChain.pastBlocks,
-            txPerBlock: fixedChain.txPerBlock,
-            increasing: false,
-          },
-        },
-        atMillis: fixedChain.atMillis,
-        validForMillis: fixedChain.validForMillis,
-      }
 
 /** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
 export const keyFileOf = (party: Party, dataDir: string): string | undefined => {

@@ -1,9 +1,9 @@
 import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
 import type { ConditionFacts } from "../rules/evaluate.ts"
 import type { AlertLook } from "../rules/kinds/alerting.ts"
-import { accountKey } from "../rules/overlay.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt } from "../rules/Schedule.ts"
+import { accountKey } from "../rules/Snapshot.ts"
 import { type Holding, seenOf } from "./Ledger.ts"
 
 /** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { Party, PinnedAsset } from "../rules/Account.ts"
-import { accountKey } from "../rules/overlay.ts"
+import { accountKey } from "../rules/Snapshot.ts"
 import { makeDrawing } from "./Drawing.ts"
 import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"

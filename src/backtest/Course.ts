@@ -1,6 +1,6 @@
 import type { Place } from "../config/yaml/Yaml.ts"
 import type { HoldReason } from "../domain/Decision.ts"
-import { sumText } from "../domain/sumText.ts"
+import { sumText } from "../domain/Decision.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Rehearsal } from "./Rehearsal.ts"

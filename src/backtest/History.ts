@@ -1,7 +1,6 @@
 import { general, totalTypes } from "../domain/AccountType.ts"
 import { isHex64 } from "../domain/Hex.ts"
-import { accountKey } from "../rules/overlay.ts"
-import { type TransferTerms, transferTermsOf } from "../rules/Snapshot.ts"
+import { accountKey, type TransferTerms, transferTermsOf } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"
 
 /** A balance of one ledger account, from a moment on. Times are Unix nanoseconds. */

@@ -1,10 +1,10 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { accountKey } from "../rules/overlay.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import type { Level } from "../rules/Rule.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
+import { accountKey } from "../rules/Snapshot.ts"
 import { intentFor, type Subject } from "../rules/Subject.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 

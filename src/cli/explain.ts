@@ -17,7 +17,7 @@ import {
 import { explainPath } from "../http/respond.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
-import type { StoredDecision } from "../store/rules/decisionsAround.ts"
+import type { StoredDecision } from "../store/rules/RuleStates.ts"
 import { throughDaemon } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
 import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"

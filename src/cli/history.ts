@@ -15,11 +15,10 @@ import { type NotRead, readUtf8 } from "../config/yaml/readBytes.ts"
 import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { NetworkParameters } from "../gateway/NetworkParameters.ts"
+import { NetworkParameters } from "../gateway/NetworkFacts.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
 import { type HeldSpan, readSpan, type Tell } from "../poller/Backfill.ts"
-import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { failureOf, failWith } from "./common/output.ts"
 import type { Chosen } from "./common/setup.ts"
 import { exportPages } from "./receipt.ts"
@@ -40,7 +39,7 @@ const readGateway = Effect.fnUntraced(
   function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
     const from = nanosOf(span.from)
     const asked = { from, until: nanosOf(span.to), rowsMax }
-    const held = yield* readSpan(pollerOptionsOf(treasury), asked, yield* makeTell)
+    const held = yield* readSpan(treasury, asked, yield* makeTell)
     if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway holds no balance change of that time")
     if (held._tag === "Unreadable") return yield* failWith("failure", held.detail)
     const history: History = {

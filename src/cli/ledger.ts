@@ -5,7 +5,6 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { askBackfill, type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../http/ledgerVerbs.ts"
 import { gatewayLayer, type storeLayer } from "../layers.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
@@ -146,7 +145,7 @@ export const reconcile = Command.make(
 ).pipe(Command.withDescription("Compare balances and payments with the gateway; exit 8 on a difference"))
 
 const stored = (found: Setup) => {
-  const poll = pollBalances(pollerOptionsOf(found.treasury))
+  const poll = pollBalances(found.treasury)
   const advance = Effect.flatMap(poll, (more) => (more ? Effect.void : Effect.sleep(pollMillis)))
   return Effect.andThen(advance, reconcileNow(found, advance)).pipe(
     Effect.provide(Layer.merge(Reconciliation.layer, gatewaysOf(found))),

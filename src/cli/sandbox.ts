@@ -3,8 +3,7 @@ import { Clock, Effect, Layer, Option, Record, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
-import { faultKinds, operations } from "../sandbox/Faults.ts"
-import { kinds, problemOfFault } from "../sandbox/faults/kinds.ts"
+import { faultKinds, kinds, operations, problemOfFault } from "../sandbox/Faults.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -37,7 +36,7 @@ const path = "/sandbox/faults"
 
 /** Describes in a few words the effect of a kind on an answer. */
 const describeKind = (kind: (typeof faultKinds)[number]): string =>
-  `the answer ${kinds[kind].says({ kind, operation: "any", rate: 1, ...samples })}`
+  `the answer ${kinds[kind].says({ operation: "any", ...samples })}`
 
 /** Sample values for the parameters of a kind. */
 const samples = { status: 503, delayMillis: 2_000, skewMillis: -90_000, chainId: "other-1" } as const

@@ -5,8 +5,7 @@ import { majorityOf } from "../domain/chain.ts"
 import type { External, Party, PinnedAsset } from "../rules/Account.ts"
 import type { Finding } from "../rules/lint/Finding.ts"
 import { lint } from "../rules/lint/lint.ts"
-import type { WrittenFee } from "../rules/policy/FeeTerms.ts"
-import type { Policy } from "../rules/policy/Policy.ts"
+import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
@@ -31,20 +30,6 @@ export interface GatewayConfig {
   readonly url: string
   /** Header name to the file that holds its value. */
   readonly headerFiles: ReadonlyMap<string, string>
-  /** How its history of balances is read: by time, or by cursors where it knows no times. */
-  readonly reads: "windows" | "cursor"
-}
-
-/** Chain facts given by hand, for a gateway that does not report them. */
-interface FixedChain {
-  readonly height: bigint
-  readonly hash: string
-  readonly difficulty: number
-  readonly pastBlocks: number
-  readonly txPerBlock: number
-  /** Unix milliseconds at which they were true. */
-  readonly atMillis: number
-  readonly validForMillis: number
 }
 
 interface NetworkConfig {
@@ -61,7 +46,6 @@ interface NetworkConfig {
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
   readonly framing: "auto" | "prefixed" | "bare"
-  readonly fixedChain: FixedChain | undefined
   /** Configured network fee, for gateways that report no parameters. */
   readonly fee: WrittenFee | undefined
 }
@@ -167,10 +151,6 @@ const resolveTracing = (raw: NonNullable<TreasuryFile["daemon"]>["tracing"], rep
 
 const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   const { network } = raw
-  const fixed = typeof network.chain === "object" ? network.chain.fixed : undefined
-  if (fixed !== undefined && Number.isNaN(Date.parse(fixed.at))) {
-    report.add(["network", "chain", "fixed", "at"], `"${fixed.at}" is not a time`, 'write "2026-11-21T10:00:00Z"')
-  }
   return {
     chainId: network.chainId,
     ...resolveGateways(network, report),
@@ -181,18 +161,6 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     pollIdleMillis: durationMillis(network.poll?.idle ?? "2s"),
     framing: network.framing ?? "auto",
     fee: feeIn(network),
-    fixedChain:
-      fixed === undefined
-        ? undefined
-        : {
-            height: BigInt(fixed.height),
-            hash: fixed.hash,
-            difficulty: Number(fixed.difficulty),
-            pastBlocks: Number(fixed.pastBlocks),
-            txPerBlock: Number(fixed.txPerBlock),
-            atMillis: Date.parse(fixed.at),
-            validForMillis: durationMillis(fixed.validFor),
-          },
   }
 }
 
@@ -211,10 +179,9 @@ const resolveGateways = (
       name,
       url: typeof gateway === "string" ? gateway : gateway.url,
       headerFiles: secretFiles(headers, ["network", "gateways", name, "headers"], report),
-      reads: typeof gateway === "string" ? "windows" : (gateway.reads ?? "windows"),
     }
   })
-  const [first = { name: "none", url: "", headerFiles: new Map(), reads: "windows" }, ...others] = gateways
+  const [first = { name: "none", url: "", headerFiles: new Map() }, ...others] = gateways
   if (gateways.length === 0) {
     report.add(["network", "gateways"], "no gateway is named", 'name at least one: { main: "https://..." }')
   }

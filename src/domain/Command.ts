@@ -30,14 +30,6 @@ export const Command = Schema.TaggedUnion({
   CancelTransfer: { transferId: Schema.String },
   /** Debited here, claimed outside the network. receiverAddress is needed for assets of an external chain. */
   Withdraw: { amount: BaseUnits, asset: Schema.String, receiverAddress: Schema.optional(Schema.String) },
-  Vote: { proposalId: Schema.String, value: Schema.Int },
-  UpdatePartyProfile: {
-    alias: Schema.String,
-    metadata: Schema.Array(Schema.Struct({ key: Schema.String, value: Schema.String })),
-  },
-  Delegate: { nodeId: Schema.String, amount: BaseUnits },
-  Undelegate: { nodeId: Schema.String, amount: BaseUnits, method: Schema.Int },
-  OrderCancellation: { orderId: Schema.String, marketId: Schema.String },
 })
 export type Command = typeof Command.Type
 

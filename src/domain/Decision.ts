@@ -1,4 +1,5 @@
 import type { BaseUnits } from "./Amount.ts"
+import { formatAmount } from "./Amount.ts"
 import type { ExternalAddress, PublicKey } from "./Hex.ts"
 
 /** Why a rule is silent, in order of precedence: the first that applies is the reason. */
@@ -61,3 +62,7 @@ export type RuleState = "inactive" | "pending" | "acting" | "holding"
 /** A hold as a verb phrase: "has nothing to do: 25,000 (trigger 10,000)", "holds: cooldown, 12 s left". */
 export const holdText = (reason: string, detail: string): string =>
   reason === "in_band" ? `has nothing to do: ${detail}` : `holds: ${reason.replaceAll("_", " ")}, ${detail}`
+
+/** Amount moved, before "FROM -> TO": "16,210.00 USDT". */
+export const sumText = (payment: Pick<Payment, "amount" | "asset">, decimals: number): string =>
+  `${formatAmount(payment.amount, decimals)} ${payment.asset}`

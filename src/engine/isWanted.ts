@@ -7,7 +7,7 @@ import { isTogether, receiversOf, subjectOfIntent } from "../payments/standing.t
 import { decide, decidePart } from "../rules/checks/decide.ts"
 import type { Memory } from "../rules/Look.ts"
 import type { NeededTransfer } from "../rules/Need.ts"
-import { isUnsigned } from "../rules/policy/limits.ts"
+import { isUnsigned } from "../rules/policy/Policy.ts"
 import { memoryKey } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { isOfSubject, type Subject } from "../rules/Subject.ts"

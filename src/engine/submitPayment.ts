@@ -5,7 +5,6 @@ import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import type { Party } from "../rules/Account.ts"
-import { windowUse } from "../rules/policy/limits.ts"
 import {
   approvalFor,
   feeMax,
@@ -13,6 +12,7 @@ import {
   type PolicyLine,
   type Verdict,
   type WindowUse,
+  windowUse,
 } from "../rules/policy/Policy.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Brake.ts"

@@ -1,15 +1,7 @@
-import { Clock, Context, Effect } from "effect"
-import { GatewayError } from "./GatewayError.ts"
+import { Context, Effect } from "effect"
+import type { GatewayError } from "./GatewayError.ts"
 import { type ChainHead, ChainHeadAnswer } from "./schema/ChainHead.ts"
 import type { Transport } from "./Transport.ts"
-
-/** A chain head written down by a person, for gateways that do not report it. */
-export interface FixedChain {
-  readonly head: ChainHead
-  /** When it was read, Unix milliseconds, and for how long it may be used. */
-  readonly atMillis: number
-  readonly validForMillis: number
-}
 
 /** Concurrent head requests of one gateway: a caller that needs a newer one does not wait for the last. */
 export const headsAtOnce = 2
@@ -35,20 +27,6 @@ export class ChainContext extends Context.Service<
         })
         if (chainId === undefined || value.chainId === chainId) yield* transport.sawHeight(value.height)
         return value
-      }).pipe(Effect.withSpan("ChainContext.head")),
-    })
-
-  /** Always the same head; the condition is Stale once it is older than it may be, or lies in the future. */
-  static readonly makeFixed = (fixed: FixedChain): ChainContext["Service"] =>
-    ChainContext.of({
-      head: Effect.gen(function* () {
-        const ageMillis = (yield* Clock.currentTimeMillis) - fixed.atMillis
-        if (ageMillis >= 0 && ageMillis < fixed.validForMillis) return fixed.head
-        return yield* new GatewayError({
-          gateway: "fixed",
-          operation: "height",
-          reason: { _tag: "Stale", detail: `${ageMillis} ms old, valid for ${fixed.validForMillis} ms` },
-        })
       }).pipe(Effect.withSpan("ChainContext.head")),
     })
 }

@@ -80,23 +80,6 @@ export class Confirmation extends Context.Service<
     })
 }
 
-/** Listings that say how far they reach, by the gateway's head that was known before each. */
-export const withReach = (
-  confirmation: Confirmation["Service"],
-  headKnown: () => bigint | undefined,
-): Confirmation["Service"] => {
-  const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
-    Effect.suspend(() => {
-      const height = headKnown()
-      return Effect.map(asked, (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
-    })
-  return {
-    ...confirmation,
-    transfersFrom: (key, options) => dated(confirmation.transfersFrom(key, options)),
-    withdrawalsFrom: (key, options) => dated(confirmation.withdrawalsFrom(key, options)),
-  }
-}
-
 interface One {
   readonly value: ObservedTransfer
   readonly mark: BlockMark | undefined

@@ -45,8 +45,6 @@ export const GatewayReason = Schema.TaggedUnion({
   TooLarge: { detail },
   /** The gateway has no such operation. */
   Unsupported: { detail },
-  /** Knowledge given by configuration is older than it says it may be. */
-  Stale: { detail },
   /** It names a newest block that the chain cannot have come to. */
   Doubted: { detail },
   /** Its chain begins again below a block that was known: the network was reset, or the node is another one. */
@@ -71,7 +69,6 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Banned",
   "Rejected",
   "Unsupported",
-  "Stale",
   "Doubted",
   "BegunAgain",
 ])

@@ -4,8 +4,7 @@ import type { Confirmation } from "./Confirmation.ts"
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 import type { LedgerHistory } from "./LedgerHistory.ts"
-import type { NetworkEpoch } from "./NetworkEpoch.ts"
-import type { NetworkParameters } from "./NetworkParameters.ts"
+import type { NetworkEpoch, NetworkParameters } from "./NetworkFacts.ts"
 
 /** One gateway of the network, and what it alone says. */
 export interface Gateway {
@@ -95,7 +94,7 @@ const owes = (gateway: string) =>
     }),
   )
 
-const isFinal = ({ reason }: GatewayError): boolean => reason._tag === "NotFound" || reason._tag === "Stale"
+const isFinal = ({ reason }: GatewayError): boolean => reason._tag === "NotFound"
 
 const isUnsupported = ({ reason }: GatewayError): boolean => reason._tag === "Unsupported"
 

@@ -329,7 +329,6 @@ const outcomes: Record<GatewayReason["_tag"], RequestOutcome> = {
   Unreadable: "unreadable",
   TooLarge: "unreadable",
   Unsupported: "refused",
-  Stale: "unreadable",
   Doubted: "unreadable",
   BegunAgain: "unreadable",
   OtherChain: "unreadable",

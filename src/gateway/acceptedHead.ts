@@ -12,8 +12,6 @@ import type { ChainHead } from "./schema/ChainHead.ts"
 
 export interface ChainOptions {
   readonly chainId: string
-  /** True if a person confirmed the head: it is accepted as it is. */
-  readonly isFixed?: boolean
   /** True if the network runs in this process: its first head counts at once. */
   readonly isOwn?: boolean
 }
@@ -32,7 +30,7 @@ interface Judged extends GatewayAnswer<ChainHead> {
  * the highest that a quorum reports alike. Fails as OtherChain if a quorum is on another chain, as BegunAgain if its
  * chain is another one under the same id, and as Doubted while fewer than a quorum report a head that fits.
  */
-export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isOwn }: ChainOptions) {
+export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: ChainOptions) {
   const gateways = yield* Gateways
   const health = yield* Health
   const stored = yield* Effect.serviceOption(AcceptedHead)
@@ -51,10 +49,9 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
       ),
     )
   /** A store that accepts no writes is reported elsewhere: the accepted head then holds in memory. */
-  const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
+  const keep = Effect.fnUntraced(function* (after: HeadKnown) {
     yield* health.judgeBy(after)
-    const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)
-    yield* Effect.catchTag(written, "StoreError", (error) =>
+    yield* Effect.catchTag(kept.keep(chainId, after), "StoreError", (error) =>
       logEvent("newest block not stored", { reason: error.message }),
     )
   })
@@ -77,10 +74,8 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     // A command that only reads has no time to wait for a second one.
     const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
     const after = heard.stray?.kind === "first" && !isWaiting ? acceptAnew(word.height, now) : heard
-    const { accepted, stray } = after
-    const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
-    const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
-    yield* keep(after, isRisen ? words : undefined)
+    const { stray } = after
+    yield* keep(after)
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
     const near = counting.filter(({ head }) => headFits(after, head.height, now))
@@ -106,7 +101,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
   })
 
   // Answers are judged by what was known before this process, from the first one on.
-  if (isFixed !== true) yield* Effect.ignore(Effect.flatMap(known, health.judgeBy))
+  yield* Effect.ignore(Effect.flatMap(known, health.judgeBy))
 
   return ChainContext.of({
     head: Effect.gen(function* () {
@@ -122,7 +117,6 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
         const detail = `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
         return yield* failed({ _tag: "Ambiguous", detail })
       }
-      if (isFixed === true) return ours[0]!.value
       const fitting = yield* judge(ours)
       return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
     }).pipe(Effect.withSpan("Gateways.head")),
@@ -158,15 +152,13 @@ const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark |
 /** Where there is no store, as for commands that only read. */
 const inMemory = (): AcceptedHead["Service"] => {
   let known: HeadKnown = {}
-  const keep = (_: string, next: HeadKnown) =>
-    Effect.sync(() => {
-      known = next
-    })
   return {
     of: () => Effect.succeed(known),
     isStray: Effect.sync(() => known.stray !== undefined),
-    keep,
-    keepRisen: keep,
+    keep: (_, next) =>
+      Effect.sync(() => {
+        known = next
+      }),
   }
 }
 

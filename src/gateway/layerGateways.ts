@@ -1,15 +1,14 @@
 import { Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
 import type { Metrics } from "../telemetry/Metrics.ts"
-import { ChainContext, type FixedChain } from "./ChainContext.ts"
-import { Confirmation, withReach } from "./Confirmation.ts"
+import { ChainContext } from "./ChainContext.ts"
+import { Confirmation } from "./Confirmation.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
 import { GatewayWriter } from "./GatewayWriter.ts"
 import { Health, isUnheard } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
-import { NetworkEpoch } from "./NetworkEpoch.ts"
-import { NetworkParameters } from "./NetworkParameters.ts"
+import { NetworkEpoch, NetworkParameters } from "./NetworkFacts.ts"
 import { onChain } from "./onChain.ts"
 import { type GatewayOptions, Transport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
@@ -19,8 +18,6 @@ interface NetworkOptions {
   /** At least one. */
   readonly gateways: ReadonlyArray<GatewayOptions>
   readonly quorum: number
-  /** A head written down by a person, if no gateway reports one. */
-  readonly fixedChain?: FixedChain | undefined
   /** True if the network runs in this process. */
   readonly isOwn?: boolean
 }
@@ -41,7 +38,7 @@ export const layerGateways = (
   never,
   HttpClient.HttpClient | Metrics
 > => {
-  const { chainId, gateways, quorum, fixedChain, isOwn = false } = options
+  const { chainId, gateways, quorum, isOwn = false } = options
   const single = Effect.gen(function* () {
     const transports = yield* Effect.forEach(gateways, Transport.make)
     const bare = transports.map(
@@ -52,17 +49,10 @@ export const layerGateways = (
         history: LedgerHistory.make(transport),
         parameters: NetworkParameters.make(transport),
         epoch: NetworkEpoch.make(transport),
-        chain: fixedChain === undefined ? ChainContext.make(transport, chainId) : ChainContext.makeFixed(fixedChain),
+        chain: ChainContext.make(transport, chainId),
       }),
     )
-    // Where no gateway tells a head, its chain is what a person wrote down.
-    const all =
-      fixedChain === undefined
-        ? yield* Effect.forEach(bare, (gateway) => onChain(gateway, chainId))
-        : bare.map((gateway) => ({
-            ...gateway,
-            confirmation: withReach(gateway.confirmation, () => fixedChain.head.height),
-          }))
+    const all = yield* Effect.forEach(bare, (gateway) => onChain(gateway, chainId))
     const writers = transports.map((transport) => [transport.gateway, GatewayWriter.make(transport)] as const)
     const health = yield* Health
     const quarantined = Effect.map(health.all, (views) => new Set(views.filter(isUnheard).map(({ name }) => name)))
@@ -71,7 +61,7 @@ export const layerGateways = (
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )
   })
-  return layerTogether({ chainId, isFixed: fixedChain !== undefined, isOwn }).pipe(
+  return layerTogether({ chainId, isOwn }).pipe(
     Layer.provideMerge(Layer.unwrap(single)),
     Layer.provideMerge(Health.layer(gateways.map(({ name }) => name))),
   )

@@ -1,7 +1,7 @@
 import { Clock, Deferred, Effect, Exit } from "effect"
 import { hasElapsed } from "../domain/Time.ts"
 import { headsAtOnce } from "./ChainContext.ts"
-import { type Confirmation, type TransferSighting, withReach } from "./Confirmation.ts"
+import type { Confirmation, TransferListing, TransferSighting } from "./Confirmation.ts"
 import { type GatewayError, otherChain } from "./GatewayError.ts"
 import type { Gateway } from "./Gateways.ts"
 import { Health } from "./Health.ts"
@@ -134,6 +134,23 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   const confirmation = withReach(guardedOne.confirmation, headKnown)
   return { ...gateway, chain: { head: fresh }, ...guardedOne, confirmation } satisfies Gateway
 })
+
+/** Listings that say how far they reach, by the gateway's head that was known before each. */
+const withReach = (
+  confirmation: Confirmation["Service"],
+  headKnown: () => bigint | undefined,
+): Confirmation["Service"] => {
+  const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
+    Effect.suspend(() => {
+      const height = headKnown()
+      return Effect.map(asked, (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
+    })
+  return {
+    ...confirmation,
+    transfersFrom: (key, options) => dated(confirmation.transfersFrom(key, options)),
+    withdrawalsFrom: (key, options) => dated(confirmation.withdrawalsFrom(key, options)),
+  }
+}
 
 const guarded = (
   { reader, confirmation, history, parameters, epoch }: Gateway,

@@ -26,7 +26,7 @@ const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found | unde
   const correct = "correct the address in network.gateways, or wait until the right chain is back"
   const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason)}`
   const isBad = halt !== undefined || isQuorumLost(facts)
-  return { severity: isBad ? "bad" : "warn", text, remedy }
+  return { severity: isBad ? "bad" : "warn", text, remedy, isAlerted: halt !== undefined }
 }
 
 const ntp = '"timedatectl" or "chronyc tracking" on this host'

@@ -124,13 +124,13 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   advance: Effect.Effect<unknown, E, R>,
 ) {
   const { treasury, mode } = place
-  const { parties, assets, network } = treasury
+  const { parties, assets } = treasury
   const reconciliation = yield* Reconciliation
   const before = yield* reconciliation.request
   const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
   let isCompared = false
   while (!isCompared && (yield* Clock.currentTimeMillis) < deadline) {
-    yield* reconcileBalances({ ...network, parties, assets })
+    yield* reconcileBalances(treasury)
     isCompared = (yield* reconciliation.count) > before
     if (!isCompared) yield* advance
   }

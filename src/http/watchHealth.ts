@@ -33,7 +33,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
     const heard = gateways.filter(({ isHeard }) => isHeard).length
     for (const name of conditionNames) {
       // Silence ends nothing: who has just begun, or is answered by nobody, cannot tell that it is over.
-      const needed = name === "clock" ? quorum : name === "gateway_down" ? gateways.length : 0
+      const needed = name === "clock" ? quorum : name === "gateway_down" || name === "wrong_chain" ? gateways.length : 0
       if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
       yield* watchOne(name, conditions)
     }

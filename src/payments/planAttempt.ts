@@ -5,7 +5,7 @@ import { type Intent, type IntentState, submittedRule } from "../domain/Intent.t
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { isUnsigned } from "../rules/policy/limits.ts"
+import { isUnsigned } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
 import { decisionValidMillis, isEarlier, type Standing } from "../rules/waiting.ts"

@@ -12,17 +12,19 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Cycle } from "../telemetry/Metrics.ts"
 import {
   aligned,
+  defaultPageRows,
   makePace,
   nextSpan,
+  partiesOf,
   type Reader,
   type ReadingPace,
   settledAt,
+  type WatchedTreasury,
   type WindowAnswer,
 } from "./askWindow.ts"
-import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
 import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
 import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
-import { readByCursor, readWindow } from "./readWindow.ts"
+import { readWindow } from "./readWindow.ts"
 
 /** Between two windows of the past: what happens now is read meanwhile. */
 const pauseMillis = 100
@@ -39,15 +41,15 @@ const tellMillis = 10_000
  * Returns true if there is more to read at once.
  */
 export const backfillOnce = Effect.fn("Backfill.once")(
-  function* (options: BalancePollerOptions, pace: Ref.Ref<ReadingPace> = makePace()) {
+  function* (treasury: WatchedTreasury, pace: Ref.Ref<ReadingPace> = makePace()) {
     const backfills = yield* Backfills
     const job = (yield* backfills.open)[0]
-    if (job === undefined || options.parties.size === 0) return false
+    if (job === undefined || treasury.parties.size === 0) return false
     const reader = yield* GatewayReader
     const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-    if (yield* skipForgotten(reader, options, job, now)) return true
+    if (yield* skipForgotten(reader, treasury, job, now)) return true
     const { first } = yield* Gateways
-    const answer = yield* first((gateway) => readPast(gateway, options, { job, now, pace }))
+    const answer = yield* first((gateway) => readPast(gateway, treasury, { job, now, pace }))
     if (answer._tag !== "Rows") {
       yield* explainAnswer(answer, { known: job.next, now })
       return false
@@ -63,16 +65,15 @@ export const backfillOnce = Effect.fn("Backfill.once")(
 
 /** One window of the past, from `job.next` on; the pace learns from it. */
 const readPast = Effect.fnUntraced(function* (
-  { name, reader }: Gateway,
-  options: BalancePollerOptions,
+  { reader }: Gateway,
+  treasury: WatchedTreasury,
   {
     job,
     now,
     pace,
   }: { readonly job: Pick<Backfill, "next" | "until">; readonly now: bigint; readonly pace: Ref.Ref<ReadingPace> },
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
-  const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now, from: job.next }
-  if (options.readByCursor?.has(name)) return yield* readByCursor(reader, query)
+  const query = { parties: partiesOf(treasury), pageRows: treasury.pageRows ?? defaultPageRows, now, from: job.next }
   const { span } = yield* Ref.get(pace)
   const end = job.next + span < job.until ? job.next + span : job.until
   const answer = yield* readWindow(reader, { ...query, end })
@@ -88,14 +89,14 @@ const readPast = Effect.fnUntraced(function* (
  */
 const skipForgotten = Effect.fnUntraced(function* (
   reader: Reader,
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   job: Backfill,
   now: bigint,
 ) {
   const isFirst = job.next === job.since
   const isLate = Number(now / 1_000_000n) - job.updatedAt > idleMillisMin && now - job.next > keptNanosMin
   if (!isFirst && !isLate) return false
-  const query = { parties: partiesOf(options), at: job.next }
+  const query = { parties: partiesOf(treasury), at: job.next }
   if (!isFirst && (yield* reachesBehind(reader, query))) return false
   const oldest = (yield* oldestSince(reader, { ...query, until: job.until })) ?? job.until
   if (oldest - job.next < silenceNanosMin) return false
@@ -130,11 +131,11 @@ const tellProgress = Effect.fnUntraced(function* (
 export const backfillLoop = Effect.suspend(() => {
   const pace = makePace()
   return Effect.gen(function* () {
-    const options = pollerOptionsOf((yield* ConfigInForce).now().treasury)
+    const treasury = (yield* ConfigInForce).now().treasury
     const cycle = yield* Cycle
     const signals = yield* Signals
     const more = yield* cycle
-      .counted("backfill", backfillOnce(options, pace))
+      .counted("backfill", backfillOnce(treasury, pace))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
           Effect.as(logEvent("balance history not read", { reason: error.message }), false),
@@ -184,11 +185,11 @@ const waitMillis = 1_000
 /** Reads balance changes of the parties from the gateways alone, window by window; nothing is stored. */
 export const readSpan = Effect.fn("Past.read")(
   function* (
-    options: BalancePollerOptions,
+    treasury: WatchedTreasury,
     asked: AskedSpan,
     tell: Tell,
   ): Effect.fn.Return<ReadSpan, GatewayError, GatewayReader | Gateways> {
-    const parties = partiesOf(options)
+    const parties = partiesOf(treasury)
     const now = yield* nowNanos
     const isUpToNow = asked.until === undefined || asked.until >= settledAt(now)
     // Balances as they are come first: an account that no row touches up to then had the same all the time.
@@ -202,7 +203,7 @@ export const readSpan = Effect.fn("Past.read")(
     const oldest = yield* oldestSince(yield* GatewayReader, { parties, at, until })
     if (oldest === undefined) return { _tag: "Nothing" }
     const from = asked.from === at && oldest - at < silenceNanosMin ? at : aligned(oldest)
-    const read = yield* readRows(options, { from, until, rowsMax: asked.rowsMax }, tell)
+    const read = yield* readRows(treasury, { from, until, rowsMax: asked.rowsMax }, tell)
     if (typeof read === "string") return { _tag: "Unreadable", detail: read }
     const touched = new Set(read.map(keyOf))
     const openings = (known?.openings ?? []).filter((row) => !touched.has(keyOf(row)))
@@ -217,7 +218,7 @@ const keyOf = ({ party, asset, market, type }: BalanceChange): string => `${part
 
 /** All rows, or in words why not. */
 const readRows = Effect.fnUntraced(function* (
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   { from, until, rowsMax }: { readonly from: bigint; readonly until: bigint; readonly rowsMax: number },
   tell: Tell,
 ): Effect.fn.Return<ReadonlyArray<BalanceChange> | string, GatewayError, Gateways> {
@@ -228,7 +229,7 @@ const readRows = Effect.fnUntraced(function* (
   for (let waits = 0; next < until; ) {
     const now = yield* nowNanos
     const job = { next, until }
-    const answer = yield* first((gateway) => readPast(gateway, options, { job, now, pace }))
+    const answer = yield* first((gateway) => readPast(gateway, treasury, { job, now, pace }))
     if (answer._tag === "Nothing" && waits++ < waitsMax) yield* Effect.sleep(waitMillis)
     else if (answer._tag !== "Rows") return whyNot(answer)
     else {
@@ -248,7 +249,7 @@ const whyNot = (answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>): strin
     case "Ahead":
       return "the gateway is ahead of our clock"
     case "Unwindowed":
-      return "the gateway does not read by time: set reads: cursor for it"
+      return "the gateway does not read by time"
     case "Overflow":
       return `balance changes do not fit: ${answer.detail}`
     case "Nothing":

@@ -25,18 +25,20 @@ import { Cycle } from "../telemetry/Metrics.ts"
 import { agreedRows } from "./agreedRows.ts"
 import {
   aligned,
+  defaultPageRows,
   nextLargeFor,
   nextSpan,
   type Paces,
   paceOf,
   pageRowsMax,
+  partiesOf,
   type ReadingPace,
+  type WatchedTreasury,
   type WindowAnswer,
 } from "./askWindow.ts"
-import { type BalancePollerOptions, defaultPageRows, partiesOf, pollerOptionsOf } from "./BalancePollerOptions.ts"
 import { beginAnew, bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer, reachNanos, readBaseTogether } from "./readBase.ts"
-import { readByCursor, readWindow } from "./readWindow.ts"
+import { readWindow } from "./readWindow.ts"
 
 /** A balance is near a level that is off by at most a tenth of it: its next change may reach it. */
 const nearParts = 10n
@@ -76,10 +78,8 @@ const isNearTo = (level: Level, account: BalanceChange): boolean => {
 
 const pruneMillis = 3_600_000
 
-/** How long history is kept, and how far clock and newest block may be apart. */
-interface Keeping {
-  readonly keepMillis: number
-  readonly maxAgeMillis: number
+type Retention = Pick<WatchedTreasury, "keepMillis"> & {
+  readonly network: Pick<WatchedTreasury["network"], "maxAgeMillis">
 }
 
 /**
@@ -87,7 +87,7 @@ interface Keeping {
  * clock, so that a restart storm does not repeat it; never while clock and newest block are apart, since a clock that
  * is ahead by more than is kept would forget everything.
  */
-export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, maxAgeMillis }: Keeping) {
+export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: { maxAgeMillis } }: Retention) {
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const prunedAt = yield* settings.get("prunedAt")
@@ -163,26 +163,26 @@ const overlapNanos = 60_000_000_000n
  * once.
  */
 export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   paces: Paces = new Map(),
 ) {
   // A gateway that answers no more, or is asked no more, has no rows to come.
   for (const pace of paces.values()) yield* Ref.update(pace, (known) => ({ ...known, unsettled: [] }))
-  if (options.parties.size === 0) return false
+  if (treasury.parties.size === 0) return false
   const reader = yield* GatewayReader
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const watermark = yield* (yield* Observations).watermark
-  if (watermark === undefined) return yield* begin(options, now)
-  const anew = yield* beginAnew(partiesOf(options), watermark, now)
+  if (watermark === undefined) return yield* begin(treasury, now)
+  const anew = yield* beginAnew(partiesOf(treasury), watermark, now)
   if (anew !== undefined) return anew === "begun"
-  if (yield* bridgeGap(reader, options, watermark, now)) return true
-  const { answer, by } = yield* readTogether(options, { watermark, now, paces })
+  if (yield* bridgeGap(reader, treasury, watermark, now)) return true
+  const { answer, by } = yield* readTogether(treasury, { watermark, now, paces })
   if (answer._tag !== "Rows") {
     yield* explainAnswer(answer, { known: watermark.timestamp, now })
     return false
   }
   if (answer.until <= watermark.timestamp) return false
-  yield* keep(options, watermark, answer)
+  yield* keep(treasury, watermark, answer)
   yield* noteSource(by)
   return answer.more
 })
@@ -210,12 +210,12 @@ export const balanceLoop = Effect.suspend(() => {
   let pollsInVain = 0
   let newest: bigint | undefined
   return Effect.gen(function* () {
-    const options = pollerOptionsOf((yield* ConfigInForce).now().treasury)
+    const treasury = (yield* ConfigInForce).now().treasury
     const cycle = yield* Cycle
     const signals = yield* Signals
-    yield* pruneHourly(options)
+    yield* pruneHourly(treasury)
     const more = yield* cycle
-      .counted("balances", pollBalances(options, paces))
+      .counted("balances", pollBalances(treasury, paces))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
           Effect.as(logEvent("balances not read", { reason: error.message }), false),
@@ -225,25 +225,25 @@ export const balanceLoop = Effect.suspend(() => {
     pollsInVain = known === newest ? pollsInVain + 1 : 0
     newest = known
     if (more) return
-    const { pollBusyMillis, pollIdleMillis } = options
-    const isObservedOnce = (yield* pendingOf(options)).some(({ observations }) => observations === observationsMin - 1)
+    const { pollBusyMillis, pollIdleMillis } = treasury.network
+    const isObservedOnce = (yield* pendingOf(treasury)).some(({ observations }) => observations === observationsMin - 1)
     const isNextBlock = pollsInVain < nextBlockPollsMax && isObservedOnce
-    const usual = (yield* isHurried(options, paces)) ? pollBusyMillis : pollIdleMillis
+    const usual = (yield* isHurried(treasury, paces)) ? pollBusyMillis : pollIdleMillis
     yield* signals.wait("balances", isNextBlock ? Math.min(nextBlockMillis, pollBusyMillis) : usual)
   }).pipe(Effect.forever)
 })
 
 /** Rules in force whose need is observed, and not yet long or often enough. */
-const pendingOf = Effect.fnUntraced(function* ({ rules = [] }: BalancePollerOptions) {
+const pendingOf = Effect.fnUntraced(function* ({ rules }: WatchedTreasury) {
   const names = new Set(rules.map(({ name }) => name))
   return (yield* (yield* RuleStates).all).filter(({ rule, state }) => state === "pending" && names.has(rule))
 })
 
 /** True if a payment is open or about to be. */
-export const isHurried = Effect.fnUntraced(function* (options: BalancePollerOptions, paces: Paces) {
-  const { rules = [] } = options
+export const isHurried = Effect.fnUntraced(function* (treasury: WatchedTreasury, paces: Paces) {
+  const { rules } = treasury
   if ((yield* (yield* Outbox).open).length > 0) return true
-  if ((yield* pendingOf(options)).length > 0) return true
+  if ((yield* pendingOf(treasury)).length > 0) return true
   const accounts = yield* (yield* Observations).accounts
   if (isNear(rules, accounts)) return true
   for (const pace of paces.values()) if (isCrossing(rules, accounts, (yield* Ref.get(pace)).unsettled)) return true
@@ -251,8 +251,8 @@ export const isHurried = Effect.fnUntraced(function* (options: BalancePollerOpti
 })
 
 /** The first reading. If a gateway reports no balances, a year of history takes their place. */
-const begin = Effect.fnUntraced(function* (options: BalancePollerOptions, now: bigint) {
-  const base = yield* readBaseTogether(partiesOf(options), now)
+const begin = Effect.fnUntraced(function* (treasury: WatchedTreasury, now: bigint) {
+  const base = yield* readBaseTogether(partiesOf(treasury), now)
   if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances to begin with")
   if (base === "unusable" || base === "apart") return false
   const observations = yield* Observations
@@ -276,13 +276,13 @@ interface Progress {
  * that gives others than the quorum counts for nothing for a while.
  */
 const readTogether = Effect.fnUntraced(function* (
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   { watermark, now, paces }: Pick<Progress, "watermark" | "now"> & { readonly paces: Paces },
 ) {
   const gateways = yield* Gateways
   const trouble = yield* disagreement
   const read = (gateway: Gateway) =>
-    Effect.map(readOn(gateway, options, { watermark, now, pace: paceOf(paces, gateway.name) }), (answer) => ({
+    Effect.map(readOn(gateway, treasury, { watermark, now, pace: paceOf(paces, gateway.name) }), (answer) => ({
       answer,
       by: [gateway.name],
     }))
@@ -315,21 +315,15 @@ const tooFewWords = Effect.gen(function* () {
   return `fewer than ${quorum} of ${all.length} gateways answer${who === "" ? "" : `: ${who}`}`
 })
 
-/** From the watermark on, by the way that the gateway knows. */
+/** The rows from the watermark on, window by window. */
 const readOn = Effect.fnUntraced(function* (
-  { name, reader }: Gateway,
-  options: BalancePollerOptions,
+  { reader }: Gateway,
+  treasury: WatchedTreasury,
   progress: Progress,
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const { watermark, now, pace } = progress
-  const parties = partiesOf(options)
-  const usual = options.pageRows ?? defaultPageRows
-  if (options.readByCursor?.has(name)) {
-    const from = watermark.timestamp - overlapNanos
-    const answer = yield* readByCursor(reader, { parties, pageRows: usual, now, from })
-    if (answer._tag === "Rows") yield* Ref.update(pace, (known) => ({ ...known, unsettled: answer.unsettled }))
-    return answer
-  }
+  const parties = partiesOf(treasury)
+  const usual = treasury.pageRows ?? defaultPageRows
   const rows: Array<BalanceChange> = []
   let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - overlapNanos
   for (;;) {
@@ -374,7 +368,7 @@ const refusedPage = Effect.fnUntraced(function* (pace: Ref.Ref<ReadingPace>, err
 })
 
 const keep = Effect.fnUntraced(function* (
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   watermark: Watermark,
   answer: WindowAnswer & { readonly _tag: "Rows" },
 ) {
@@ -383,7 +377,7 @@ const keep = Effect.fnUntraced(function* (
   // A window in the past names no height: the last known one is not too high.
   const height = answer.height === 0n && answer.mark !== undefined ? watermark.height : answer.height
   const changes = yield* observations.advance(answer.rows, { timestamp: answer.until, height })
-  yield* tellChanges(options, changes, { after: watermark, upTo: answer.height })
+  yield* tellChanges(treasury, changes, { after: watermark, upTo: answer.height })
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")
 })

@@ -15,7 +15,7 @@ import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
+import { isAhead, isWatched, partiesOf, type Reader, settleNanos, type WatchedTreasury } from "./askWindow.ts"
 
 /** Balances as the gateway itself lists them. */
 export interface AccountListing {
@@ -224,17 +224,6 @@ const compareAccounts = (
   return { agreeing, differing, moving }
 }
 
-export interface ReconciliationOptions {
-  readonly parties: ReadonlyMap<string, Party>
-  readonly assets: ReadonlyMap<string, PinnedAsset>
-  /** Balances behind by more are being caught up with: not compared until they are there. */
-  readonly maxAgeMillis: number
-  /** Between two comparisons. */
-  readonly reconcileMillis: number
-}
-
-export const keysOf = ({ parties }: ReconciliationOptions) => [...parties.values()].map(({ publicKey }) => publicKey)
-
 /** After an answer that is of no use. */
 export const retryMillis = 5_000
 /** Milliseconds before the next gateway of a quorum is queried. */
@@ -289,7 +278,7 @@ const driftMillisMax = 30_000
 
 /** The end of a comparison: what it says becomes durable together with who is to hear of it. */
 export const endComparison = Effect.fnUntraced(function* (
-  options: ReconciliationOptions,
+  treasury: WatchedTreasury,
   memory: Comparison,
   seen: Parameters<Drifts["Service"]["note"]>[0],
 ) {
@@ -299,14 +288,14 @@ export const endComparison = Effect.fnUntraced(function* (
   const { begun, ended } = yield* database.write(
     Effect.gen(function* () {
       const changed = yield* drifts.note(seen)
-      for (const drift of changed.begun) yield* raise("mismatch", factsOf(options, drift))
-      for (const drift of changed.ended) yield* raiseOver("mismatch", factsOf(options, drift))
+      for (const drift of changed.begun) yield* raise("mismatch", factsOf(treasury, drift))
+      for (const drift of changed.ended) yield* raiseOver("mismatch", factsOf(treasury, drift))
       return changed
     }),
   )
   for (const drift of begun)
-    yield* logEvent("balance mismatch", { account: subjectOf(options, drift), ...sidesOf(options, drift) })
-  for (const drift of ended) yield* logEvent("balance mismatch ended", { account: subjectOf(options, drift) })
+    yield* logEvent("balance mismatch", { account: subjectOf(treasury, drift), ...sidesOf(treasury, drift) })
+  for (const drift of ended) yield* logEvent("balance mismatch ended", { account: subjectOf(treasury, drift) })
   yield* (yield* uncompared).end
   yield* drifts.check
   yield* signals.wake("engine")
@@ -315,7 +304,7 @@ export const endComparison = Effect.fnUntraced(function* (
   memory.compared = nothingCompared()
   memory.count++
   const isCalm = (yield* drifts.all).length === 0
-  const wait = isCalm ? options.reconcileMillis : Math.min(driftMillisMax, options.reconcileMillis)
+  const wait = isCalm ? treasury.network.reconcileMillis : Math.min(driftMillisMax, treasury.network.reconcileMillis)
   memory.dueAt = (yield* Clock.currentTimeMillis) + wait
 })
 
@@ -325,9 +314,9 @@ const rowsMax = 100_000
 const movingMax = 200
 
 /** Compares a listing with the rows as they are now; undefined where the rows since are too many. */
-export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, listing: AccountListing) {
+export const compareNow = Effect.fnUntraced(function* (treasury: WatchedTreasury, listing: AccountListing) {
   const observations = yield* Observations
-  const parties = new Set<string>(keysOf(options))
+  const parties = new Set<string>(partiesOf(treasury))
   const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
   const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
   const drifts = yield* Drifts

@@ -8,6 +8,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Cycle } from "../telemetry/Metrics.ts"
+import { partiesOf, type WatchedTreasury } from "./askWindow.ts"
 import {
   type AccountListing,
   type Comparison,
@@ -15,13 +16,11 @@ import {
   endComparison,
   give,
   judgeCompared,
-  keysOf,
   listAccounts,
   moreMillis,
   newComparison,
   nextToCompare,
   nothingCompared,
-  type ReconciliationOptions,
   retryMillis,
   skip,
 } from "./Comparison.ts"
@@ -61,10 +60,10 @@ export class Reconciliation extends Context.Service<
 }
 
 /** One step, which waits for nothing but answers. Several of them make a comparison, with newer rows between them. */
-export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (options: ReconciliationOptions) {
+export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (treasury: WatchedTreasury) {
   const reconciliation = yield* Reconciliation
   yield* reconciliation.run((memory) =>
-    step(options, memory).pipe(
+    step(treasury, memory).pipe(
       Effect.tapError((error) =>
         error._tag === "GatewayError"
           ? Effect.flatMap(Clock.currentTimeMillis, (now) => skip(memory, now, error.message))
@@ -74,19 +73,19 @@ export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (opt
   )
 })
 
-const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Comparison) {
+const step = Effect.fnUntraced(function* (treasury: WatchedTreasury, memory: Comparison) {
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
-  if (options.parties.size === 0) return
+  if (treasury.parties.size === 0) return
   if (watermark === undefined) return yield* (yield* uncompared).note("no balance was read yet")
   if (memory.listing === undefined) {
-    const isBehind = now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis
+    const isBehind = now - Number(watermark.timestamp / 1_000_000n) > treasury.network.maxAgeMillis
     if (memory.isBehind && !isBehind) memory.dueAt = now
     memory.isBehind = isBehind
     if (now < memory.dueAt) return
     // One that is late waits for the rows; a chain that stands still is compared all the same, at leisure.
-    yield* list(options, memory, { now, until: watermark.timestamp })
+    yield* list(treasury, memory, { now, until: watermark.timestamp })
   }
   const { listing } = memory
   if (listing === undefined) return
@@ -95,11 +94,11 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
     if (now - listing.at > patienceMillis) yield* give(memory, now)
     return
   }
-  yield* compare(options, memory, { listing, until: watermark.timestamp, now })
+  yield* compare(treasury, memory, { listing, until: watermark.timestamp, now })
 })
 
 const list = Effect.fnUntraced(function* (
-  options: ReconciliationOptions,
+  treasury: WatchedTreasury,
   memory: Comparison,
   { now, until }: { readonly now: number; readonly until: bigint },
 ) {
@@ -112,13 +111,13 @@ const list = Effect.fnUntraced(function* (
     yield* (yield* uncompared).note(reason)
     return yield* logEvent("balances not compared", { reason })
   }
-  const listed = yield* listAccounts(gateway.reader, keysOf(options))
+  const listed = yield* listAccounts(gateway.reader, partiesOf(treasury))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
   // A gateway that is named alone and tells no balances leaves nothing to compare.
   else if (listed._tag === "Unsupported" && all.length === 1) {
     const rebased = (yield* (yield* Drifts).all).filter(({ stored, reported }) => stored === reported)
     const agreeing = new Set(rebased.map(accountKeyText))
-    yield* endComparison(options, memory, { differing: [], agreeing, listed: until, until })
+    yield* endComparison(treasury, memory, { differing: [], agreeing, listed: until, until })
   } else {
     const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
     yield* skip(memory, now, reason)
@@ -127,12 +126,12 @@ const list = Effect.fnUntraced(function* (
 })
 
 const compare = Effect.fnUntraced(function* (
-  options: ReconciliationOptions,
+  treasury: WatchedTreasury,
   memory: Comparison,
   at: { readonly listing: AccountListing & { readonly at: number }; readonly until: bigint; readonly now: number },
 ) {
   const { listing, until, now } = at
-  const seen = yield* compareNow(options, listing)
+  const seen = yield* compareNow(treasury, listing)
   if (seen === undefined) return yield* give(memory, now)
   // The block at the listing's own time may be in the listing already, and is not in the rows yet.
   if (seen.differing.length > 0 && until <= listing.since) {
@@ -154,7 +153,7 @@ const compare = Effect.fnUntraced(function* (
     return
   }
   const differing = judged === "agreed" ? [] : lasting
-  yield* endComparison(options, memory, { differing, agreeing: seen.agreeing, listed: listing.since, until })
+  yield* endComparison(treasury, memory, { differing, agreeing: seen.agreeing, listed: listing.since, until })
 })
 
 /** A step is quick: most find nothing to do. */
@@ -162,11 +161,11 @@ const stepMillis = 1_000
 const hurriedMillis = 250
 
 export const reconciliationLoop = Effect.gen(function* () {
-  const { network, parties, assets } = (yield* ConfigInForce).now().treasury
+  const { treasury } = (yield* ConfigInForce).now()
   const cycle = yield* Cycle
   const reconciliation = yield* Reconciliation
   yield* cycle
-    .counted("accounts", reconcileBalances({ ...network, parties, assets }))
+    .counted("accounts", reconcileBalances(treasury))
     .pipe(
       Effect.catchTag("GatewayError", (error: GatewayError) =>
         logEvent("balances not compared", { reason: error.message }),

@@ -1,4 +1,5 @@
 import { type Effect, Ref } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
 import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
@@ -6,6 +7,18 @@ import type { Page } from "../gateway/schema/Numbers.ts"
 
 /** One gateway. It is an argument, so that windows of several can be read side by side and compared. */
 export type Reader = GatewayReader["Service"]
+
+/** Parts of a treasury by which its balances are read and compared. */
+export interface WatchedTreasury extends Pick<Treasury, "parties" | "assets" | "rules" | "keepMillis"> {
+  readonly network: Pick<Treasury["network"], "pollBusyMillis" | "pollIdleMillis" | "maxAgeMillis" | "reconcileMillis">
+  /** Rows per request, 1 to 5,000. Default 1,000, the network's own. */
+  readonly pageRows?: number
+}
+
+export const defaultPageRows = 1_000
+
+export const partiesOf = ({ parties }: Pick<WatchedTreasury, "parties">): ReadonlyArray<string> =>
+  [...parties.values()].map(({ publicKey }) => publicKey)
 
 /** Which rows are read. Times are Unix nanoseconds, multiples of 1,000. */
 export interface WindowQuery {

@@ -8,8 +8,7 @@ import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { blockNanos, type Reader } from "./askWindow.ts"
-import { type BalancePollerOptions, partiesOf } from "./BalancePollerOptions.ts"
+import { blockNanos, partiesOf, type Reader, type WatchedTreasury } from "./askWindow.ts"
 import { oldestSince, reachesBehind, readBaseTogether } from "./readBase.ts"
 
 /** No node forgets rows of a day; a little less, since days begin at different hours. */
@@ -24,14 +23,14 @@ export const idleMillisMin = 3_600_000
  */
 export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   reader: Reader,
-  options: BalancePollerOptions,
+  treasury: WatchedTreasury,
   watermark: Watermark,
   now: bigint,
 ) {
   const at = watermark.timestamp
   const isIdle = hasElapsed(watermark.updatedAt, Number(now / 1_000_000n), idleMillisMin)
   if (!isIdle || now - at < keptNanosMin) return false
-  const parties = partiesOf(options)
+  const parties = partiesOf(treasury)
   if (yield* reachesBehind(reader, { parties, at })) return false
   const base = yield* readBaseTogether(parties, now)
   if (base === "unusable" || base === "apart") return false

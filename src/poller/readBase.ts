@@ -148,7 +148,7 @@ export const explainAnswer = (
     case "Ahead":
       return logAhead(answer.mark, now)
     case "Unwindowed":
-      return logEvent("gateway reads by no time", { remedy: "set reads: cursor for this gateway" })
+      return logEvent("gateway reads by no time", { remedy: "name another gateway: this one ignores dateRange" })
     case "Overflow":
       return tellOverflow(answer)
     case "Nothing":

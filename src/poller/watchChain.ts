@@ -2,10 +2,8 @@ import { Clock, Effect, Result } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
-import { Gateways } from "../gateway/Gateways.ts"
-import { Health } from "../gateway/Health.ts"
 import { acceptAnew } from "../rules/saneHead.ts"
-import { raise, raiseOver } from "../store/alerts/raise.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { trip } from "../store/controls/trip.ts"
@@ -118,12 +116,11 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
 /**
  * Checks the gateways' chain. If a quorum is on another one all signing halts: a signature would mean something else
  * there, and a missing payment proves nothing. It halts as well if their chain has begun again below a known block. A
- * single gateway elsewhere is left out and reported. Data of another chain is used nowhere, so nothing has to be
- * undone; other reasons for a missing head are reported by the caller that needs it.
+ * single gateway elsewhere is left out, which is a condition of health. Data of another chain is used nowhere, so
+ * nothing has to be undone; other reasons for a missing head are reported by the caller that needs it.
  */
 export const watchChain = Effect.fn("Poller.chain")(function* () {
   const head = yield* Effect.result((yield* ChainContext).head)
-  yield* tellOthers
   if (Result.isSuccess(head)) return
   const { gateway, reason } = head.failure
   if (reason._tag === "BegunAgain") return yield* acceptChain(gateway, reason)
@@ -131,23 +128,6 @@ export const watchChain = Effect.fn("Poller.chain")(function* () {
   const who = gateway === "quorum" ? "as many gateways as must agree are" : `gateway ${gateway} is`
   const remedy = "nothing is read there; correct the address, or wait until the right chain is back"
   yield* trip("chain_changed", `${who} ${reason.detail}: ${remedy}`)
-})
-
-const keyOf = (gateway: string): string => `otherChain/${gateway}`
-
-/** Tickets about single gateways of several: begun, and over. */
-const tellOthers = Effect.gen(function* () {
-  if ((yield* Gateways).all.length === 1) return
-  const settings = yield* Settings
-  for (const { name, detail, otherChain: elsewhere = "" } of yield* (yield* Health).all) {
-    if (((yield* settings.get(keyOf(name))) ?? "") === elsewhere) continue
-    yield* (yield* Database).write(Effect.andThen(settings.set(keyOf(name), elsewhere), tell(name, detail, elsewhere)))
-  }
-})
-
-const tell = Effect.fnUntraced(function* (gateway: string, detail: string, elsewhere: string) {
-  const facts = { gateway, chain: elsewhere, at: yield* Clock.currentTimeMillis }
-  yield* elsewhere === "" ? raiseOver("chain_elsewhere", facts) : raise("chain_elsewhere", { ...facts, detail })
 })
 
 /** The loop: a look at each of the usual times, and the first one at once. */

@@ -12,12 +12,11 @@ import {
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
 import { arm, expire } from "./faults/registry.ts"
 import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network, openAccount } from "./Ledger.ts"
+import type { Tx } from "./Mempool.ts"
 import { forget, removePending } from "./Mempool.ts"
-import { type IncludedTx, isAllowed, prune, recordSeen, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { type IncludedTx, isAllowed, prune, recordSeen, turnRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import { hashesMax, type Spender } from "./Scenario.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
-import type { Tx } from "./Tx.ts"
-import { turnRules } from "./WorkRules.ts"
 
 /** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */
 const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault> => {

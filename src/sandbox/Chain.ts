@@ -184,7 +184,7 @@ export interface ReplayGuard {
   prunedTo: number
 }
 
-export const emptyGuard = (): ReplayGuard => ({
+const emptyGuard = (): ReplayGuard => ({
   txs: new Set(),
   tids: new Set(),
   nonces: new Set(),

@@ -8,11 +8,11 @@ import { type Chain, emptyChain, type FaultRegistry, type Included, type PastSta
 import { checkStatic, codes } from "./checkTx.ts"
 import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
+import type { Tx } from "./Mempool.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
-import { SandboxError } from "./SandboxError.ts"
+import { filesFailed, SandboxError } from "./SandboxError.ts"
 import { hashesMax, type Scenario } from "./Scenario.ts"
-import type { Tx } from "./Tx.ts"
 
 /** The ledger on disk: a commit per block, one for all that was accepted together. Reported data survives a kill. */
 export interface LedgerFile {
@@ -81,14 +81,7 @@ const restoreState = (chain: Chain, { epoch, faults, ruleSets, ...rest }: Stored
   chain.ruleSets.splice(0, chain.ruleSets.length, ...ruleSets)
 }
 
-const failed = (operation: string) =>
-  Effect.mapError(
-    (cause: unknown) =>
-      new SandboxError({
-        operation,
-        reason: { _tag: "FileFailed", cause: cause instanceof Error ? cause.message : String(cause) },
-      }),
-  )
+const failed = (operation: string) => Effect.mapError((cause: unknown) => filesFailed(operation, cause))
 
 /** Opens (or makes) the file; ":memory:" keeps nothing. Fails on a file of another seed or chain. */
 export const openLedgerFile = (
@@ -102,8 +95,8 @@ export const openLedgerFile = (
     const found = yield* getMeta(sql, "identity")
     if (found === undefined) yield* setMeta(sql, "identity", identity)
     else if (found !== identity) {
-      const reason = { _tag: "OtherLedger" as const, file: filename, found, wanted: identity }
-      return yield* new SandboxError({ operation: "open", reason })
+      const message = `${filename} is of ${found}, not of ${identity}; use that one, or another data directory`
+      return yield* new SandboxError({ message })
     }
     return {
       load: load(sql, scenario).pipe(failed("load")),

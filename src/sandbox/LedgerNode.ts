@@ -5,14 +5,14 @@ import { produceBlock } from "./Blocks.ts"
 import type { Chain, Fault } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import type { FaultSpec, Operation } from "./Faults.ts"
+import { describeFault, isMeantFor } from "./Faults.ts"
 import { rememberMoment, settle } from "./faults/asOf.ts"
-import { describeFault, isMeantFor } from "./faults/kinds.ts"
 import { arm, disarm, hitsOf, spend } from "./faults/registry.ts"
 import type { LedgerFile } from "./LedgerFile.ts"
+import type { Tx } from "./Mempool.ts"
 import { addPending, forget, refuses, remember, removePending } from "./Mempool.ts"
 import type { SandboxError } from "./SandboxError.ts"
 import { hashesMax } from "./Scenario.ts"
-import type { Tx } from "./Tx.ts"
 
 /** Mempool's result for submitted bytes. `known`: it refuses to process them, in the network's words. */
 type Submission =

@@ -1,7 +1,7 @@
 import { isSolved, leadingZeroBits, powHash } from "../tx/ProofOfWork.ts"
 import type { Chain, ReplayGuard } from "./Chain.ts"
-import type { Tx } from "./Tx.ts"
-import { rulesFor } from "./WorkRules.ts"
+import type { Tx } from "./Mempool.ts"
+import type { PowRules } from "./Scenario.ts"
 
 const nonceKey = (tx: Pick<Tx, "party" | "nonce">): string => `${tx.party} ${tx.nonce}`
 
@@ -86,4 +86,34 @@ export const prune = (chain: Chain): number => {
     chain.guard.heights.delete(height)
   }
   return upTo
+}
+
+/** The rules that a command anchored on the newest block must keep. */
+export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.ruleSets[chain.ruleSets.length - 1]!.rules
+
+/** The rules for a height; undefined where they are forgotten: a command so old is refused whatever its work is. */
+export const rulesFor = (chain: Pick<Chain, "ruleSets">, height: number): PowRules | undefined =>
+  chain.ruleSets.find(({ from, until }) => height >= from && (until === undefined || height <= until))?.rules
+
+const same = (a: PowRules, b: PowRules): boolean =>
+  a.difficulty === b.difficulty &&
+  a.pastBlocks === b.pastBlocks &&
+  a.txPerBlock === b.txPerBlock &&
+  a.increaseDifficulty === b.increaseDifficulty
+
+/**
+ * At the beginning of a block: what the scenario asks for holds for the commands anchored on it and
+ * on later ones. Sets whose last window is over are forgotten.
+ */
+export const turnRules = (chain: Chain): void => {
+  const { height, scenario, ruleSets } = chain
+  const planned = scenario.powChanges.filter((change) => change.height <= height).map(({ rules }) => rules)
+  const rules: PowRules = Object.assign({}, scenario.pow, ...planned)
+  const last = ruleSets.length - 1
+  if (!same(rules, ruleSets[last]!.rules)) {
+    ruleSets[last] = { ...ruleSets[last]!, until: height - 1 }
+    ruleSets.push({ from: height, until: undefined, rules })
+  }
+  const kept = ruleSets.filter(({ until, rules: own }) => until === undefined || until + own.pastBlocks > height)
+  if (kept.length < ruleSets.length) ruleSets.splice(0, ruleSets.length, ...kept)
 }

@@ -5,7 +5,7 @@ import { Context, Effect, Fiber, Layer, Schedule, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
-import type { Included } from "./Chain.ts"
+import type { Chain, Included } from "./Chain.ts"
 import type { PerformedRequest } from "./http/perform.ts"
 import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
 import type { World } from "./http/Route.ts"
@@ -14,16 +14,15 @@ import { layerRoutes, ownHost } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { openLedgerFile } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
-import { applyState, type NetworkState, withState } from "./NetworkState.ts"
 import { profiles } from "./Profiles.ts"
-import { SandboxError } from "./SandboxError.ts"
+import { filesFailed, SandboxError } from "./SandboxError.ts"
 import type { Scenario } from "./Scenario.ts"
 import { urlFile } from "./urlFile.ts"
 
 export interface SandboxOptions {
   readonly scenario: Scenario
-  /** Where a ledger in memory begins. */
-  readonly state?: NetworkState
+  /** Puts an empty chain where a ledger in memory begins. */
+  readonly begin?: (chain: Chain) => void
   /** Holds ledger.db and keys/; undefined: everything lives in memory and no key is written. */
   readonly dir: string | undefined
   /** Effect of a busy port: an error, or the choice of a free one. */
@@ -64,12 +63,11 @@ export class Sandbox extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: SandboxOptions) {
-  const { state } = options
-  const scenario = state === undefined ? options.scenario : withState(options.scenario, state)
+  const { scenario } = options
   const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
   const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
   const chain = yield* file.load
-  if (state !== undefined && chain.height === 0) applyState(chain, state)
+  if (chain.height === 0) options.begin?.(chain)
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
   // The server waits for its WebSockets when it ends: its scope must not end before they are told to.
@@ -77,7 +75,7 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   const profile = profiles[scenario.profile]
   const world: World = { node, scenario, profile }
   const limiter = scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
-  const port = yield* Scope.provide(listen({ ...options, scenario }, world, limiter), serving)
+  const port = yield* Scope.provide(listen(options, world, limiter), serving)
   yield* Effect.addFinalizer(() => node.stop)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
@@ -101,14 +99,14 @@ const prepareDir = (dir: string, scenario: Scenario): Effect.Effect<string, Sand
       mkdirSync(dir, { recursive: true, mode: 0o700 })
       return writeKeys(dir, scenario.seed, scenario.parties)
     },
-    catch: (cause) => new SandboxError({ operation: "keys", reason: { _tag: "FileFailed", cause: String(cause) } }),
+    catch: (cause) => filesFailed("keys", cause),
   })
 
 const publishUrl = (path: string, url: string): Effect.Effect<void, SandboxError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try({
       try: () => writeFileSync(path, `${url}\n`, { mode: 0o600 }),
-      catch: (cause) => new SandboxError({ operation: "listen", reason: { _tag: "FileFailed", cause: String(cause) } }),
+      catch: (cause) => filesFailed("listen", cause),
     }),
     () => Effect.sync(() => rmSync(path, { force: true })),
   )
@@ -144,14 +142,8 @@ const listen = (
     const { scenario } = options
     const { host, port } = scenario.listen
     const bound = open(host, port)
-    const server = yield* options.portBusy === "error"
-      ? bound
-      : bound.pipe(
-          Effect.catchIf(
-            (error) => error.reason._tag === "PortBusy",
-            () => open(host, 0),
-          ),
-        )
+    const isFreeWanted = (error: SandboxError) => error.isPortBusy === true && options.portBusy === "free"
+    const server = yield* Effect.catchIf(bound, isFreeWanted, () => open(host, 0))
     const app = yield* HttpRouter.toHttpEffect(layerRoutes(world, limiter))
     yield* server.serve(ownHost(host)(app))
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
@@ -167,10 +159,9 @@ const open = (host: string, port: number) =>
     gracefulShutdownTimeout: "500 millis",
   }).pipe(
     Effect.mapError(({ cause }) => {
-      const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
-      return new SandboxError({
-        operation: "listen",
-        reason: busy ? { _tag: "PortBusy", host, port } : { _tag: "CannotListen", host, port, cause: String(cause) },
-      })
+      const isPortBusy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+      const busyText = `port ${port} on ${host} is in use; stop the process there, or set sandbox.listen to port 0`
+      const otherText = `cannot listen on ${host}:${port} (${String(cause)}); use an address of this machine`
+      return new SandboxError({ message: isPortBusy ? busyText : otherText, isPortBusy })
     }),
   )

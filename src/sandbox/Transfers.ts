@@ -3,7 +3,7 @@ import type { Transfer as WireTransfer, WithdrawSubmission } from "../tx/proto/t
 import type { AssetState, Chain, Transfer, Withdrawal } from "./Chain.ts"
 import { parseFactor, parseFraction, power, timesFloor } from "./Fraction.ts"
 import { type Account, findAccount, move, network, openAccount, withdraw } from "./Ledger.ts"
-import type { Tx } from "./Tx.ts"
+import type { Tx } from "./Mempool.ts"
 
 const amountMax = 2n ** 256n - 1n
 

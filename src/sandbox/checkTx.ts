@@ -15,10 +15,10 @@ import {
 } from "../tx/Transaction.ts"
 import type { Chain } from "./Chain.ts"
 import { parseFactor } from "./Fraction.ts"
+import { commandNameOf, type Tx } from "./Mempool.ts"
 import type { Profile } from "./Profiles.ts"
 import { checkWork } from "./ReplayGuard.ts"
 import { checkTransfer } from "./Transfers.ts"
-import { commandNameOf, type Tx } from "./Tx.ts"
 
 /** Faults of a transaction by property; printed sorted, as the network does: "tx.version (is required)". */
 type Complaints = Map<string, Array<string>>

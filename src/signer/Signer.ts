@@ -7,10 +7,11 @@ import type { Command } from "../domain/Command.ts"
 import type { Party } from "../rules/Account.ts"
 import { assetScopes } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { type FeeTerms, feeRefused } from "../rules/policy/FeeTerms.ts"
 import {
   approvalFor,
+  type FeeTerms,
   feeMax,
+  feeRefused,
   judgePolicy,
   lineFor,
   namesIn,

@@ -16,7 +16,7 @@ import {
   spendableOf,
 } from "../payments/planAttempt.ts"
 import type { Share } from "../rules/Account.ts"
-import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/FeeTerms.ts"
+import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { Drifts } from "../store/balances/Drifts.ts"

@@ -16,7 +16,7 @@ import {
   planRefused,
   type Unsigned,
 } from "../payments/planAttempt.ts"
-import { isUnsigned } from "../rules/policy/limits.ts"
+import { isUnsigned } from "../rules/policy/Policy.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Database } from "../store/database/Database.ts"

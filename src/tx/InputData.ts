@@ -50,23 +50,6 @@ const toWire = (command: Command): CommandInit =>
         ...(c.receiverAddress === undefined ? {} : { ext: { erc20: { receiverAddress: c.receiverAddress } } }),
       },
     }),
-    Vote: (c): CommandInit => ({ case: "voteSubmission", value: { proposalId: c.proposalId, value: c.value } }),
-    UpdatePartyProfile: (c): CommandInit => ({
-      case: "updatePartyProfile",
-      value: { alias: c.alias, metadata: c.metadata.map(({ key, value }) => ({ key, value })) },
-    }),
-    Delegate: (c): CommandInit => ({
-      case: "delegateSubmission",
-      value: { nodeId: c.nodeId, amount: c.amount.toString() },
-    }),
-    Undelegate: (c): CommandInit => ({
-      case: "undelegateSubmission",
-      value: { nodeId: c.nodeId, amount: c.amount.toString(), method: c.method },
-    }),
-    OrderCancellation: (c): CommandInit => ({
-      case: "orderCancellation",
-      value: { orderId: c.orderId, marketId: c.marketId },
-    }),
   })
 
 const kind = ({ kind }: Extract<Command, { _tag: "Transfer" }>) =>
@@ -120,23 +103,6 @@ const fromWire = (wire: Wire["command"]): Command | string => {
         }),
       )
     }
-    case "voteSubmission":
-      return Command.cases.Vote.make({ proposalId: wire.value.proposalId, value: wire.value.value })
-    case "updatePartyProfile":
-      return Command.cases.UpdatePartyProfile.make({
-        alias: wire.value.alias,
-        metadata: wire.value.metadata.map(({ key, value }) => ({ key, value })),
-      })
-    case "delegateSubmission": {
-      const { nodeId } = wire.value
-      return withAmount(wire.value.amount, (amount) => Command.cases.Delegate.make({ nodeId, amount }))
-    }
-    case "undelegateSubmission": {
-      const { nodeId, method } = wire.value
-      return withAmount(wire.value.amount, (amount) => Command.cases.Undelegate.make({ nodeId, amount, method }))
-    }
-    case "orderCancellation":
-      return Command.cases.OrderCancellation.make({ orderId: wire.value.orderId, marketId: wire.value.marketId })
     case undefined:
       return "a command that is not known here, or none"
   }

@@ -5,9 +5,9 @@ import type { AssetStatusWord } from "../../src/domain/Asset.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party, RuleAccount } from "../../src/rules/Account.ts"
 import type { AlertRule, Condition } from "../../src/rules/Condition.ts"
-import { accountKey } from "../../src/rules/overlay.ts"
 import type { Level, PayingRule, Rule } from "../../src/rules/Rule.ts"
 import type { Hours } from "../../src/rules/Schedule.ts"
+import { accountKey } from "../../src/rules/Snapshot.ts"
 import { plainRule } from "../support/Rules.ts"
 
 const minute = 60_000

@@ -1,4 +1,5 @@
 import type { Schema } from "effect"
+import { SubmissionAnswer } from "../../src/gateway/GatewayWriter.ts"
 import { AssetsAnswer } from "../../src/gateway/schema/Assets.ts"
 import { AccountsAnswer, BalanceChangesAnswer, StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
 import {
@@ -9,7 +10,6 @@ import {
   StatisticsAnswer,
   StatusBody,
 } from "../../src/gateway/schema/ChainHead.ts"
-import { SubmissionAnswer } from "../../src/gateway/schema/Submission.ts"
 import {
   LedgerEntriesAnswer,
   TransferAnswer,

@@ -9,7 +9,6 @@ import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { Epochs } from "../../src/store/network/Epochs.ts"
@@ -23,7 +22,6 @@ import { headers, type Lie, makeLiar, type Place, startLiar, withBoundary } from
 
 /** One minute, one block, and one round of each loop: what a gateway does is no error of a round. */
 const everyLoop = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Flow>, waits = "1 second") {
-  const { network, parties, assets } = options.treasury
   const tried = <A, E, R>(loop: Effect.Effect<A, E | GatewayError, R>) =>
     Effect.catchIf(
       loop,
@@ -32,12 +30,12 @@ const everyLoop = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Fl
     )
   yield* TestClock.adjust(waits as "1 second")
   yield* sandbox.stepBlock
-  yield* pollRules(payersOf(parties.values()))
+  yield* pollRules(payersOf(options.treasury.parties.values()))
   yield* readParameters
-  yield* tried(pollAssets([...assets.values()]))
-  for (let i = 0; i < 3; i++) yield* tried(pollBalances(pollerOptionsOf(options.treasury)))
-  yield* tried(backfillOnce(pollerOptionsOf(options.treasury)))
-  yield* tried(reconcileBalances({ ...network, parties, assets }))
+  yield* tried(pollAssets([...options.treasury.assets.values()]))
+  for (let i = 0; i < 3; i++) yield* tried(pollBalances(options.treasury))
+  yield* tried(backfillOnce(options.treasury))
+  yield* tried(reconcileBalances(options.treasury))
   yield* tried(reconcileOnce())
   yield* (yield* Epochs).quota(alice)
   yield* decideOnce()

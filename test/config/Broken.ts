@@ -5,7 +5,7 @@ mode: live
 network:
   chainId: harbor-1
   gateways:
-    main: { url: "https://a.gateway.example", reads: windows }
+    main: { url: "https://a.gateway.example" }
     spare: "https://b.gateway.example"
   quorum: 2
   maxAge: 30s

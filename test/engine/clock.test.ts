@@ -33,7 +33,7 @@ const salaries = Effect.map(
 const wrongTime = Effect.fnUntraced(function* (options: DaemonOptions, at: number) {
   yield* TestClock.setTime(at)
   for (let i = 0; i < 3; i++) yield* decideOnce()
-  yield* pruneHourly({ keepMillis: options.treasury.keepMillis, maxAgeMillis: options.treasury.network.maxAgeMillis })
+  yield* pruneHourly(options.treasury)
 })
 
 const paysToday = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"]) {

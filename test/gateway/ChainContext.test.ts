@@ -1,9 +1,8 @@
-import { assert, describe } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
-import { it, layer } from "../support/it.ts"
+import { layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
 
 const hash = "a929b4b527626ba94cdadb66dbee9ef94db81bd3647636ab781411c274083199"
@@ -60,25 +59,4 @@ layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
     const error = yield* Effect.flip(ChainContext.make(yield* openTransport(server.url)).head)
     assert.strictEqual(error.reason._tag, "Unreadable")
   })
-})
-
-describe("fixed ChainContext", () => {
-  it.effect("gives the head it was told, until it is too old", () =>
-    Effect.gen(function* () {
-      const context = yield* ChainContext
-      const tooEarly = yield* Effect.flip(context.head)
-      assert.strictEqual(tooEarly.reason._tag, "Stale")
-      yield* TestClock.adjust(1_000)
-      assert.deepStrictEqual(yield* context.head, head)
-      yield* TestClock.adjust(59_999)
-      assert.deepStrictEqual(yield* context.head, head)
-      yield* TestClock.adjust(1)
-      const error = yield* Effect.flip(context.head)
-      assert.deepStrictEqual(error.reason, { _tag: "Stale", detail: "60000 ms old, valid for 60000 ms" })
-      assert.isFalse(error.isRetryable)
-      assert.isFalse(error.mayHaveArrived)
-    }).pipe(
-      Effect.provideService(ChainContext, ChainContext.makeFixed({ head, atMillis: 1_000, validForMillis: 60_000 })),
-    ),
-  )
 })

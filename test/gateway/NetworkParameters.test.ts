@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
+import { NetworkParameters } from "../../src/gateway/NetworkFacts.ts"
 import { layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
 

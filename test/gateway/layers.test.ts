@@ -8,7 +8,7 @@ import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
-import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
+import { NetworkParameters } from "../../src/gateway/NetworkFacts.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 

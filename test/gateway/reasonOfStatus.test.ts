@@ -105,7 +105,6 @@ describe("GatewayError", () => {
     [{ _tag: "Unreadable", detail }, true, true],
     [{ _tag: "TooLarge", detail }, false, true],
     [{ _tag: "Unsupported", detail }, false, false],
-    [{ _tag: "Stale", detail }, false, false],
     [{ _tag: "Doubted", detail }, false, false],
     [{ _tag: "BegunAgain", detail, chainId: "one" }, false, false],
     [{ _tag: "OtherChain", detail, chainId: "other" }, true, true],

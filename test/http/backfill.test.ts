@@ -10,7 +10,6 @@ import { waitUntil } from "../support/until.ts"
 describe("a daemon that is asked for the past", () => {
   it.effect("reads it in the background, shows its progress, and then has it", () =>
     controlled(function* (options, sandbox) {
-      const { network, parties, assets, keepMillis } = options.treasury
       const observations = yield* Observations
       yield* round(options, sandbox)
       const before = (yield* observations.watermark)!.timestamp
@@ -20,7 +19,7 @@ describe("a daemon that is asked for the past", () => {
       const view = yield* ask(options, "/api/v1/status")
       assert.containSubset(view.json, { backfills: [{ share: 0 }], gaps: [] })
       yield* round(options, sandbox)
-      const isRead = Effect.map(backfillOnce({ ...network, parties, assets, keepMillis }), (hasMore) => !hasMore)
+      const isRead = Effect.map(backfillOnce(options.treasury), (hasMore) => !hasMore)
       yield* waitUntil("all of the past", isRead)
       assert.containSubset((yield* ask(options, "/api/v1/status")).json, { backfills: [] })
       assert.isAbove(Number((yield* observations.watermark)!.timestamp), Number(before))

@@ -165,6 +165,21 @@ const outages: ReadonlyArray<Outage> = [
     alertSeconds: 60,
   },
   {
+    name: "one of three gateways on another chain",
+    gateways: 3,
+    begin: answer(
+      rewritten("chainId", () => "other-chain", "/"),
+      1,
+    ),
+    end: answer(honest, 1),
+    condition: "wrong_chain",
+    severity: "warn",
+    headline: /^Wrong chain, not .*: gateway b is on chain other-chain/,
+    remedy: /correct the address in network\.gateways/,
+    alert: { receiver: "log", severity: "ticket", subject: /^wrong chain$/ },
+    alertSeconds: 30,
+  },
+  {
     name: "one of three gateways down",
     gateways: 3,
     begin: answer(down, 1),

@@ -4,7 +4,6 @@ import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { rebaseBalances } from "../../src/http/rebaseBalances.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -58,7 +57,7 @@ describe("an account's history read anew", () => {
       assert.lengthOf(yield* drifts, 1, "it holds until a later block")
       yield* round(options, sandbox)
       assert.deepStrictEqual([yield* reason, yield* states], ["drift", []])
-      while (yield* backfillOnce(pollerOptionsOf(treasury))) yield* Effect.yieldNow
+      while (yield* backfillOnce(treasury)) yield* Effect.yieldNow
       const rows = yield* (yield* Observations).history(bob, usdt, 0n)
       assert.notInclude(
         rows.map(({ balance }) => balance),

@@ -6,7 +6,6 @@ import { prepare } from "../../src/daemon.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { daemonLayer, realMachine } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { flow } from "../support/Flow.ts"
@@ -31,7 +30,7 @@ describe("a process that starts while its gateway is down", () => {
         yield* (yield* Settings).set("health/gateway_down", JSON.stringify(noted))
         yield* watchHealth()
         assert.deepStrictEqual(yield* allClears, [])
-        yield* pollBalances(pollerOptionsOf(options.treasury))
+        yield* pollBalances(options.treasury)
         yield* watchHealth()
         assert.deepStrictEqual(yield* allClears, ["gateway_down"])
       }).pipe(

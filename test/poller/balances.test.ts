@@ -99,11 +99,10 @@ const withNode = Effect.fnUntraced(function* (
     Layer.provideMerge(store.layer()),
     Layer.provideMerge(Logger.layer([])),
   )
-  const { network, parties, assets, keepMillis } = treasury
   yield* Effect.gen(function* () {
     const context = yield* Effect.context<Layer.Success<typeof layer>>()
     const observations = yield* Observations
-    const poll = pollBalances({ ...network, parties, assets, keepMillis }).pipe(Effect.provideContext(context))
+    const poll = pollBalances(treasury).pipe(Effect.provideContext(context))
     const seen = Effect.map(
       Effect.all([observations.history(aliceKey, assetId, 0n), observations.history(bobKey, assetId, 0n)]),
       (both) => both.flat().map((r) => `${r.party[0]}${r.timestamp}=${r.balance}`),

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Health } from "../../src/gateway/Health.ts"
 import { Reconciliation } from "../../src/poller/Reconciliation.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -93,7 +94,7 @@ describe("another chain behind the same address", () => {
     ),
   )
 
-  it.effect("of one of three gateways is left out with an alert, and others continue", () => {
+  it.effect("of one of three gateways is left out, and others continue", () => {
     let fronts: ReadonlyArray<Front> = []
     const gateways = (url: string) =>
       Effect.map(startFronts(url), (started) => {
@@ -107,13 +108,16 @@ describe("another chain behind the same address", () => {
         fronts[1]!.manner = elsewhere(other.url)
         for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3, other)
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
-        const ofGateways = Effect.map(alerts, (all) => all.filter((one) => one.includes("gateway")))
-        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b"])
+        const elsewhereNow = Effect.map(
+          Effect.flatMap(Health, (health) => health.all),
+          (all) => all.map(({ otherChain }) => otherChain),
+        )
+        assert.deepStrictEqual(yield* elsewhereNow, [undefined, "other-1", undefined])
         const sql = yield* SqlClient.SqlClient
         assert.lengthOf(yield* sql`SELECT id FROM assets WHERE id = ${otherAsset}`, 0)
         fronts[1]!.manner = (_, ask) => ask()
         yield* steps(args, 3, other)
-        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b", "info gateway b"])
+        assert.deepStrictEqual(yield* elsewhereNow, [undefined, undefined, undefined])
         assert.deepStrictEqual(yield* (yield* Drifts).all, [])
       }).pipe(Effect.scoped, Effect.orDie)
     const pow = powOf(40)

@@ -15,7 +15,7 @@ const startMillis = 1_800_000_000_000
 const start = BigInt(startMillis) * 1_000_000n
 const [alice, bob] = ["a".repeat(64), "b".repeat(64)]
 const [asset, another] = ["1".repeat(64), "5e".repeat(32)]
-const options = { ...pollerOptions([alice, bob]), reconcileMillis: 5_000 }
+const options = pollerOptions([alice, bob])
 
 const row = (at: bigint, party: string, balance: bigint): BalanceChange => ({
   timestamp: start + at * second,

@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
-import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -208,18 +207,5 @@ describe("the past", () => {
     assert.deepStrictEqual(stuck.alerts, ["balances balances ticket"])
     history.pageMax = 5_000
     assert.strictEqual((yield* run(Effect.andThen(pollAll(options), look))).rows.length, 10)
-  })
-
-  it.effect("of a gateway without times is read by cursors when configured", function* () {
-    const history = { ...tenDays(), begun: { height: 9n, timestamp: start + day + second }, knowsTimes: false }
-    const { run } = yield* openPoller(history)
-    yield* clockAt(history.begun.timestamp)
-    yield* run(pollAll(options))
-    history.begun = { height: 10n, timestamp: start + 2n * day + second }
-    yield* clockAt(history.begun.timestamp)
-    assert.deepStrictEqual((yield* run(Effect.andThen(pollBalances(options), look))).rows, [])
-    const found = yield* run(Effect.andThen(pollAll({ ...options, readByCursor: new Set(["g"]), pageRows: 30 }), look))
-    assert.strictEqual(found.rows.length, 2 * 49)
-    assert.strictEqual(found.watermark, history.begun.timestamp)
   })
 })

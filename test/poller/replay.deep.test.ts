@@ -78,25 +78,4 @@ describe("ten recorded minutes of a real network", () => {
       assert.deepStrictEqual(sorted(rows), sorted(history.rows), `pages of ${pageRows}`)
     }
   })
-
-  it.effect("are read whole by cursors that lose rows, once several pages are needed", function* () {
-    for (const pageRows of [5_000, 400, 100]) {
-      const replay = replayOf()
-      const { history, watched } = replay
-      const options = pollerOptions(watched, { readByCursor: new Set(["g"]), pageRows })
-      const { run } = yield* openPoller(history)
-      yield* run(function* () {
-        for (const moment of [replay.moments[0]!, replay.moments.at(-1)!]) {
-          replay.show(moment)
-          yield* TestClock.setTime(moment.atMillis)
-          yield* pollAll(options)
-        }
-        const own = history.rows.filter(({ party }) => watched.includes(party))
-        const begun = replay.moments[0]!.begun.timestamp
-        const there = new Set(yield* stored)
-        const missing = own.filter((row) => row.timestamp >= begun && !there.has(textOf(row)))
-        assert.deepStrictEqual(missing.map(textOf), [], `pages of ${pageRows}`)
-      })
-    }
-  })
 })

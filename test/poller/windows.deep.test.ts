@@ -83,13 +83,7 @@ describe("windows of balance changes", () => {
           const dice = makeDice(`windows ${seed}`)
           const { rows, times } = chain(dice, 60, start)
           const history = historyOf(rows, { pageMax: 5 + dice.below(40), refusesMore: dice.next() < 0.5 })
-          const byCursor = dice.next() < 0.25
-          // A gateway with cursors loses what two pages of one size lose; it is read before much has gathered.
-          const options = pollerOptions(parties, {
-            pageRows: byCursor ? 5_000 : history.pageMax,
-            readByCursor: new Set(byCursor ? ["g"] : []),
-          })
-          if (byCursor) history.pageMax = 5_000
+          const options = pollerOptions(parties, { pageRows: history.pageMax })
           const { run } = yield* openPoller(history)
           let die = 0
           history.onRequest = () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { submissionRequest } from "../../src/gateway/schema/Submission.ts"
+import { submissionRequest } from "../../src/gateway/GatewayWriter.ts"
 import { decodeInputData, encodeInputData } from "../../src/tx/InputData.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
 import {
@@ -21,6 +21,8 @@ const strangers: Readonly<Record<string, string>> = {
   "garbage bytes": "no message at all",
   "empty bytes": "a message without anything in it",
   "order on unknown market": "an order submission, which no treasury sends",
+  "vote on unknown proposal": "a vote, which no treasury sends",
+  "party profile": "a profile, which no treasury sends",
 }
 const badSignatures = ["bad signature", "wrong chain id", "JSON bad signature", "JSON wrong chain id"]
 
@@ -47,7 +49,7 @@ const isPosted = (request: unknown): request is Posted =>
 describe("recorded transactions", () => {
   it("are there", () => {
     assert.strictEqual(all.length, 46)
-    assert.strictEqual(known.length, 43)
+    assert.strictEqual(known.length, 40)
   })
 
   it.each(all)("$file, $name: hashes to the stored value", ({ bytes, sha256 }) => {
@@ -101,6 +103,8 @@ describe("recorded transactions", () => {
       if (typeof body === "object" && body !== null && "txHash" in body) {
         assert.strictEqual(txHash(transactionBytes(rebuilt)).toUpperCase(), body.txHash)
       }
+      count++
+      if (strangers[name] !== undefined) continue
       const input = Result.getOrThrow(decodeInputData(rebuilt.inputData))
       assert.deepStrictEqual(encodeInputData(input), rebuilt.inputData)
       const blockHash = heads.get(input.blockHeight.toString())
@@ -108,7 +112,6 @@ describe("recorded transactions", () => {
         assert.isTrue(isSolved({ blockHash, tid: tx.pow.tid }, rebuilt.pow.nonce, 15))
         solved++
       }
-      count++
     }
     assert.strictEqual(count, 534 + 22)
     assert.strictEqual(solved, 298)

@@ -1,8 +1,8 @@
 import { type External, type Party, type Receiver, receiverKey } from "../../src/rules/Account.ts"
-import { accountKey } from "../../src/rules/overlay.ts"
 import type { Policy, PolicyLine } from "../../src/rules/policy/Policy.ts"
 import type { Permitting } from "../../src/rules/policy/worstCase.ts"
 import type { PayingRule } from "../../src/rules/Rule.ts"
+import { accountKey } from "../../src/rules/Snapshot.ts"
 import { pick, type Random, some } from "./dice.ts"
 import { assets, type Cast, castOf, outside, ruleOf, units } from "./RandomRule.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { accountKey } from "../../src/rules/overlay.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule } from "../../src/rules/Rule.ts"
+import { accountKey } from "../../src/rules/Snapshot.ts"
 import { plainParty, plainRule } from "../support/Rules.ts"
 import { randomOf } from "./dice.ts"
 import { dayMillis, fullest } from "./HostileWorld.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { lint } from "../../src/rules/lint/lint.ts"
-import { accountKey } from "../../src/rules/overlay.ts"
 import { levelsOf, type PayingRule } from "../../src/rules/Rule.ts"
+import { accountKey } from "../../src/rules/Snapshot.ts"
 import { subjectsOf, waysOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { randomOf, seedsOf } from "./dice.ts"

@@ -5,7 +5,7 @@ import { formatAmount } from "../../src/domain/Amount.ts"
 import { emptyChain } from "../../src/sandbox/Chain.ts"
 import { makeNode } from "../../src/sandbox/LedgerNode.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { SandboxError } from "../../src/sandbox/SandboxError.ts"
+import { filesFailed } from "../../src/sandbox/SandboxError.ts"
 import { it } from "../support/it.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, powOf, scenarioOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
@@ -207,8 +207,7 @@ describe("a block", () => {
   )
 
   it.effect("that cannot be stored is the last: everything fails after it", function* () {
-    const reason = { _tag: "FileFailed", cause: "disk full" } as const
-    const full = Effect.fail(new SandboxError({ operation: "block", reason }))
+    const full = Effect.fail(filesFailed("block", "disk full"))
     const scenario = yield* scenarioOf(scenarioText())
     const file = {
       load: full,

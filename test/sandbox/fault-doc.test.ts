@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { faultFields, faultKinds, operations } from "../../src/sandbox/Faults.ts"
-import { fits, type Hits, hitsOfKinds, kinds } from "../../src/sandbox/faults/kinds.ts"
+import { faultFields, faultKinds, fits, type Hits, hitsOfKinds, kinds, operations } from "../../src/sandbox/Faults.ts"
 import * as Test from "../support/TestClient.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
 

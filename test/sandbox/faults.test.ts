@@ -141,7 +141,7 @@ describe("the port", () => {
     const { port } = yield* taken
     const text = scenarioText({ listen: `127.0.0.1:${port}` })
     const error = yield* Effect.flip(withSandbox({ text, portBusy: "error" }, () => Effect.void))
-    assert(error instanceof SandboxError && error.reason._tag === "PortBusy")
+    assert(error instanceof SandboxError && error.isPortBusy === true)
     assert.match(error.message, new RegExp(`port ${port} on 127.0.0.1 is in use; .*port 0`))
     const other = yield* withSandbox({ text, portBusy: "free" }, (client, sandbox) =>
       Effect.map(Test.head(client), () => sandbox.port),

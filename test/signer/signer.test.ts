@@ -337,13 +337,8 @@ describe("what the signer refuses", () => {
     ["vested rewards", transfer({ fromAccountType: 23 })],
     ["the network's treasury", transfer({ toAccountType: 21 })],
     ["a withdrawal", { _tag: "Withdraw", amount, asset }],
-    ["a vote", { _tag: "Vote", proposalId: to, value: 1 }],
-    ["a profile", { _tag: "UpdatePartyProfile", alias: "x", metadata: [] }],
-    ["a delegation", { _tag: "Delegate", nodeId: to, amount }],
-    ["an undelegation", { _tag: "Undelegate", nodeId: to, amount, method: 1 }],
     ["a recurring transfer's cancellation", { _tag: "CancelTransfer", transferId: to }],
     ["a transfer of no asset", transfer({ asset: "", amount: baseUnits(0n) })],
-    ["an order's cancellation", { _tag: "OrderCancellation", orderId: to, marketId: to }],
   ]
   for (const [what, command] of commands) {
     it.effect(`${what}: only transfers at once between general accounts are allowed`, () =>

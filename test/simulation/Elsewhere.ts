@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Effect } from "effect"
-import { rulesFor } from "../../src/sandbox/WorkRules.ts"
+import { rulesFor } from "../../src/sandbox/ReplayGuard.ts"
 import { payment, signed } from "../support/TestClient.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { unit } from "./Book.ts"

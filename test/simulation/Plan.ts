@@ -1,5 +1,4 @@
-import { type FaultKind, type FaultSpec, faultKinds, operations } from "../../src/sandbox/Faults.ts"
-import { fits } from "../../src/sandbox/faults/kinds.ts"
+import { type FaultKind, type FaultSpec, faultKinds, fits, operations } from "../../src/sandbox/Faults.ts"
 import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type Deed, deedsOf, describeDeed } from "./People.ts"

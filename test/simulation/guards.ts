@@ -230,7 +230,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "fee",
     edits: [
       {
-        file: "rules/policy/FeeTerms.ts",
+        file: "rules/policy/Policy.ts",
         source: "  return fee <= most ? undefined : `the network takes",
         instead: "  return fee >= 0n ? undefined : `the network takes",
       },
@@ -242,7 +242,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "read ten minutes ago",
     edits: [
       {
-        file: "rules/policy/FeeTerms.ts",
+        file: "rules/policy/Policy.ts",
         source: "!(readAt <= now && now - readAt <= feeAgeMillisMax)",
         instead: "readAt > now",
       },

@@ -1,5 +1,5 @@
 import type { Chain } from "../../src/sandbox/Chain.ts"
-import { rulesFor } from "../../src/sandbox/WorkRules.ts"
+import { rulesFor } from "../../src/sandbox/ReplayGuard.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
 import { decodeTransaction, transactionBytes } from "../../src/tx/Transaction.ts"
 

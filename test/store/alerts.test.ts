@@ -25,7 +25,7 @@ const hour = 3_600_000
 const pruneAt = Effect.fnUntraced(function* (block?: number) {
   const timestamp = BigInt(block ?? (yield* Clock.currentTimeMillis)) * 1_000_000n
   yield* (yield* Observations).rebase([], { timestamp, height: 1n })
-  yield* pruneHourly({ keepMillis: 10 * hour, maxAgeMillis: 30_000 })
+  yield* pruneHourly({ keepMillis: 10 * hour, network: { maxAgeMillis: 30_000 } })
 })
 const prune = pruneAt()
 

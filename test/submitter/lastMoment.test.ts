@@ -4,7 +4,6 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
@@ -58,7 +57,7 @@ const changes: Readonly<Record<string, (stage: Stage) => Change>> = {
   "the end of its window": Effect.fnUntraced(function* ({ options, sandbox }) {
     for (let i = 0; i < blocksLeft; i++) yield* sandbox.stepBlock
     yield* TestClock.adjust("1 second")
-    const poll = pollBalances(pollerOptionsOf(options.treasury))
+    const poll = pollBalances(options.treasury)
     yield* ticking(yield* Effect.forkChild(Effect.repeat(poll, { while: (isMore) => isMore })))
   }),
   "the end of the process": () => Effect.flatMap(InFlight, ({ drain }) => drain),

@@ -7,7 +7,6 @@ import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
@@ -59,8 +58,7 @@ const amongThree = (use: Use, network: Fields = {}) =>
 
 /** A second, a block, and a round of each loop; one that gets no answer does not stop the others. */
 const steps = ([options, sandbox]: Parameters<Flow>, n: number, skip: ReadonlySet<string> = new Set()) => {
-  const { network, parties, assets } = options.treasury
-  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  const poll = pollBalances(options.treasury)
   type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
   const loops: Readonly<Record<string, Loop>> = {
     chain: watchChain(),
@@ -70,7 +68,7 @@ const steps = ([options, sandbox]: Parameters<Flow>, n: number, skip: ReadonlySe
       Effect.map(poll, (hasMore) => !hasMore),
       Effect.yieldNow,
     ),
-    compare: reconcileBalances({ ...network, parties, assets }),
+    compare: reconcileBalances(options.treasury),
     reconcile: reconcileOnce(),
     decide: decideOnce(),
     submit: submitOnce(),

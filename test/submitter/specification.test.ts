@@ -23,8 +23,6 @@ import { chainId, one, powOf, scenarioText, usdt, withSandbox } from "../support
 import { type Fields, treasuryText } from "../support/treasury.ts"
 
 const begin = 1_800_000_000_000
-/** How long the head that a person wrote down holds. */
-const validMillis = 3_600_000
 /** Rows of balances are believed some blocks later, and with them a payment. */
 const settling = 14
 
@@ -45,7 +43,7 @@ interface Change {
 
 type Use = Body<[world: World], FlowServices>
 
-/** A treasury before a gateway with the three operations of the specification, whose head a person wrote down. */
+/** A treasury before a gateway with the three operations of the specification. */
 const specification = (use: Use) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-specification-"))
   const pow = { ...powOf(500), txPerBlock: 20 }
@@ -54,11 +52,8 @@ const specification = (use: Use) => {
       withSandbox({ text: scenarioText({ profile: "specification", pow }) }, function* (client, sandbox) {
         const dataDir = join(dir, "data")
         writeKeys(join(dataDir, "sandbox"), client.seed, ["alice"])
-        const { height, hash } = yield* head(client)
         const alice = { publicKey: sandbox.publicKey("alice"), signer: { sandbox: "alice" }, floor: { USDT: "10" } }
         const line = { from: "alice", asset: "USDT", perTransfer: "200" }
-        const at = new Date(begin).toISOString()
-        const fixed = { height, hash, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at, validFor: "1h" }
         const textOf = ({ per24h = "600", alerts = [] }: Change) =>
           treasuryText({
             name: "specification",
@@ -67,7 +62,6 @@ const specification = (use: Use) => {
               chainId,
               gateways: { sandbox: sandbox.url },
               fee: { factor: "0.001", maxQuantum: "1" },
-              chain: { fixed },
             },
             assets: { USDT: { id: usdt, decimals: 6 } },
             parties: {
@@ -102,7 +96,7 @@ const specification = (use: Use) => {
         yield* prepare(options).pipe(
           Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
           Effect.andThen(pollAssets()),
-          // A new store waits until somebody writes down a later block.
+          // A new store waits for a window to pass.
           Effect.andThen(Effect.flatMap(Settings, ({ set }) => set(`waited/${alice.publicKey}`, "once"))),
           Effect.andThen(Effect.suspend(() => effectOf(use({ options, sandbox, client, reload, file })))),
           Effect.provide(
@@ -206,7 +200,7 @@ const outlivesSilence = Effect.fnUntraced(function* (world: World, before: numbe
   yield* allPaid(world, before + 1)
 })
 
-describe("a network of the three operations, whose head a person wrote down", () => {
+describe("a network of the three operations", () => {
   it.effect("passes every guard: payments are confirmed by the balances alone", () =>
     specification(function* (world) {
       const { options } = world
@@ -220,11 +214,6 @@ describe("a network of the three operations, whose head a person wrote down", ()
       assert.containSubset((yield* ask(options, "/api/v1/verify")).json, { problem: null })
       const exported = yield* ask(options, `/api/v1/export?what=payments&from=0&to=${begin * 2}&after=`)
       assert.lengthOf(at(exported, "rows") as ReadonlyArray<unknown>, 5)
-      // The head that was written down is too old: nothing is signed on it.
-      yield* TestClock.setTime(begin + validMillis)
-      yield* spend(world, 100n)
-      yield* rounds(world)
-      assert.lengthOf(yield* paid(world.sandbox), 5)
     }),
   )
 })

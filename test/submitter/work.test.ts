@@ -7,7 +7,6 @@ import { storyWithApproval } from "../../src/http/approvals.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import type { Spawn } from "../../src/pow/Pool.ts"
 import { PowError, WorkerDied } from "../../src/pow/PowError.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
@@ -103,7 +102,7 @@ describe("proof of work that takes long", () => {
       Effect.gen(function* () {
         for (let i = 0; i < 8; i++) yield* sandbox.stepBlock
         yield* TestClock.adjust("1 second")
-        const poll = pollBalances(pollerOptionsOf(options.treasury))
+        const poll = pollBalances(options.treasury)
         yield* ticking(Effect.repeat(poll, { while: (isMore) => isMore }))
       }),
     "the end of the attempt": (options, sandbox) =>

@@ -8,7 +8,6 @@ import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
@@ -61,8 +60,8 @@ export const steps = Effect.fnUntraced(function* (
   other?: Sandbox["Service"],
   only: (name: string) => boolean = () => true,
 ) {
-  const { network, parties, assets } = options.treasury
-  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  const { parties, assets } = options.treasury
+  const poll = pollBalances(options.treasury)
   const loops: Readonly<Record<string, Loop>> = {
     balances: waitUntil(
       "all to be read",
@@ -72,7 +71,7 @@ export const steps = Effect.fnUntraced(function* (
     rules: pollRules(payersOf(parties.values())),
     parameters: readParameters,
     assets: pollAssets([...assets.values()]),
-    compare: reconcileBalances({ ...network, parties, assets }),
+    compare: reconcileBalances(options.treasury),
     reconcile: reconcileOnce(),
     chain: watchChain(),
     decide: Effect.andThen(decideOnce(), notifyAssets()),

@@ -9,7 +9,6 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import type { DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
@@ -120,8 +119,7 @@ export const round = Effect.fnUntraced(function* (
   sandbox: Sandbox["Service"],
   skip: ReadonlySet<string> = new Set(),
 ) {
-  const { network, parties, assets } = options.treasury
-  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  const poll = pollBalances(options.treasury)
   yield* TestClock.adjust("1 second")
   yield* sandbox.stepBlock
   yield* watchChain()
@@ -129,7 +127,7 @@ export const round = Effect.fnUntraced(function* (
   // A year of history is many questions: the limiter wants time for them.
   const isRead = skip.has("poll") ? Effect.succeed(true) : Effect.map(poll, (hasMore) => !hasMore)
   yield* waitUntil("all to be read", isRead, TestClock.adjust("300 millis"))
-  if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
+  if (!skip.has("compare")) yield* reconcileBalances(options.treasury)
   if (!skip.has("reconcile")) yield* reconcileOnce()
   if (!skip.has("decide")) yield* decideOnce()
   if (!skip.has("submit")) yield* byOneConfig(submitOnce())

@@ -3,10 +3,9 @@ import type { BalanceChange } from "../../src/domain/Balance.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
-import type { Paces, ReadingPace } from "../../src/poller/askWindow.ts"
+import type { Paces, ReadingPace, WatchedTreasury } from "../../src/poller/askWindow.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import type { BalancePollerOptions } from "../../src/poller/BalancePollerOptions.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { live } from "../gateway/GatewayServer.ts"
@@ -16,10 +15,7 @@ import { testStore } from "./TestStore.ts"
 import { waitUntil } from "./until.ts"
 
 /** Parties named by their keys' first characters. */
-export const pollerOptions = (
-  keys: ReadonlyArray<string>,
-  more: Partial<BalancePollerOptions> = {},
-): BalancePollerOptions => ({
+export const pollerOptions = (keys: ReadonlyArray<string>, more: Partial<WatchedTreasury> = {}): WatchedTreasury => ({
   parties: new Map(
     keys.map((key): [string, Party] => {
       const name = key.slice(0, 4)
@@ -27,9 +23,8 @@ export const pollerOptions = (
     }),
   ),
   assets: new Map(),
-  maxAgeMillis: 30_000,
-  pollBusyMillis: 1_000,
-  pollIdleMillis: 5_000,
+  rules: [],
+  network: { maxAgeMillis: 30_000, pollBusyMillis: 1_000, pollIdleMillis: 5_000, reconcileMillis: 5_000 },
   keepMillis: 400 * 86_400_000,
   ...more,
 })
@@ -48,7 +43,7 @@ export const openPoller = Effect.fnUntraced(function* (history: History) {
 })
 
 /** Polls until there is nothing more to read at once. */
-export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>
+export const pollAll = (options: WatchedTreasury, paces?: Paces) =>
   waitUntil(
     "all to be read",
     Effect.map(pollBalances(options, paces), (hasMore) => !hasMore),
@@ -56,7 +51,7 @@ export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>
   )
 
 /** Reads all of the past that is asked for. */
-export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<ReadingPace>) =>
+export const backfillAll = (options: WatchedTreasury, pace?: Ref.Ref<ReadingPace>) =>
   waitUntil(
     "all of the past",
     Effect.map(backfillOnce(options, pace), (hasMore) => !hasMore),

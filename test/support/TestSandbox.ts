@@ -76,13 +76,18 @@ const clientOf = (sandbox: Sandbox["Service"], seed = "test"): TestClient => ({
 export const withSandbox = <A>(
   {
     isHere = false,
+    change = (scenario) => scenario,
     ...options
-  }: { readonly text?: string; readonly isHere?: boolean } & Partial<Omit<SandboxOptions, "scenario">>,
+  }: {
+    readonly text?: string
+    readonly isHere?: boolean
+    readonly change?: (scenario: Scenario) => Scenario
+  } & Partial<Omit<SandboxOptions, "scenario">>,
   use: Body<[TestClient, Sandbox["Service"]], never, A>,
 ): Effect.Effect<A, unknown> =>
   Effect.gen(function* () {
     const text = options.text ?? scenarioText()
-    const scenario = yield* scenarioOf(text)
+    const scenario = change(yield* scenarioOf(text))
     const layer = Sandbox.layer({ dir: undefined, portBusy: "error", clock: "manual", ...options, scenario })
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox

@@ -37,18 +37,6 @@ const commandsOf = (p: typeof Parts.Type): ReadonlyArray<Command> => {
     { _tag: "CancelTransfer", transferId: p.a },
     { _tag: "Withdraw", amount, asset: p.b },
     { _tag: "Withdraw", amount, asset: p.b, receiverAddress: p.c },
-    { _tag: "Vote", proposalId: p.a, value: p.from },
-    {
-      _tag: "UpdatePartyProfile",
-      alias: p.a,
-      metadata: [
-        { key: p.b, value: p.c },
-        { key: "", value: "" },
-      ],
-    },
-    { _tag: "Delegate", nodeId: p.a, amount },
-    { _tag: "Undelegate", nodeId: p.a, amount, method: p.to },
-    { _tag: "OrderCancellation", orderId: p.a, marketId: p.b },
   ]
 }
 

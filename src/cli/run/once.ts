@@ -7,7 +7,6 @@ import { settleTerms } from "../../http/termsApproval.ts"
 import type { DaemonOptions } from "../../layers.ts"
 import { pollAssets } from "../../poller/AssetPoller.ts"
 import { pollBalances } from "../../poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../poller/BalancePollerOptions.ts"
 import { payersOf, pollRules, readParameters } from "../../poller/pollRules.ts"
 import { reconcileBalances } from "../../poller/Reconciliation.ts"
 import { Drifts } from "../../store/balances/Drifts.ts"
@@ -22,7 +21,7 @@ import { failWith } from "../common/output.ts"
 const timeOutMillis = 600_000
 
 /** Reads the balances once. */
-export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
+export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(treasury)
 
 /** Reads the asset listing once, where there is one: nothing is signed of a pin that was never held against it. */
 export const assetsOf = ({ treasury }: DaemonOptions) =>
@@ -33,13 +32,12 @@ const compareMillis = 30_000
 
 /** Compares the balances with the gateway's own, as a daemon does at its start. */
 const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
-  const { network, parties, assets } = options.treasury
   const drifts = yield* Drifts
   const deadline = (yield* Clock.currentTimeMillis) + compareMillis
   for (;;) {
-    yield* reconcileBalances({ ...network, parties, assets })
+    yield* reconcileBalances(options.treasury)
     if ((yield* drifts.isChecked) || (yield* Clock.currentTimeMillis) > deadline) return
-    yield* Effect.sleep(network.pollBusyMillis)
+    yield* Effect.sleep(options.treasury.network.pollBusyMillis)
     yield* pollOf(options)
   }
 })

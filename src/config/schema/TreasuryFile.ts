@@ -32,21 +32,8 @@ const Gateway = Schema.Union([
   Schema.Struct({
     url: UrlText,
     headers: optional(Schema.Record(Schema.String, SecretFile)),
-    reads: optional(oneOf("windows", "cursor")),
   }),
 ])
-
-const Chain = Schema.Struct({
-  fixed: Schema.Struct({
-    height: WholeText,
-    hash: Hex64Text,
-    difficulty: WholeText,
-    pastBlocks: WholeText,
-    txPerBlock: WholeText,
-    at: Schema.String,
-    validFor: DurationText,
-  }),
-})
 
 const Network = Schema.Struct({
   chainId: text(/^[A-Za-z0-9._-]{1,50}$/, "the network's chain id"),
@@ -57,7 +44,6 @@ const Network = Schema.Struct({
   reconcile: optional(PeriodText),
   poll: optional(Schema.Struct({ busy: optional(PeriodText), idle: optional(PeriodText) })),
   framing: optional(oneOf("auto", "prefixed", "bare")),
-  chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
   fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
 })
 

@@ -26,6 +26,7 @@ export const nameRemedy = (name: string, known: ReadonlyArray<string>, none: str
 
 /** Keys that a file may still hold, by the map that held them, and what takes their place. */
 const removed: Readonly<Record<string, string>> = {
+  "network.chain": "remove it: the gateway is asked for the newest block and its work",
   "network.head": "remove it: a head may be 10 blocks ahead of the last one, and 20 for each second since",
   "network.streams": "remove it: the gateways are asked each second while money moves or is about to",
   "network.submitType": "remove it: networks always wait for the check of the mempool, and nothing else is asked for",

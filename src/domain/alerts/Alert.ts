@@ -1,6 +1,6 @@
+import { sumText } from "../Decision.ts"
 import { shortId } from "../Hex.ts"
 import type { Intent } from "../Intent.ts"
-import { sumText } from "../sumText.ts"
 import type { AlertFields, CatalogueEntry, Fact, FactsIn, Severity } from "./CatalogueEntry.ts"
 import { type AlertName, catalogue } from "./catalogue.ts"
 

@@ -29,6 +29,7 @@ export const healthConditions = {
     holds: "a gateway is on another chain",
     alert: "page with the halt; ticket for one of several",
     act: "correct the address in network.gateways, or wait until the right chain is back",
+    alertAfterMillis: 0,
   },
   clock: {
     holds:

@@ -12,8 +12,7 @@ import {
   sayLevel,
   takesPart,
 } from "../Look.ts"
-import { isSlot, windowUse } from "../policy/limits.ts"
-import { feeMax, judgePolicy, type PolicyPayment, type Verdict } from "../policy/Policy.ts"
+import { feeMax, isSlot, judgePolicy, type PolicyPayment, type Verdict, windowUse } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
 import { contradiction, pinScope } from "./stops.ts"

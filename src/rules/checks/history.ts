@@ -1,5 +1,5 @@
+import { sumText } from "../../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
-import { sumText } from "../../domain/sumText.ts"
 import { timeText } from "../../domain/Time.ts"
 import { type RuleAccount, receiverKey } from "../Account.ts"
 import { type Check, type Look, observationsMin, sayAmount } from "../Look.ts"

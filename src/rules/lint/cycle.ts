@@ -1,10 +1,10 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import type { RuleAccount } from "../Account.ts"
 import { floorOf, type Look, leastOf, lookAt, takesPart } from "../Look.ts"
-import { accountKey } from "../overlay.ts"
 import type { Policy } from "../policy/Policy.ts"
 import { levelsOf } from "../Rule.ts"
 import type { Snapshot } from "../Snapshot.ts"
+import { accountKey } from "../Snapshot.ts"
 import { type Subject, type Way, waysOf } from "../Subject.ts"
 import {
   assetAmount,
@@ -54,25 +54,6 @@ const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray
   ]
 }
 
-/** The shortest circle through a node, as the nodes on it; undefined where none leads back to it. */
-const wayBack = (start: string, next: (name: string) => Iterable<string>): ReadonlyArray<string> | undefined => {
-  const from = new Map<string, string>()
-  const queue = [start]
-  for (const name of queue) {
-    for (const other of next(name)) {
-      if (other === start) {
-        const circle = [name]
-        while (circle[0] !== start) circle.unshift(from.get(circle[0]!)!)
-        return circle
-      }
-      if (from.has(other)) continue
-      from.set(other, name)
-      queue.push(other)
-    }
-  }
-  return undefined
-}
-
 /** Spots that can trigger each other, directly or by others; each in one group. */
 const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>> => {
   const next = new Map(
@@ -99,8 +80,9 @@ const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>
   const reached = new Map([...next.keys()].map((i) => [i, reach(i)]))
   const grouped = new Set<string>()
   return [...next.keys()].flatMap((i) => {
-    if (grouped.has(i) || wayBack(i, (at) => next.get(at) ?? []) === undefined) return []
-    const group = [...next.keys()].filter((j) => j === i || (reached.get(i)?.has(j) && reached.get(j)?.has(i)))
+    if (grouped.has(i)) return []
+    const group = [...next.keys()].filter((j) => reached.get(i)?.has(j) && reached.get(j)?.has(i))
+    if (group.length === 0) return []
     for (const j of group) grouped.add(j)
     return [group.map((j) => spots[Number(j)]!)]
   })

@@ -1,19 +1,7 @@
-import { leadingZeroBits, powHash } from "../../tx/ProofOfWork.ts"
-import { decodeTransaction } from "../../tx/Transaction.ts"
-import {
-  type Chain,
-  type ChainEpoch,
-  emptyGuard,
-  type FaultRegistry,
-  type Included,
-  type PastState,
-  type ReplayGuard,
-  type Transfer,
-} from "../Chain.ts"
+import type { Chain, ChainEpoch, FaultRegistry, Included, PastState, Transfer } from "../Chain.ts"
+import { blocksOf } from "../Faults.ts"
 import { type Account, toMicros } from "../Ledger.ts"
 import { emptyMempool } from "../Mempool.ts"
-import { recordSeen } from "../ReplayGuard.ts"
-import { blocksOf } from "./kinds.ts"
 
 /** The newest block, to be read again later. */
 export const pastStateOf = ({ height, time, hash, epoch, ruleSets, guard }: Chain): PastState => ({
@@ -46,8 +34,7 @@ export const momentAt = ({ past }: FaultRegistry, height: number): PastState | u
   past.findLast((moment) => moment.height <= height) ?? past[0]
 
 /**
- * The chain as a reader saw it at the end of an earlier block. What waited for the next one is not remembered; of work
- * whose block hash is forgotten only the count is known.
+ * The chain as a reader saw it at the end of an earlier block. What waited for the next one is not remembered.
  */
 export const asOf = (chain: Chain, then: PastState): Chain => {
   const until = toMicros(then.time)
@@ -70,10 +57,7 @@ export const asOf = (chain: Chain, then: PastState): Chain => {
     withdrawals: new Map([...chain.withdrawals].filter(([, withdrawal]) => withdrawal.time <= then.time)),
     included,
     mempool: emptyMempool(),
-    // Few ask for these, and they cost.
-    get guard() {
-      return guardAt(chain, then, included)
-    },
+    // Few ask for it, and it costs.
     get epoch() {
       return epochAt(then, included)
     },
@@ -119,20 +103,6 @@ const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer
   if (entry.code !== 0) return { ...transfer, time, status: "STATUS_REJECTED", reason }
   const status = transfer.kind._tag === "oneOff" ? "STATUS_DONE" : "STATUS_PENDING"
   return { ...transfer, time, status, reason: "", open: true }
-}
-
-/** The guard at the end of an earlier block, rebuilt from the blocks. */
-const guardAt = (chain: Chain, then: PastState, included: ReadonlyArray<Included>): ReplayGuard => {
-  const guard = { ...emptyGuard(), prunedTo: then.prunedTo }
-  for (const entry of included) {
-    if (entry.signedHeight <= then.prunedTo) continue
-    const { hash, party, nonce, signedHeight: height } = entry
-    const { tid, nonce: solution } = decodeTransaction(entry.bytes)?.pow ?? { tid: "", nonce: 0n }
-    const blockHash = chain.hashes.get(height)
-    const zeros = blockHash === undefined ? 0 : leadingZeroBits(powHash({ blockHash, tid }, solution))
-    recordSeen(guard, { hash, party, nonce, tid, height, zeros })
-  }
-  return guard
 }
 
 /** Parties' use of an epoch's limits. The transactions of its first block belong to the epoch before. */

@@ -3,10 +3,10 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
 import { txHash } from "../../tx/Transaction.ts"
 import type { Chain, Fault, PastState } from "../Chain.ts"
+import { blocksOf, faultCodeOf } from "../Faults.ts"
 import type { World } from "../http/Route.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
 import { asOf, momentAt, skewed } from "./asOf.ts"
-import { blocksOf, faultCodeOf } from "./kinds.ts"
 
 /** The network that a request meets, and the one that the headers of its answer describe. */
 interface Twisted {

@@ -1,7 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Chain, Fault } from "../Chain.ts"
-import { faultFields, faultRate } from "../Faults.ts"
-import { describeFault, problemOfFault } from "../faults/kinds.ts"
+import { describeFault, faultFields, faultRate, problemOfFault } from "../Faults.ts"
 import { expire } from "../faults/registry.ts"
 import { type HttpAnswer, type RefusedRequest, refuseRequest } from "./Answer.ts"
 import type { Route, RouteRequest } from "./Route.ts"

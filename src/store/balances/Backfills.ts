@@ -7,29 +7,22 @@ import { Journal } from "../journal/Journal.ts"
 import { makeStoreRows } from "./storeRows.ts"
 
 /** A part of the past that is read behind the daemon's back. Times are Unix nanoseconds. */
-export interface Backfill {
-  readonly seq: number
+const BackfillRow = Schema.Struct({
+  seq: Schema.Int,
   /** Rows from here on, */
-  readonly since: bigint
+  since: Big,
   /** and below this. */
-  readonly until: bigint
+  until: Big,
   /** Every row below it is stored. */
-  readonly next: bigint
+  next: Big,
   /** Unix milliseconds of our clock at which it last came further. */
-  readonly updatedAt: number
-}
+  updatedAt: Schema.Int,
+})
+export type Backfill = typeof BackfillRow.Type
 
-/** A part of the past whose rows the gateway had forgotten when they were to be read. */
-interface Gap {
-  readonly since: bigint
-  readonly until: bigint
-  readonly cause: string
-  /** Unix milliseconds. */
-  readonly seenAt: number
-}
-
-const BackfillRow = Schema.Struct({ seq: Schema.Int, since: Big, until: Big, next: Big, updatedAt: Schema.Int })
+/** A part of the past whose rows the gateway had forgotten when they were to be read. `seenAt`: Unix milliseconds. */
 const GapRow = Schema.Struct({ since: Big, until: Big, cause: Schema.String, seenAt: Schema.Int })
+type Gap = typeof GapRow.Type
 const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
 
 /** Progress of reading past balances: ranges wanted, ranges read, and rows that are lost. */

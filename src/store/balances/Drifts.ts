@@ -15,14 +15,6 @@ export interface BalanceDifference extends AccountKey {
 }
 
 /** A difference that was seen twice, and which no row explains. */
-export interface Drift extends BalanceDifference {
-  readonly seq: number
-  /** Unix milliseconds since which it is known. */
-  readonly since: number
-  /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
-  readonly agreed: bigint | null
-}
-
 const DriftRow = Schema.Struct({
   seq: Schema.Int,
   party: Schema.String,
@@ -31,9 +23,12 @@ const DriftRow = Schema.Struct({
   type: Schema.String,
   stored: Digits,
   reported: Digits,
+  /** Unix milliseconds since which it is known. */
   since: Schema.Int,
+  /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
   agreed: Schema.NullOr(Big),
 })
+export type Drift = typeof DriftRow.Type
 
 const lookbackNanos = 300_000_000_000n
 

@@ -15,16 +15,15 @@ import {
 } from "./storeRows.ts"
 
 /** Up to where the rows are known: everything strictly below `timestamp` was read and stored. */
-export interface Watermark {
+const WatermarkRow = Schema.Struct({
   /** Unix nanoseconds. */
-  readonly timestamp: bigint
+  timestamp: Big,
   /** Height of the newest block below it; 0 if the gateway does not report heights. */
-  readonly height: bigint
+  height: Big,
   /** Unix milliseconds of our clock. */
-  readonly updatedAt: number
-}
-
-const WatermarkRow = Schema.Struct({ timestamp: Big, height: Big, updatedAt: Schema.Int })
+  updatedAt: Schema.Int,
+})
+export type Watermark = typeof WatermarkRow.Type
 
 /** Rows forgotten in one transaction: more would stop everything else for too long. */
 const prunedAtOnce = 10_000

@@ -69,14 +69,6 @@ export interface Pause {
   readonly until: number | undefined
 }
 
-/** Nothing is signed while one is in force. */
-interface Halt {
-  readonly seq: number
-  readonly reason: string
-  readonly detail: string
-  readonly at: number
-}
-
 const PauseRow = Schema.Struct({
   seq: Schema.Int,
   scope: Schema.String,
@@ -89,7 +81,9 @@ const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
 /** Halts of people: each of them stops an acceptance of terms, also while one of them is in force already. */
 const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
 
+/** Nothing is signed while one is in force. */
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
+type Halt = typeof HaltRow.Type
 
 /** Halts and pauses: durable, in force before the next send, each with a reason. Alerts go on. */
 export class Brake extends Context.Service<

@@ -17,31 +17,22 @@ interface TermsInForce {
   readonly alerts: AlertConfig
 }
 
-/** A person's word for weaker terms without the operators' keys. */
-export interface Acceptance {
-  readonly id: number
-  /** SHA-256 of the terms, 64 hex characters. */
-  readonly hash: string
-  readonly author: string
-  readonly reason: string
-  /** When it was given, Unix milliseconds. */
-  readonly at: number
-  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
-  readonly since: number | null
-  /** When it put the terms in force, Unix milliseconds; null until then. */
-  readonly inForceAt: number | null
-}
-
 const TermsRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String, terms: Schema.String, alerts: Schema.String })
+/** A person's word for weaker terms without the operators' keys. */
 const AcceptanceRow = Schema.Struct({
   id: Schema.Int,
+  /** SHA-256 of the terms, 64 hex characters. */
   hash: Schema.String,
   author: Schema.String,
   reason: Schema.String,
+  /** When it was given, Unix milliseconds. */
   at: Schema.Int,
+  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
   since: Schema.NullOr(Schema.Int),
+  /** When it put the terms in force, Unix milliseconds; null until then. */
   inForceAt: Schema.NullOr(Schema.Int),
 })
+export type Acceptance = typeof AcceptanceRow.Type
 
 const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
   const terms = decodeTerms(text)

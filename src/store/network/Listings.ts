@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { type Asset, type AssetStatusWord, statusWord } from "../../domain/Asset.ts"
+import { type Asset, type AssetStatusWord, statusWord, statusWords } from "../../domain/Asset.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -27,17 +27,6 @@ export interface AssetEvent {
   readonly changes: ReadonlyArray<AssetChange>
 }
 
-/** An asset as stored. */
-interface StoredAsset {
-  readonly id: string
-  readonly symbol: string
-  readonly status: AssetStatusWord
-  /** Its fields but the status, by name; undefined where an earlier version stored fewer. */
-  readonly fields: Readonly<Record<string, string>> | undefined
-  /** Complete listings in a row without it. */
-  readonly missed: number
-}
-
 /** Complete listings in a row without an asset after which it counts as gone: one alone may be cut short. */
 const missedMax = 2
 
@@ -51,8 +40,7 @@ export const fieldsOf = ({ name, symbol, decimals, quantum, source }: Asset): Re
   return Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text.slice(0, textMax)]))
 }
 
-const changesOf = (before: StoredAsset["fields"], after: Readonly<Record<string, string>>): Array<AssetChange> => {
-  if (before === undefined) return []
+const changesOf = (before: AssetRow["fields"], after: Readonly<Record<string, string>>): Array<AssetChange> => {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names
     .map((field) => ({ field, before: before[field] ?? "", after: after[field] ?? "" }))
@@ -64,9 +52,9 @@ const changesOf = (before: StoredAsset["fields"], after: Readonly<Record<string,
  * not name. If nothing is stored the listing is the baseline, with no events.
  */
 const compareListing = (
-  stored: ReadonlyMap<string, StoredAsset>,
+  stored: ReadonlyMap<string, AssetRow>,
   listed: ReadonlyArray<Asset>,
-): { readonly events: ReadonlyArray<AssetEvent>; readonly missing: ReadonlyArray<StoredAsset> } => {
+): { readonly events: ReadonlyArray<AssetEvent>; readonly missing: ReadonlyArray<AssetRow> } => {
   const events: Array<AssetEvent> = []
   const ids = new Set(listed.map(({ id }) => id))
   for (const asset of listed) {
@@ -90,49 +78,45 @@ const compareListing = (
   return { events, missing }
 }
 
-/** An asset as last listed. */
-export interface ListedAsset {
-  readonly id: string
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
-  readonly quantum: bigint
-  readonly status: AssetStatusWord
-  /** Unix milliseconds of our clock, when this was stored. */
-  readonly seenAt: number
-}
-
 /** Something that happened to an asset, seen once. */
 export interface AssetTransition extends AssetEvent {
   readonly seq: number
   readonly at: number
 }
 
+const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+const Status = Schema.Literals(Object.values(statusWords))
 const AssetRow = Schema.Struct({
   id: Schema.String,
   symbol: Schema.String,
   name: Schema.String,
   decimals: Schema.Int,
   quantum: Digits,
-  status: Schema.String,
+  status: Status,
+  /** Unix milliseconds of our clock, when this was stored. */
   seenAt: Schema.Int,
-  fields: Schema.String,
+  /** All but the status, by name. */
+  fields: Fields,
+  /** Complete listings in a row without it. */
   missed: Schema.Int,
 })
 type AssetRow = typeof AssetRow.Type
+
+/** An asset as last listed. */
+export type ListedAsset = Omit<AssetRow, "fields" | "missed">
+
 const TransitionRow = Schema.Struct({
   seq: Schema.Int,
   kind: Schema.Literals(["status", "changed", "vanished", "returned"]),
   asset: Schema.String,
   symbol: Schema.String,
-  from: Schema.NullOr(Schema.String),
-  to: Schema.String,
+  from: Schema.NullOr(Status),
+  to: Status,
   changes: Schema.fromJsonString(
     Schema.Array(Schema.Struct({ field: Schema.String, before: Schema.String, after: Schema.String })),
   ),
   at: Schema.Int,
 })
-const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 /** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
 export class Listings extends Context.Service<
@@ -166,9 +150,7 @@ export class Listings extends Context.Service<
       const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
         "",
         Effect.map(stored, (rows) =>
-          rows
-            .filter(({ missed }) => missed < missedMax)
-            .map(({ fields: _, missed: __, ...row }) => ({ ...row, status: storedWord(row.status) })),
+          rows.filter(({ missed }) => missed < missedMax).map(({ fields: _, missed: __, ...row }) => row),
         ),
       )
       const unhandled = database.memoryOf<ReadonlyArray<AssetTransition>>("asset_transitions")(
@@ -176,7 +158,7 @@ export class Listings extends Context.Service<
         sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at
           FROM asset_transitions WHERE handled = 0 ORDER BY seq`.pipe(
           rowsOf(TransitionRow, "Listings.unhandled"),
-          Effect.map((rows) => rows.map(transitionOf)),
+          Effect.map((rows) => rows.map((row) => ({ ...row, from: row.from ?? undefined }))),
         ),
       )
       const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
@@ -206,12 +188,12 @@ export class Listings extends Context.Service<
       const replace = Effect.fn("Listings.replace")(
         function* (listed: ReadonlyArray<Asset>) {
           const at = yield* Clock.currentTimeMillis
-          const known = new Map((yield* stored).map((row) => [row.id, storedOf(row)]))
+          const known = new Map((yield* stored).map((row) => [row.id, row]))
           const { events, missing } = compareListing(known, listed)
           const touched = new Set(events.map(({ asset }) => asset))
           for (const asset of listed) {
             const before = known.get(asset.id)
-            const isSame = before?.fields !== undefined && before.missed === 0 && !touched.has(asset.id)
+            const isSame = before?.missed === 0 && !touched.has(asset.id)
             if (isSame) continue
             yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
               symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
@@ -254,25 +236,6 @@ export class Listings extends Context.Service<
     }),
   )
 }
-
-const transitionOf = (row: typeof TransitionRow.Type): AssetTransition => ({
-  ...row,
-  from: row.from === null ? undefined : storedWord(row.from),
-  to: storedWord(row.to),
-})
-
-/** Listings stores the operator's words; a word of a later version reads as unspecified. */
-const words: ReadonlySet<string> = new Set(["proposed", "rejected", "pendingListing", "enabled"])
-const isWord = (text: string): text is AssetStatusWord => words.has(text)
-const storedWord = (text: string): AssetStatusWord => (isWord(text) ? text : "unspecified")
-
-const storedOf = ({ id, symbol, status, fields, missed }: AssetRow): StoredAsset => ({
-  id,
-  symbol,
-  status: storedWord(status),
-  fields: fields === "" ? undefined : Schema.decodeSync(Fields)(fields),
-  missed,
-})
 
 const inWords = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
 

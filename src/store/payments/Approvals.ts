@@ -5,28 +5,20 @@ import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 /** One operator's signature over a text. Whoever relies on it verifies it: a row proves nothing. */
-export interface Approval {
-  /** Subject of the approval: an intent id, "terms HASH", "resume SEQS". */
-  readonly subject: string
-  /** Name of the operator at that time. */
-  readonly operator: string
-  /** Public key, 64 hex characters. */
-  readonly key: string
-  /** The signed text, to the byte. */
-  readonly text: string
-  readonly signature: string
-  /** Unix milliseconds. */
-  readonly at: number
-}
-
 export const ApprovalRow = Schema.Struct({
+  /** Subject of the approval: an intent id, "terms HASH", "resume SEQS". */
   subject: Schema.String,
+  /** Name of the operator at that time. */
   operator: Schema.String,
+  /** Public key, 64 hex characters. */
   key: Schema.String,
+  /** The signed text, to the byte. */
   text: Schema.String,
   signature: Schema.String,
+  /** Unix milliseconds. */
   at: Schema.Int,
 })
+export type Approval = typeof ApprovalRow.Type
 export const approvalColumns = "subject, operator, key, text, signature, at"
 
 /** Operators' signatures: appended, never changed, and journalled. */

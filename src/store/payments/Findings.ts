@@ -28,16 +28,17 @@ export interface UnrecognizedTransfer extends ListedTransfer {
 }
 
 /** An attempt that came to an end. */
-export interface EndedAttempt {
-  readonly intentId: string
-  readonly k: number
-  readonly command: IntentCommand
-  readonly transferId: string
-  readonly state: string
-  readonly to: string
-  readonly asset: string
-  readonly amount: bigint
-}
+const EndedRow = Schema.Struct({
+  intentId: Schema.String,
+  k: Schema.Int,
+  command: Schema.Literals(intentCommands),
+  transferId: Schema.String,
+  state: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+})
+export type EndedAttempt = typeof EndedRow.Type
 
 /** How a stranger came to be known. */
 type Acknowledgement = "adopted" | "recovered"
@@ -112,7 +113,6 @@ export class Findings extends Context.Service<
         ...makeStrangers(sql, journal),
         ...makeDuplicates(sql, journal),
         ...makeWatches(sql),
-        ...makeEnded(sql),
       })
     }),
   )
@@ -244,24 +244,8 @@ const note = Effect.fnUntraced(function* (
 const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
   rows.map((row) => ({ ...row, own: row.own === 1 }))
 
-const makeStrangers = (
-  sql: Sql,
-  journal: Journal["Service"],
-): Pick<
-  Port,
-  | "cursor"
-  | "readWhole"
-  | "note"
-  | "noteExecution"
-  | "executions"
-  | "newestListed"
-  | "strangers"
-  | "acknowledge"
-  | "bearing"
-  | "alike"
-  | "reach"
-> => ({
-  cursor: (party) =>
+const makeStrangers = (sql: Sql, journal: Journal["Service"]) => ({
+  cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
       rowsOf(CursorRow, "Findings.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
@@ -277,12 +261,12 @@ const makeStrangers = (
   noteExecution: Effect.fn("Findings.noteExecution")((transferId: string, timestamp: bigint) =>
     durable(sql, "Findings.noteExecution", insertExecution(sql, transferId, timestamp)),
   ),
-  executions: (transferId) =>
+  executions: (transferId: string) =>
     sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
       rowsOf(CountRow, "Findings.executions"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  newestListed: (party, command) =>
+  newestListed: (party: string, command: IntentCommand) =>
     sql`SELECT l.id FROM listed_transfers l JOIN attempts a ON a.transfer_id = l.id
       JOIN intents i ON i.id = a.intent_id JOIN evidence e ON e.intent_id = a.intent_id AND e.k = a.k
       WHERE l.party = ${party} AND i.command = ${command} AND l.status = 'done' AND e.kind = 'moved'
@@ -292,13 +276,13 @@ const makeStrangers = (
     ),
   strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
     ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),
-  bearing: (party, tag) =>
+  bearing: (party: string, tag: string) =>
     sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
       rowsOf(ListedRow, "Findings.bearing"),
       Effect.map(toListed),
     ),
-  alike: ({ party, asset, amount, since }) =>
+  alike: ({ party, asset, amount, since }: Parameters<Port["alike"]>[0]) =>
     sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
       AND amount = ${amount.toString()} AND timestamp > ${since}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
@@ -325,7 +309,7 @@ const makeStrangers = (
   ),
 })
 
-const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port, "noteDuplicate" | "duplicates"> => ({
+const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
   noteDuplicate: Effect.fn("Findings.noteDuplicate")(
     function* (intentId: string, count: number, detail: string) {
       const at = yield* Clock.currentTimeMillis
@@ -346,7 +330,7 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port, "note
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
 })
 
-const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers" | "endWatch"> => {
+const makeWatches = (sql: Sql) => {
   const columns = sql.literal(attemptColumns)
   return {
     watched: sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
@@ -365,6 +349,11 @@ const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
         ON CONFLICT DO NOTHING`.pipe(sql.joinTransaction, Effect.asVoid, storeError("Findings.watchTransfers")),
     ),
+    ended: (party: string) =>
+      sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
+        asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
+        WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
+        ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
     endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
         sql.joinTransaction,
@@ -374,22 +363,3 @@ const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers
     ),
   }
 }
-
-const EndedRow = Schema.Struct({
-  intentId: Schema.String,
-  k: Schema.Int,
-  command: Schema.Literals(intentCommands),
-  transferId: Schema.String,
-  state: Schema.String,
-  to: Schema.String,
-  asset: Schema.String,
-  amount: Digits,
-})
-
-const makeEnded = (sql: Sql): Pick<Port, "ended"> => ({
-  ended: (party) =>
-    sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
-      asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
-      WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
-      ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
-})

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { type Attempt, attemptMoves, type EvidenceKind } from "../../domain/Attempt.ts"
-import { type Intent, type IntentState, intentMoves } from "../../domain/Intent.ts"
+import { type Attempt, type EvidenceKind, liveAttemptStates } from "../../domain/Attempt.ts"
+import { type Intent, type IntentState, openIntentStates } from "../../domain/Intent.ts"
 import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
@@ -14,6 +14,7 @@ import {
   evidenceColumns,
   IntentRow,
   intentColumns,
+  type SeenEvidence,
   type SendEnd,
   SendRow,
   type SendStart,
@@ -43,11 +44,9 @@ export class Outbox extends Context.Service<
     /** The other payments of the same rule and episode. */
     readonly siblings: (intent: Intent) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** When the last executed payment of a subject was first signed (Unix milliseconds); undefined before the first. */
-    readonly lastSigned: (of: {
-      readonly treasury: string
-      readonly rule: string
-      readonly subject: string
-    }) => Effect.Effect<number | undefined, StoreError>
+    readonly lastSigned: (
+      of: Pick<Intent, "treasury" | "rule" | "subject">,
+    ) => Effect.Effect<number | undefined, StoreError>
     /** When the newest unbroken run of decided and dropped payments of a subject began (Unix milliseconds). */
     readonly droppedSince: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
     /** Newest first. */
@@ -72,11 +71,7 @@ export class Outbox extends Context.Service<
     /** Notes that a POST is about to begin. Returns its number. */
     readonly beginSend: (start: SendStart) => Effect.Effect<number, StoreError>
     readonly endSend: (end: SendEnd) => Effect.Effect<void, StoreError>
-    readonly addEvidence: (
-      attempt: Attempt,
-      kind: EvidenceKind,
-      seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
-    ) => Effect.Effect<void, StoreError>
+    readonly addEvidence: (attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) => Effect.Effect<void, StoreError>
     /** A window that the network was seen to have, in blocks: it bounds every attempt that may still execute. */
     readonly noteWindow: (blocks: number) => Effect.Effect<void, StoreError>
     readonly schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) => Effect.Effect<void, StoreError>
@@ -127,29 +122,8 @@ const FormRow = Schema.Struct({ framing: Schema.Literals(framings), undecoded: S
 const LastRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
 
-type Reads = Pick<
-  Outbox["Service"],
-  | "open"
-  | "unmoved"
-  | "byId"
-  | "siblings"
-  | "lastSigned"
-  | "droppedSince"
-  | "recent"
-  | "settledSince"
-  | "executedSince"
-  | "attempts"
-  | "live"
-  | "sends"
-  | "evidence"
-  | "signedFrom"
-  | "acceptance"
-  | "undecoded"
-  | "counts"
->
-
 /** The reading half of the outbox. */
-const makeReads = (sql: Sql, database: Database["Service"]): Reads => {
+const makeReads = (sql: Sql, database: Database["Service"]) => {
   const rememberedIntents = database.memoryOf<ReadonlyArray<Intent>>("intents")
   const rememberedAttempts = database.memoryOf<ReadonlyArray<Attempt>>("attempts")
   const rememberedUnmoved = database.memoryOf<ReadonlyArray<Intent>>("intents", "attempts", "watches", "evidence")
@@ -160,16 +134,9 @@ const makeReads = (sql: Sql, database: Database["Service"]): Reads => {
   const attempts = rowsOf(AttemptRow, "Outbox.attempts")
   const toAttempts = Effect.map((rows: ReadonlyArray<typeof AttemptRow.Type>) => rows.map(toAttempt))
   const attemptCols = sql.literal(attemptColumns)
-  const states = sql.literal(
-    Object.keys(intentMoves)
-      .map((s) => `'${s}'`)
-      .join(", "),
-  )
-  const liveStates = sql.literal(
-    Object.keys(attemptMoves)
-      .map((s) => `'${s}'`)
-      .join(", "),
-  )
+  const quoted = (words: ReadonlyArray<string>) => sql.literal(words.map((word) => `'${word}'`).join(", "))
+  const states = quoted(openIntentStates)
+  const liveStates = quoted(liveAttemptStates)
   return {
     open: rememberedIntents(
       "open",
@@ -193,7 +160,7 @@ const makeReads = (sql: Sql, database: Database["Service"]): Reads => {
     siblings: ({ id, treasury, rule, episode }: Intent) =>
       sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}
         AND id <> ${id} ORDER BY id`.pipe(intents, toIntents),
-    lastSigned: ({ treasury, rule, subject }) =>
+    lastSigned: ({ treasury, rule, subject }: Pick<Intent, "treasury" | "rule" | "subject">) =>
       sql`SELECT min(a.created_at) AS at FROM attempts a WHERE a.intent_id = (SELECT id FROM intents
         WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND state = 'confirmed'
         ORDER BY episode DESC LIMIT 1)`.pipe(

@@ -45,33 +45,17 @@ export const IntentRow = Schema.Struct({
   askedAt: Schema.NullOr(Schema.Int),
 })
 
-export const toIntent = (row: typeof IntentRow.Type): Intent => ({
-  id: row.id,
-  treasury: row.treasury,
-  rule: row.rule,
-  subject: row.subject,
-  episode: row.episode,
-  ...(row.submittedBy === null ? {} : { submittedBy: row.submittedBy }),
-  command: row.command,
-  payment: {
-    from: row.from,
-    fromKey: row.fromKey,
-    to: row.to,
-    toKey: row.toKey,
-    asset: row.asset,
-    assetId: row.assetId,
-    amount: baseUnits(row.amount),
-  },
-  decimals: row.decimals,
-  feeMax: row.feeMax,
-  state: row.state,
-  detail: row.detail,
-  fee: row.fee ?? undefined,
-  settledAt: row.settledAt ?? undefined,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  ...(row.askedAt === null ? {} : { askedAt: row.askedAt }),
-})
+export const toIntent = (row: typeof IntentRow.Type): Intent => {
+  const { from, fromKey, to, toKey, asset, assetId, amount, submittedBy, fee, settledAt, askedAt, ...intent } = row
+  return {
+    ...intent,
+    ...(submittedBy === null ? {} : { submittedBy }),
+    payment: { from, fromKey, to, toKey, asset, assetId, amount: baseUnits(amount) },
+    fee: fee ?? undefined,
+    settledAt: settledAt ?? undefined,
+    ...(askedAt === null ? {} : { askedAt }),
+  }
+}
 
 export const intentInsert = (intent: Intent) => ({
   id: intent.id,
@@ -207,6 +191,13 @@ export const EvidenceRow = Schema.Struct({
   detail: Schema.String,
 })
 export const evidenceColumns = `seq, intent_id AS "intentId", k, kind, at, height, gateway, detail`
+
+/** Source of a fact about an attempt, and the block up to which it is known. */
+export interface SeenEvidence {
+  readonly gateway: string
+  readonly height: bigint | undefined
+  readonly detail: string
+}
 
 /** A person's word: journalled with the change that it brings about. */
 interface PersonsWord {

@@ -16,6 +16,7 @@ import type { Journal } from "../journal/Journal.ts"
 import {
   attemptInsert,
   intentInsert,
+  type SeenEvidence,
   type SendEnd,
   type SendStart,
   type Settlement,
@@ -120,16 +121,8 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
     persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
       step("Outbox.persist", persist(writers, intent, attempt)),
     ),
-    saveWork: Effect.fn("Outbox.saveWork")(
-      (
-        attempt: Attempt,
-        work: {
-          readonly tid: string
-          readonly nonce: bigint
-          readonly hashBare: string
-          readonly hashPrefixed: string
-        },
-      ) => step("Outbox.saveWork", saveWork(sql, journal, attempt, work)),
+    saveWork: Effect.fn("Outbox.saveWork")((attempt: Attempt, work: SolvedWork) =>
+      step("Outbox.saveWork", saveWork(sql, journal, attempt, work)),
     ),
     dropWork: Effect.fn("Outbox.dropWork")((attempt: Attempt, nextAt: number) =>
       step(
@@ -146,12 +139,8 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
       step("Outbox.beginSend", beginSend(sql, journal, start)),
     ),
     endSend: Effect.fn("Outbox.endSend")((end: SendEnd) => step("Outbox.endSend", endSend(sql, journal, end))),
-    addEvidence: Effect.fn("Outbox.addEvidence")(
-      (
-        attempt: Attempt,
-        kind: EvidenceKind,
-        seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
-      ) => step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
+    addEvidence: Effect.fn("Outbox.addEvidence")((attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
+      step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
     ),
     noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
       sql.write`UPDATE attempts SET
@@ -301,7 +290,7 @@ const addEvidence = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   attempt: Attempt,
   kind: EvidenceKind,
-  seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
+  seen: SeenEvidence,
 ) {
   const at = yield* Clock.currentTimeMillis
   yield* sql.write`INSERT INTO evidence ${sql.insert({

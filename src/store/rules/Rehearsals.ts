@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { accountKey, type TrialMovement } from "../../rules/overlay.ts"
+import { accountKey, type TrialMovement } from "../../rules/Snapshot.ts"
 import { Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transaction.proto.
  */
 export const file_transaction: GenFile = /*@__PURE__*/
-  fileDesc("ChF0cmFuc2FjdGlvbi5wcm90bxILY29mZmVyZXIudHgitgEKC1RyYW5zYWN0aW9uEhIKCmlucHV0X2RhdGEYASABKAwSKQoJc2lnbmF0dXJlGAIgASgLMhYuY29mZmVyZXIudHguU2lnbmF0dXJlEhIKB2FkZHJlc3MY6QcgASgJSAASEgoHcHViX2tleRjqByABKAlIABIQCgd2ZXJzaW9uGNAPIAEoDRImCgNwb3cYuBcgASgLMhguY29mZmVyZXIudHguUHJvb2ZPZldvcmtCBgoEZnJvbSI5CglTaWduYXR1cmUSDQoFdmFsdWUYASABKAkSDAoEYWxnbxgCIAEoCRIPCgd2ZXJzaW9uGAMgASgNIikKC1Byb29mT2ZXb3JrEgsKA3RpZBgBIAEoCRINCgVub25jZRgCIAEoBCKhBAoJSW5wdXREYXRhEg0KBW5vbmNlGAEgASgEEhQKDGJsb2NrX2hlaWdodBgCIAEoBBI9ChJvcmRlcl9jYW5jZWxsYXRpb24Y6gcgASgLMh4uY29mZmVyZXIudHguT3JkZXJDYW5jZWxsYXRpb25IABI/ChN3aXRoZHJhd19zdWJtaXNzaW9uGOwHIAEoCzIfLmNvZmZlcmVyLnR4LldpdGhkcmF3U3VibWlzc2lvbkgAEjcKD3ZvdGVfc3VibWlzc2lvbhjuByABKAsyGy5jb2ZmZXJlci50eC5Wb3RlU3VibWlzc2lvbkgAEj8KE2RlbGVnYXRlX3N1Ym1pc3Npb24Y8AcgASgLMh8uY29mZmVyZXIudHguRGVsZWdhdGVTdWJtaXNzaW9uSAASQwoVdW5kZWxlZ2F0ZV9zdWJtaXNzaW9uGPEHIAEoCzIhLmNvZmZlcmVyLnR4LlVuZGVsZWdhdGVTdWJtaXNzaW9uSAASKgoIdHJhbnNmZXIY9AcgASgLMhUuY29mZmVyZXIudHguVHJhbnNmZXJIABI3Cg9jYW5jZWxfdHJhbnNmZXIY9QcgASgLMhsuY29mZmVyZXIudHguQ2FuY2VsVHJhbnNmZXJIABJAChR1cGRhdGVfcGFydHlfcHJvZmlsZRiACCABKAsyHy5jb2ZmZXJlci50eC5VcGRhdGVQYXJ0eVByb2ZpbGVIAEIJCgdjb21tYW5kItkBCghUcmFuc2ZlchIZChFmcm9tX2FjY291bnRfdHlwZRgBIAEoDRIKCgJ0bxgCIAEoCRIXCg90b19hY2NvdW50X3R5cGUYAyABKA0SDQoFYXNzZXQYBCABKAkSDgoGYW1vdW50GAUgASgJEhEKCXJlZmVyZW5jZRgGIAEoCRImCgdvbmVfb2ZmGGUgASgLMhMuY29mZmVyZXIudHguT25lT2ZmSAASKwoJcmVjdXJyaW5nGGYgASgLMhYuY29mZmVyZXIudHguUmVjdXJyaW5nSABCBgoEa2luZCIcCgZPbmVPZmYSEgoKZGVsaXZlcl9vbhgBIAEoAyKQAQoJUmVjdXJyaW5nEhMKC3N0YXJ0X2Vwb2NoGAEgASgEEhYKCWVuZF9lcG9jaBgCIAEoBEgAiAEBEg4KBmZhY3RvchgDIAEoCRI4ChFkaXNwYXRjaF9zdHJhdGVneRgEIAEoCzIdLmNvZmZlcmVyLnR4LkRpc3BhdGNoU3RyYXRlZ3lCDAoKX2VuZF9lcG9jaCISChBEaXNwYXRjaFN0cmF0ZWd5IiUKDkNhbmNlbFRyYW5zZmVyEhMKC3RyYW5zZmVyX2lkGAEgASgJIloKEldpdGhkcmF3U3VibWlzc2lvbhIOCgZhbW91bnQYASABKAkSDQoFYXNzZXQYAiABKAkSJQoDZXh0GAMgASgLMhguY29mZmVyZXIudHguV2l0aGRyYXdFeHQiOwoLV2l0aGRyYXdFeHQSLAoFZXJjMjAYASABKAsyHS5jb2ZmZXJlci50eC5FcmMyMFdpdGhkcmF3RXh0IiwKEEVyYzIwV2l0aGRyYXdFeHQSGAoQcmVjZWl2ZXJfYWRkcmVzcxgBIAEoCSI0Cg5Wb3RlU3VibWlzc2lvbhITCgtwcm9wb3NhbF9pZBgBIAEoCRINCgV2YWx1ZRgCIAEoDSI1ChJEZWxlZ2F0ZVN1Ym1pc3Npb24SDwoHbm9kZV9pZBgBIAEoCRIOCgZhbW91bnQYAiABKAkiRwoUVW5kZWxlZ2F0ZVN1Ym1pc3Npb24SDwoHbm9kZV9pZBgBIAEoCRIOCgZhbW91bnQYAiABKAkSDgoGbWV0aG9kGAMgASgNIjgKEU9yZGVyQ2FuY2VsbGF0aW9uEhAKCG9yZGVyX2lkGAEgASgJEhEKCW1hcmtldF9pZBgCIAEoCSJMChJVcGRhdGVQYXJ0eVByb2ZpbGUSDQoFYWxpYXMYASABKAkSJwoIbWV0YWRhdGEYAiADKAsyFS5jb2ZmZXJlci50eC5NZXRhZGF0YSImCghNZXRhZGF0YRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
+  fileDesc("ChF0cmFuc2FjdGlvbi5wcm90bxILY29mZmVyZXIudHgitgEKC1RyYW5zYWN0aW9uEhIKCmlucHV0X2RhdGEYASABKAwSKQoJc2lnbmF0dXJlGAIgASgLMhYuY29mZmVyZXIudHguU2lnbmF0dXJlEhIKB2FkZHJlc3MY6QcgASgJSAASEgoHcHViX2tleRjqByABKAlIABIQCgd2ZXJzaW9uGNAPIAEoDRImCgNwb3cYuBcgASgLMhguY29mZmVyZXIudHguUHJvb2ZPZldvcmtCBgoEZnJvbSI5CglTaWduYXR1cmUSDQoFdmFsdWUYASABKAkSDAoEYWxnbxgCIAEoCRIPCgd2ZXJzaW9uGAMgASgNIikKC1Byb29mT2ZXb3JrEgsKA3RpZBgBIAEoCRINCgVub25jZRgCIAEoBCLhAQoJSW5wdXREYXRhEg0KBW5vbmNlGAEgASgEEhQKDGJsb2NrX2hlaWdodBgCIAEoBBI/ChN3aXRoZHJhd19zdWJtaXNzaW9uGOwHIAEoCzIfLmNvZmZlcmVyLnR4LldpdGhkcmF3U3VibWlzc2lvbkgAEioKCHRyYW5zZmVyGPQHIAEoCzIVLmNvZmZlcmVyLnR4LlRyYW5zZmVySAASNwoPY2FuY2VsX3RyYW5zZmVyGPUHIAEoCzIbLmNvZmZlcmVyLnR4LkNhbmNlbFRyYW5zZmVySABCCQoHY29tbWFuZCLZAQoIVHJhbnNmZXISGQoRZnJvbV9hY2NvdW50X3R5cGUYASABKA0SCgoCdG8YAiABKAkSFwoPdG9fYWNjb3VudF90eXBlGAMgASgNEg0KBWFzc2V0GAQgASgJEg4KBmFtb3VudBgFIAEoCRIRCglyZWZlcmVuY2UYBiABKAkSJgoHb25lX29mZhhlIAEoCzITLmNvZmZlcmVyLnR4Lk9uZU9mZkgAEisKCXJlY3VycmluZxhmIAEoCzIWLmNvZmZlcmVyLnR4LlJlY3VycmluZ0gAQgYKBGtpbmQiHAoGT25lT2ZmEhIKCmRlbGl2ZXJfb24YASABKAMikAEKCVJlY3VycmluZxITCgtzdGFydF9lcG9jaBgBIAEoBBIWCgllbmRfZXBvY2gYAiABKARIAIgBARIOCgZmYWN0b3IYAyABKAkSOAoRZGlzcGF0Y2hfc3RyYXRlZ3kYBCABKAsyHS5jb2ZmZXJlci50eC5EaXNwYXRjaFN0cmF0ZWd5QgwKCl9lbmRfZXBvY2giEgoQRGlzcGF0Y2hTdHJhdGVneSIlCg5DYW5jZWxUcmFuc2ZlchITCgt0cmFuc2Zlcl9pZBgBIAEoCSJaChJXaXRoZHJhd1N1Ym1pc3Npb24SDgoGYW1vdW50GAEgASgJEg0KBWFzc2V0GAIgASgJEiUKA2V4dBgDIAEoCzIYLmNvZmZlcmVyLnR4LldpdGhkcmF3RXh0IjsKC1dpdGhkcmF3RXh0EiwKBWVyYzIwGAEgASgLMh0uY29mZmVyZXIudHguRXJjMjBXaXRoZHJhd0V4dCIsChBFcmMyMFdpdGhkcmF3RXh0EhgKEHJlY2VpdmVyX2FkZHJlc3MYASABKAliBnByb3RvMw");
 
 /**
  * @generated from message cofferer.tx.Transaction
@@ -131,34 +131,10 @@ export type InputData = Message<"cofferer.tx.InputData"> & {
    */
   command: {
     /**
-     * @generated from field: cofferer.tx.OrderCancellation order_cancellation = 1002;
-     */
-    value: OrderCancellation;
-    case: "orderCancellation";
-  } | {
-    /**
      * @generated from field: cofferer.tx.WithdrawSubmission withdraw_submission = 1004;
      */
     value: WithdrawSubmission;
     case: "withdrawSubmission";
-  } | {
-    /**
-     * @generated from field: cofferer.tx.VoteSubmission vote_submission = 1006;
-     */
-    value: VoteSubmission;
-    case: "voteSubmission";
-  } | {
-    /**
-     * @generated from field: cofferer.tx.DelegateSubmission delegate_submission = 1008;
-     */
-    value: DelegateSubmission;
-    case: "delegateSubmission";
-  } | {
-    /**
-     * @generated from field: cofferer.tx.UndelegateSubmission undelegate_submission = 1009;
-     */
-    value: UndelegateSubmission;
-    case: "undelegateSubmission";
   } | {
     /**
      * @generated from field: cofferer.tx.Transfer transfer = 1012;
@@ -171,12 +147,6 @@ export type InputData = Message<"cofferer.tx.InputData"> & {
      */
     value: CancelTransfer;
     case: "cancelTransfer";
-  } | {
-    /**
-     * @generated from field: cofferer.tx.UpdatePartyProfile update_party_profile = 1024;
-     */
-    value: UpdatePartyProfile;
-    case: "updatePartyProfile";
   } | { case: undefined; value?: undefined };
 };
 
@@ -387,141 +357,4 @@ export type Erc20WithdrawExt = Message<"cofferer.tx.Erc20WithdrawExt"> & {
  */
 export const Erc20WithdrawExtSchema: GenMessage<Erc20WithdrawExt> = /*@__PURE__*/
   messageDesc(file_transaction, 11);
-
-/**
- * @generated from message cofferer.tx.VoteSubmission
- */
-export type VoteSubmission = Message<"cofferer.tx.VoteSubmission"> & {
-  /**
-   * @generated from field: string proposal_id = 1;
-   */
-  proposalId: string;
-
-  /**
-   * @generated from field: uint32 value = 2;
-   */
-  value: number;
-};
-
-/**
- * Describes the message cofferer.tx.VoteSubmission.
- * Use `create(VoteSubmissionSchema)` to create a new message.
- */
-export const VoteSubmissionSchema: GenMessage<VoteSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 12);
-
-/**
- * @generated from message cofferer.tx.DelegateSubmission
- */
-export type DelegateSubmission = Message<"cofferer.tx.DelegateSubmission"> & {
-  /**
-   * @generated from field: string node_id = 1;
-   */
-  nodeId: string;
-
-  /**
-   * @generated from field: string amount = 2;
-   */
-  amount: string;
-};
-
-/**
- * Describes the message cofferer.tx.DelegateSubmission.
- * Use `create(DelegateSubmissionSchema)` to create a new message.
- */
-export const DelegateSubmissionSchema: GenMessage<DelegateSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 13);
-
-/**
- * @generated from message cofferer.tx.UndelegateSubmission
- */
-export type UndelegateSubmission = Message<"cofferer.tx.UndelegateSubmission"> & {
-  /**
-   * @generated from field: string node_id = 1;
-   */
-  nodeId: string;
-
-  /**
-   * @generated from field: string amount = 2;
-   */
-  amount: string;
-
-  /**
-   * @generated from field: uint32 method = 3;
-   */
-  method: number;
-};
-
-/**
- * Describes the message cofferer.tx.UndelegateSubmission.
- * Use `create(UndelegateSubmissionSchema)` to create a new message.
- */
-export const UndelegateSubmissionSchema: GenMessage<UndelegateSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 14);
-
-/**
- * @generated from message cofferer.tx.OrderCancellation
- */
-export type OrderCancellation = Message<"cofferer.tx.OrderCancellation"> & {
-  /**
-   * @generated from field: string order_id = 1;
-   */
-  orderId: string;
-
-  /**
-   * @generated from field: string market_id = 2;
-   */
-  marketId: string;
-};
-
-/**
- * Describes the message cofferer.tx.OrderCancellation.
- * Use `create(OrderCancellationSchema)` to create a new message.
- */
-export const OrderCancellationSchema: GenMessage<OrderCancellation> = /*@__PURE__*/
-  messageDesc(file_transaction, 15);
-
-/**
- * @generated from message cofferer.tx.UpdatePartyProfile
- */
-export type UpdatePartyProfile = Message<"cofferer.tx.UpdatePartyProfile"> & {
-  /**
-   * @generated from field: string alias = 1;
-   */
-  alias: string;
-
-  /**
-   * @generated from field: repeated cofferer.tx.Metadata metadata = 2;
-   */
-  metadata: Metadata[];
-};
-
-/**
- * Describes the message cofferer.tx.UpdatePartyProfile.
- * Use `create(UpdatePartyProfileSchema)` to create a new message.
- */
-export const UpdatePartyProfileSchema: GenMessage<UpdatePartyProfile> = /*@__PURE__*/
-  messageDesc(file_transaction, 16);
-
-/**
- * @generated from message cofferer.tx.Metadata
- */
-export type Metadata = Message<"cofferer.tx.Metadata"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
-  key: string;
-
-  /**
-   * @generated from field: string value = 2;
-   */
-  value: string;
-};
-
-/**
- * Describes the message cofferer.tx.Metadata.
- * Use `create(MetadataSchema)` to create a new message.
- */
-export const MetadataSchema: GenMessage<Metadata> = /*@__PURE__*/
-  messageDesc(file_transaction, 17);
 

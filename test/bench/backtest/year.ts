@@ -2,8 +2,8 @@ import type { WorldEvent, WorldSettings } from "../../../src/backtest/World.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
 import type { Party } from "../../../src/rules/Account.ts"
-import { accountKey } from "../../../src/rules/overlay.ts"
 import type { Rule } from "../../../src/rules/Rule.ts"
+import { accountKey } from "../../../src/rules/Snapshot.ts"
 import { plainRule } from "../../support/Rules.ts"
 
 const minute = 60_000

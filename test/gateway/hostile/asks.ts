@@ -5,7 +5,7 @@ import type { GatewayError } from "../../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../../src/gateway/GatewayWriter.ts"
 import { LedgerHistory } from "../../../src/gateway/LedgerHistory.ts"
-import { NetworkParameters } from "../../../src/gateway/NetworkParameters.ts"
+import { NetworkParameters } from "../../../src/gateway/NetworkFacts.ts"
 import type { Transport } from "../../../src/gateway/Transport.ts"
 import { mark } from "../GatewayServer.ts"
 

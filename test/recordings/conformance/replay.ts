@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs"
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { NetworkState } from "../../../src/sandbox/NetworkState.ts"
 import { decodeTransaction } from "../../../src/tx/Transaction.ts"
 import type { Body } from "../../support/it.ts"
 import * as Test from "../../support/TestClient.ts"
 import { scenarioText, withSandbox } from "../../support/TestSandbox.ts"
 import { type Difference, differences } from "./compare.ts"
+import { applyState, type NetworkState, scenarioOfState } from "./NetworkState.ts"
 import { atPages, beforeCommands, beforeSubmissions } from "./states.ts"
 
 /** A recorded request and how the sandbox's answer to it differs. */
@@ -61,7 +61,14 @@ const told = (body: unknown): unknown => {
 export const withState = <A>(state: NetworkState, use: Body<[client: Test.TestClient], never, A>) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Number(state.time / 1_000_000n) + 500)
-    return yield* withSandbox({ text: scenarioText({ parties: [], deposits: [] }), state }, use)
+    return yield* withSandbox(
+      {
+        text: scenarioText({ parties: [], deposits: [] }),
+        change: (scenario) => scenarioOfState(scenario, state),
+        begin: (chain) => applyState(chain, state),
+      },
+      use,
+    )
   })
 
 /** Makes blocks until the newest has this height; each at the time that `timeOf` gives, in Unix milliseconds. */

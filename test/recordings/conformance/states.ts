@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs"
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
 import { readTransaction } from "../../../src/sandbox/http/Submit.ts"
-import type { NetworkState } from "../../../src/sandbox/NetworkState.ts"
 import { txHash } from "../../../src/tx/Transaction.ts"
+import type { NetworkState } from "./NetworkState.ts"
 
 /**
  * States of the recorded network at three moments, put together from its own answers: what a page told is taken as it

@@ -1,13 +1,18 @@
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Result } from "effect"
-import type { AssetStatusName } from "../domain/Asset.ts"
-import { type Chain, type Included, nodeTransferStatuses, type Transfer, type Withdrawal } from "./Chain.ts"
-import { checkStatic, codes } from "./checkTx.ts"
-import { type Account, accountId, type Movement, restoreAccount, toMicros } from "./Ledger.ts"
-import { remember } from "./Mempool.ts"
-import { recordSeen, zerosOf } from "./ReplayGuard.ts"
-import type { Scenario, ScenarioAsset } from "./Scenario.ts"
-import { rulesNow } from "./WorkRules.ts"
+import type { AssetStatusName } from "../../../src/domain/Asset.ts"
+import {
+  type Chain,
+  type Included,
+  nodeTransferStatuses,
+  type Transfer,
+  type Withdrawal,
+} from "../../../src/sandbox/Chain.ts"
+import { checkStatic, codes } from "../../../src/sandbox/checkTx.ts"
+import { type Account, accountId, type Movement, restoreAccount, toMicros } from "../../../src/sandbox/Ledger.ts"
+import { remember } from "../../../src/sandbox/Mempool.ts"
+import { recordSeen, rulesNow, zerosOf } from "../../../src/sandbox/ReplayGuard.ts"
+import type { Scenario, ScenarioAsset } from "../../../src/sandbox/Scenario.ts"
 
 type Name = Pick<Account, "asset" | "party" | "market" | "type">
 
@@ -63,7 +68,7 @@ const obeyed = {
 } as const
 
 /** The scenario of a network that goes on from a state: chain id, parameters and assets are the state's. */
-export const withState = (scenario: Scenario, state: NetworkState): Scenario => {
+export const scenarioOfState = (scenario: Scenario, state: NetworkState): Scenario => {
   const parameters = state.parameters ?? {}
   const text = (name: keyof typeof obeyed, fallback: string): string => parameters[obeyed[name]] ?? fallback
   const { pow } = scenario
