@@ -17,7 +17,7 @@ import {
   commonFlags,
   filesOf,
   optionalOf,
-  optionalText,
+  pathFlag,
   type Setup,
   setup,
   switchFlag,
@@ -26,7 +26,7 @@ import {
 import { approvalLines } from "./common/storyText.ts"
 import { worstText } from "./common/worstCase.ts"
 
-const keyFlag = optionalText("key", "File of an operator's key; the key stays in this process")
+const keyFlag = pathFlag("key", "File of an operator's key; the key stays in this process").pipe(Flag.optional)
 const signatureFlag = optionalOf("signature", SignatureText, "A signature made elsewhere with approve sign")
 const printFlag = switchFlag("print", "Show the text to sign, and sign nothing")
 
@@ -276,7 +276,7 @@ const readInput = (bytesMax: number): string => {
 
 const sign = Command.make(
   "sign",
-  { key: Flag.String("key").pipe(Flag.withDescription("File of an operator's key")) },
+  { key: pathFlag("key", "File of an operator's key") },
   Effect.fn(function* ({ key }) {
     const text = yield* Effect.try({
       try: () => readInput(textBytesMax),

@@ -26,6 +26,8 @@ import {
   filesOf,
   optionalOf,
   optionalText,
+  pathArgument,
+  pathFlag,
   switchFlag,
   treasuryFlag,
 } from "./common/setup.ts"
@@ -93,8 +95,7 @@ const ApprovedAfterText = Schema.Union([Schema.Literal("never"), DurationText])
 const flags = {
   from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
   to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
-  against: Flag.String("against").pipe(
-    Flag.withDescription("Second treasury file to compare. Each further one is an overlay on it"),
+  against: pathFlag("against", "Second treasury file to compare. Each further one is an overlay on it").pipe(
     Flag.atLeast(0),
   ),
   history: optionalText(
@@ -293,10 +294,7 @@ const toResult = ({ plan, faults, paid, told }: TestResult) => ({
 export const testCommand = Command.make(
   "test",
   {
-    files: Argument.String("file").pipe(
-      Argument.withDescription("File of tests; may be repeated"),
-      Argument.variadic({ min: 0 }),
-    ),
+    files: pathArgument("file", "File of tests; may be repeated").pipe(Argument.variadic({ min: 0 })),
     config: configFlag.pipe(
       Flag.withDescription("Treasury file or folder that is tested, instead of the one that the file of tests names"),
     ),

@@ -4,13 +4,13 @@ import { Command } from "effect/cli"
 import { keyFileOf } from "../layers.ts"
 import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
 import { failWith, outputFlag, printResult, table } from "./common/output.ts"
-import { commonFlags, fileArgument, setup, textArgument } from "./common/setup.ts"
+import { commonFlags, fileArgument, pathArgument, setup } from "./common/setup.ts"
 
 const newKey = (description: string) =>
   Command.make(
     "new",
     {
-      file: textArgument("file", "Output file; must not exist"),
+      file: pathArgument("file", "Output file; must not exist"),
       output: outputFlag,
     },
     Effect.fn(function* ({ file, output }) {
@@ -22,7 +22,7 @@ const newKey = (description: string) =>
 
 const show = Command.make(
   "show",
-  { file: textArgument("file", "Key file"), output: outputFlag },
+  { file: pathArgument("file", "Key file"), output: outputFlag },
   Effect.fn(function* ({ file, output }) {
     const { publicKey } = yield* readKeyFile(file)
     return yield* printResult(output, { file, publicKey }, () => publicKey)

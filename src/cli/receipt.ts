@@ -28,7 +28,8 @@ import {
   dataDirOf,
   dataFlag,
   optionalOf,
-  optionalText,
+  pathArgument,
+  pathFlag,
   textArgument,
   treasuryFlag,
 } from "./common/setup.ts"
@@ -126,7 +127,7 @@ const read = (file: string) =>
 
 const verifyReceipt = Command.make(
   "verify",
-  { file: textArgument("file", "A receipt"), output: outputFlag },
+  { file: pathArgument("file", "A receipt"), output: outputFlag },
   Effect.fn(function* (chosen) {
     const document = yield* read(chosen.file)
     const { problem, statement, proven } = checkReceipt(document)
@@ -145,7 +146,7 @@ export const receipt = Command.make(
   "receipt",
   {
     id: textArgument("id", "Id of a payment, or the start of one"),
-    file: optionalText("file", "Output file; default standard output"),
+    file: pathFlag("file", "Output file; default standard output").pipe(Flag.optional),
     config: configFlag,
     data: dataFlag,
     treasury: treasuryFlag,

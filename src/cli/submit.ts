@@ -15,7 +15,7 @@ import { checkKeys } from "./checks.ts"
 import { bodyOf, control } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { needSandbox } from "./common/sandboxClient.ts"
-import { commonFlags, notRunning, optionalText, setup, textArgument, userName } from "./common/setup.ts"
+import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
 import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
 
@@ -54,7 +54,7 @@ const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Ta
 export const submitCommand = Command.make(
   "submit",
   {
-    file: textArgument("payment", "YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
+    file: pathArgument("payment", "YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
     author: optionalText("author", "Proposer; an operator of this name cannot approve it; default the user's name"),
     ...commonFlags,
   },

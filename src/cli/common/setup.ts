@@ -2,7 +2,7 @@ import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
 import { resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
-import { Argument, Flag } from "effect/cli"
+import { Argument, Flag, Param, Primitive } from "effect/cli"
 import {
   daemonFile,
   dataDirIn,
@@ -30,23 +30,25 @@ export const optionalOf = <A>(name: string, schema: Schema.ConstraintCodec<A, st
 export const textArgument = (name: string, description: string) =>
   Argument.String(name).pipe(Argument.withDescription(description))
 
+/** A path that shells complete. It stays as it was typed, and messages show it so. */
+const primitiveType: Primitive.Primitive<string> = Object.assign(Primitive.Path("either"), { parse: Effect.succeed })
+export const pathArgument = (name: string, description: string) =>
+  Param.makeSingle({ kind: Param.argumentKind, name, primitiveType, description: Option.some(description) })
+export const pathFlag = (name: string, description: string) =>
+  Param.makeSingle({ kind: Param.flagKind, name, primitiveType, description: Option.some(description) })
+
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
-export const fileArgument = Argument.String("file").pipe(
-  Argument.withDescription("Treasury file or folder; default treasury.yaml"),
+export const fileArgument = pathArgument("file", "Treasury file or folder; default treasury.yaml").pipe(
   Argument.optional,
 )
-export const configFlag = Flag.String("config").pipe(
-  Flag.withAlias("c"),
-  Flag.withDescription(
-    "Treasury file or folder; default treasury.yaml. Each further one is an overlay on those before",
-  ),
-  Flag.atLeast(0),
-)
-export const dataFlag = Flag.String("data").pipe(
-  Flag.withAlias("d"),
-  Flag.withDescription("Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says"),
-  Flag.optional,
-)
+export const configFlag = pathFlag(
+  "config",
+  "Treasury file or folder; default treasury.yaml. Each further one is an overlay on those before",
+).pipe(Flag.withAlias("c"), Flag.atLeast(0))
+export const dataFlag = pathFlag(
+  "data",
+  "Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says",
+).pipe(Flag.withAlias("d"), Flag.optional)
 
 /** Which of several treasuries. */
 export const treasuryFlag = Flag.String("treasury").pipe(

@@ -12,7 +12,7 @@ import type { Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
 import type { Pin } from "../assets.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
-import { optionalOf, optionalText } from "../common/setup.ts"
+import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
 import { percent } from "../common/worstCase.ts"
 import { askMissing, askYes, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
 
@@ -24,10 +24,7 @@ const nameFlag = (name: string, usual: string, description: string) =>
   )
 
 const flags = {
-  file: Argument.String("file").pipe(
-    Argument.withDescription("Treasury file to write; must not exist"),
-    Argument.withDefault("treasury.yaml"),
-  ),
+  file: pathArgument("file", "Treasury file to write; must not exist").pipe(Argument.withDefault("treasury.yaml")),
   name: optionalText("name", "Name of the treasury; default the file's name"),
   gateway: Flag.String("gateway").pipe(
     Flag.withDescription("Address of a gateway, such as https://gateway.example; repeat it for several"),
