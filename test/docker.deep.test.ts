@@ -110,7 +110,7 @@ describe("the image", () => {
       writeFileSync(join(folder, "config/rules.ts"), 'import "node:fs"\nexport const rules = []\n')
       const { status, stderr } = run("/app/src/cofferer.sh", "check", "/config/coded.yaml")
       assert.strictEqual(status, 3)
-      assert.include(stderr, '"node:fs" cannot be imported: rules answer from what they are told alone')
+      assert.include(stderr, '"node:fs" cannot be imported: rules decide from their input alone')
     })
 
     it("tells its version by the launcher", () => {

@@ -29,7 +29,7 @@ const deliverTo = Effect.fn("Alerts.deliver")(function* (treasury: string, recei
     const delivery = yield* queue.grouped(first)
     const nextAt = yield* deliver(treasury, delivery)
     if (nextAt === undefined || delivery.aside) continue
-    // Who takes no other alert either is down: all wait, in their order. Otherwise this one alone holds up nothing.
+    // A receiver that accepts no other alert either is down: all wait, in order. Otherwise only this one is set aside.
     const other = yield* queue.another(delivery)
     if (other === undefined) continue
     const isDown = (yield* deliver(treasury, other)) !== undefined
@@ -59,12 +59,12 @@ export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: 
   yield* Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true })
 })
 
-/** A mistake in the store halts signing, and delays no alert. */
+/** A store error halts signing, and delays no alert. */
 const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.catchTag(effect, "StoreError", tripFor)
 
 const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
 
-/** A repetition, and a group that grew meanwhile, are other messages: a receiver must not drop them as known. */
+/** A repetition, or a group that grew, is a new message: a receiver must not drop it as a duplicate. */
 const roundText = ({ round, group }: Delivery): string =>
   `${round === 0 ? "" : `/${round}`}${group.length === 0 ? "" : `/to-${group.at(-1)?.seq}`}`
 
@@ -85,7 +85,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const notifier = yield* Notifier
   const metrics = yield* Metrics
   const { receiver } = delivery
-  // Without it an alert of a new store would have the id of one that a lost store sent, and be dropped as known.
+  // Without it an alert of a new store could have the id of one that a lost store sent, and be dropped as a duplicate.
   const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
   const own = `${treasury}/${installation ?? "00000000"}`
   const ceiling = Math.min(backoffMillisMax, backoffMillisMin * 2 ** Math.min(delivery.tries, 20))

@@ -146,7 +146,7 @@ export const makeApproving = (
       const found = asked.filter((wait) => isMeant(intentOf(wait), meant))
       if (found.length === 0) {
         const others = asked.map((wait) => wordsOf(intentOf(wait))).join("; ")
-        return others === "" ? "nothing waits for approval" : `what waits is another: ${others}`
+        return others === "" ? "nothing waits for approval" : `another payment waits: ${others}`
       }
       for (const wait of found) {
         const { of, name } = wait.group

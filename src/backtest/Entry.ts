@@ -8,21 +8,21 @@ import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { type Band, bandOf, type Holding, isWithin } from "./Ledger.ts"
 
-/** When a subject has to be looked at, and what it came to so far. */
+/** When a subject is due, and its results so far. */
 export interface SubjectEntry {
   readonly subject: Subject
   /** The key of its memory. */
   readonly key: string
   readonly band: Band | undefined
-  /** Undefined before the first look. */
+  /** Undefined before the first evaluation. */
   outcome: Outcome | undefined
   /** Milliseconds of each reason; "acting" while it paid or requested. */
   readonly millis: Map<HoldReason | "acting", number>
-  /** It needs nothing, and nothing but its own accounts, the calendar or people can change that. */
+  /** It needs nothing; only its accounts, the calendar or people can change that. */
   quiet: boolean
   /** Something that it depends on has changed. */
   touched: boolean
-  /** Unix milliseconds at which time alone may change what it says. */
+  /** Unix milliseconds at which time alone may change its result. */
   wakeAt: number
 }
 
@@ -50,7 +50,7 @@ export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outc
   decision._tag === "Hold" &&
   decision.reason !== "no_data"
 
-/** Adds up how long the subject has said what it says. */
+/** Adds the time for which the subject's last result held. */
 export const closeSpan = ({ millis }: SubjectEntry, said: RuleMemory | undefined, now: number): void => {
   if (said === undefined) return
   const word = said.reason ?? "acting"
@@ -61,7 +61,7 @@ export const closeSpan = ({ millis }: SubjectEntry, said: RuleMemory | undefined
 const windowed: ReadonlySet<string> = new Set(["limit"])
 const slotted: ReadonlySet<string> = new Set(["quota", "yielded"])
 
-/** When to look at it again if nothing happens meanwhile. */
+/** When to evaluate it next if nothing happens. */
 export const wakeOf = (
   { look, judgement: { decision } }: Outcome,
   nextFree: (now: number) => number,
@@ -110,12 +110,12 @@ const waits = function* (look: Look): Iterable<number> {
   yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
 }
 
-/** When the knowledge of a moment (Unix milliseconds) is too old for the subject, if nothing newer comes. */
+/** When data of a moment (Unix milliseconds) is too old for the subject, if nothing newer comes. */
 const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number =>
   known + (rule.maxAgeMillis ?? snapshot.maxAgeMillis) + 1
 
 /**
- * The first moment (Unix milliseconds) after the look at which time alone may change what is decided; infinite where it
+ * The first moment (Unix milliseconds) after the evaluation at which time alone may change the decision; infinite if it
  * never does. Windows of the policy, epochs of the network and the age of the knowledge are not in it. It may come too
  * early, never too late.
  */

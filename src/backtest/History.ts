@@ -166,8 +166,8 @@ const isBalance = ({ kind }: ToldRow): boolean => kind === "change" || kind === 
 
 /** Why a row has no usable balance. */
 const problemOf = ({ at, type, balance }: ToldRow): string | undefined => {
-  if (nanosIn(String(at)) === undefined) return "at is no time in UTC such as 2026-11-21T10:00:00Z"
-  if (!digits.test(String(balance))) return "balance is no whole number of base units"
+  if (nanosIn(String(at)) === undefined) return "at is not a time in UTC such as 2026-11-21T10:00:00Z"
+  if (!digits.test(String(balance))) return "balance is not a whole number of base units"
   return /^([0-9]+|ACCOUNT_TYPE_[A-Z_]+)$/.test(String(type)) ? undefined : "type is none such as ACCOUNT_TYPE_GENERAL"
 }
 
@@ -226,9 +226,9 @@ export const makeHistoryBook = (names?: HistoryNames) => {
     else if (row["kind"] === "gap") {
       const since = nanosIn(String(row["at"]))
       const until = nanosIn(String(row["until"]))
-      if (since === undefined || until === undefined) wrong(row, place, "at or until is no time in UTC")
+      if (since === undefined || until === undefined) wrong(row, place, "at or until is not a time in UTC")
       else gaps.push({ since, until })
-    } else wrong(row, place, `kind is none of ${kinds.join(", ")}, or its balance is no whole number`)
+    } else wrong(row, place, `kind is none of ${kinds.join(", ")}, or its balance is not a whole number`)
   }
   return {
     /** Faults of rows that could not be used, at most ten. */

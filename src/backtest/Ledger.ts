@@ -8,7 +8,7 @@ import { accountKey } from "../rules/Snapshot.ts"
 import { intentFor, type Subject } from "../rules/Subject.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 
-/** A payment on its way: the place of it among all payments, and when its block comes. */
+/** An open payment: its index among all payments, and the time of its block. */
 interface Flight {
   readonly index: number
   readonly dueAt: number
@@ -26,7 +26,7 @@ const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint
   return byAmount < cap ? byAmount : cap
 }
 
-/** When the block comes that holds what was signed then: it holds nothing that was decided when it was made. */
+/** Time of the block that includes a payment signed at `at`. It includes nothing decided in its own moment. */
 export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
   at + Math.max(1, settlesMillis)
 
@@ -86,14 +86,14 @@ export const makeLedger = (settings: WorldSettings) => {
   }
   return {
     holdings: holdings as ReadonlyMap<string, Holding>,
-    /** The account, made where nobody has named it yet. */
+    /** Returns the account; a new one is created. */
     holding,
     paid: paid as ReadonlyArray<Paid>,
     sign,
     byId: (id: IntentId): Paid => paid[Number(id) - 1]!,
     reserve: (id: IntentId, at: number, detail: string): Paid =>
       change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
-    /** Ends what was never signed. */
+    /** Ends a payment that was never signed. */
     drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string): Paid => {
       unsigned = unsigned.filter((one) => one !== Number(id) - 1)
       const dropped = change(id, state, { state, detail, updatedAt: at })
@@ -113,7 +113,7 @@ export const makeLedger = (settings: WorldSettings) => {
       measure(changed, event.at)
       return changed
     },
-    /** Decides it, and signs it at once where it needs nobody's approval. */
+    /** Decides it, and signs it at once where it needs no approval. */
     pay: (
       subject: Subject,
       payment: Payment,
@@ -141,9 +141,9 @@ export const makeLedger = (settings: WorldSettings) => {
       paid.push(decided)
       return group === undefined ? sign(intent.id, at) : decided
     },
-    /** When the next block comes that holds a payment; infinite where none is on its way. */
+    /** Time of the next block with a payment; infinite if none is open. */
     nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
-    /** Brings the payments to their end whose block has come; returns them. */
+    /** Settles the payments whose block has come, and returns them. */
     settle: (now: number): ReadonlyArray<Paid> => {
       const due = flights.filter(({ dueAt }) => dueAt <= now)
       if (due.length === 0) return []
@@ -152,7 +152,7 @@ export const makeLedger = (settings: WorldSettings) => {
     },
     open: (): ReadonlyArray<Intent> =>
       [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
-    /** Final ones that ended after a moment, which must never go back. */
+    /** Final payments that ended after `since`, which may only grow from call to call. */
     settledSince: (since: number): ReadonlyArray<Intent> => {
       const first = settled.findIndex(({ updatedAt }) => updatedAt > since)
       if (first !== 0) settled = first < 0 ? [] : settled.slice(first)
@@ -174,10 +174,10 @@ interface Outside {
   times: number
 }
 
-/** One account: what it holds, and what of that is known. */
+/** One account: its balance, and what the rules see of it. */
 export interface Holding {
   readonly key: string
-  /** Negative where the outside took what the rules had not brought. */
+  /** Negative where the past spent more than the rules paid in. */
   free: bigint
   beside: bigint
   known: boolean
@@ -211,7 +211,7 @@ export const look = (holding: Holding): void => {
   if (holding.known) holding.seen = seenOf(holding)
 }
 
-/** Notes how far the balance has gone, after a change. */
+/** Updates extremes and times outside the bands after a change. */
 const measure = (holding: Holding, at: number): void => {
   const { free, lowest, highest } = holding
   if (lowest === undefined || free < lowest.free) holding.lowest = { free, at }
@@ -230,7 +230,7 @@ const measure = (holding: Holding, at: number): void => {
   }
 }
 
-/** Closes what is still outside. */
+/** Adds the time of balances that are still outside. */
 export const endMeasure = (holding: Holding, at: number): void => {
   for (const outside of holding.outside) {
     if (outside.since === undefined) continue

@@ -43,7 +43,7 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) 
     outcome: (rule: string, subject: string): Outcome | undefined => {
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
-      // Between two looks only the words of the same answer change: how long it still takes.
+      // Between two evaluations only the remaining times in the text change.
       const { answers } = entry.outcome.look.snapshot
       const context = contextOf(play, [entry.subject], [])
       const snapshot = { ...context.snapshot, ...(answers === undefined ? {} : { answers }) }
@@ -86,7 +86,7 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
   state.now = Math.max(state.now, tickAt(start, until - tickMillis + 1))
 }
 
-/** When to look if nothing happens. */
+/** Next evaluation if nothing happens. */
 const wakeAt = ({ state, entries, alarms, approving, settings }: Play): number => {
   if (!state.begun) return settings.start
   if (state.restless) return state.now + tickMillis
@@ -106,7 +106,7 @@ const settle = (play: Play, block: number): void => {
   }
 }
 
-/** Asks the rules about whoever may say something new. */
+/** Evaluates the subjects whose result may have changed. */
 const lookAround = async (play: Play): Promise<void> => {
   const { state, entries, settings, alarms } = play
   const { now } = state
@@ -121,7 +121,7 @@ const lookAround = async (play: Play): Promise<void> => {
   const wanted = everybody
     ? entries
     : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
-  // Those with a need share funds and slots, so that one of them is never asked alone.
+  // Those with a need share funds and slots, so that one of them is never evaluated alone.
   const woken = wanted.some(({ quiet }) => !quiet) ? new Set(wanted) : undefined
   const asked = woken === undefined || everybody ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
   state.begun = true
@@ -175,14 +175,14 @@ const keepStops = (play: Play, { locks, alerts }: Decided): void => {
   )
 }
 
-/** Rules that these forbid may say something else. */
+/** Marks subjects of rules that these inhibit. */
 const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
   if (by.length === 0) return
   for (const entry of entries)
     if (entry.subject.rule.inhibitedBy.some((name) => by.includes(name))) entry.touched = true
 }
 
-/** Remembers what was said, and does it. */
+/** Stores the result and acts on it. */
 const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
   const { state, listener, byKey } = play
   const { now } = state
@@ -226,8 +226,8 @@ const pay = (
   windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
 }
 
-/** Rules are looked at once a second at most, counted from the beginning. */
+/** Rules are evaluated at most once a second, counted from the start. */
 const tickMillis = 1_000
 
-/** The first look at or after a moment. */
+/** The first evaluation at or after a moment. */
 const tickAt = (start: number, moment: number): number => start + Math.ceil((moment - start) / tickMillis) * tickMillis

@@ -9,7 +9,7 @@ interface Spend {
   readonly amount: bigint
 }
 
-/** How near a line of the policy came to its limits. */
+/** How close a policy line came to its limits. */
 interface NearLine {
   readonly line: PolicyLine
   readonly spent: bigint
@@ -99,14 +99,14 @@ export const makeWindows = (
         }
       }
     },
-    /** Under a line after a moment (Unix milliseconds), which must never go back. */
+    /** Use of a line after `since` (Unix milliseconds), which may only grow from call to call. */
     used: (line: PolicyLine, since: number): WindowUse => {
       const use = uses.get(line)
       if (use === undefined) return { amount: 0n, count: 0 }
       forget(use, since)
       return { amount: use.amount, count: use.spends.length - use.first }
     },
-    /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
+    /** When the oldest spend that still counts leaves its period; infinite if none counts. */
     nextFree: (now: number): number => {
       let next = Number.POSITIVE_INFINITY
       for (const { spends, first } of uses.values()) {

@@ -7,22 +7,22 @@ import type { Policy } from "../rules/policy/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
 
-/** Which payment is meant: what is undefined may be anything. */
+/** Pattern of a payment: an undefined field matches anything. */
 export interface Meant {
   /** Base units. */
   readonly amount?: bigint | undefined
-  /** Names, as all others. */
+  /** Names of parties and assets. */
   readonly asset?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly rule?: string | undefined
-  /** All of it, for people. */
+  /** The pattern as text. */
   readonly words: string
 }
 
 /** External event, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
-  /** The account holds this much from now on; what is not given stays. `beside` is margin, bonds and orders. */
+  /** Sets the account's balances; one that is not given stays. `beside` is margin, bonds and orders. */
   | {
       readonly kind: "set"
       readonly at: number
@@ -30,7 +30,7 @@ export type WorldEvent =
       readonly free?: bigint
       readonly beside?: bigint
     }
-  /** The account gains so much, or loses it where it is negative. */
+  /** Adds to the account's balance; negative: takes from it. */
   | {
       readonly kind: "move"
       readonly at: number
@@ -38,7 +38,7 @@ export type WorldEvent =
       readonly free: bigint
       readonly beside: bigint
     }
-  /** Undefined: the network does not list the asset any more. Decimals are given of one that nobody pinned. */
+  /** Undefined: the network no longer lists the asset. Decimals are set only for an asset that is not pinned. */
   | {
       readonly kind: "asset"
       readonly at: number
@@ -56,7 +56,7 @@ export type WorldEvent =
     }
   /** Undefined: the halt and all pauses end. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
-  /** Operators sign each payment that waits and is meant, or call it off where nobody is named. */
+  /** Operators sign each waiting payment that matches; with no operator named it is rejected. */
   | {
       readonly kind: "approve" | "reject"
       readonly at: number
@@ -64,7 +64,7 @@ export type WorldEvent =
       readonly meant: Meant
       readonly place: Place
     }
-  /** While no gateway answers, nothing new is known. */
+  /** While no gateway answers, there is no new data. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 
 /** The treasury and the network that are played. */
@@ -72,19 +72,19 @@ export interface WorldSettings {
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
   readonly maxAgeMillis: number
-  /** Unix milliseconds of the first look. */
+  /** Unix milliseconds of the first evaluation. */
   readonly start: number
   /** Assets that the network lists when it begins, by id. */
   readonly assets: ReadonlyMap<string, { readonly decimals: number; readonly quantum: bigint }>
-  /** Undefined: the network takes no fee and knows no least amount. */
+  /** Undefined: the network has no fee and no minimum amount. */
   readonly terms: TransferTerms | undefined
   /** From the decision to the payment's block. */
   readonly settlesMillis: number
-  /** Undefined: the network lets a key send as much as it likes. */
+  /** Undefined: the network does not limit transfers of a key. */
   readonly quota: { readonly limit: number; readonly epochMillis: number } | undefined
-  /** From a decision to its approval, where it needs one. Undefined: nobody approves but by an event. */
+  /** Time from a decision to its approval, where it needs one. Undefined: only events approve. */
   readonly approvedAfterMillis?: number | undefined
-  /** Looks at every subject in every second, for whoever doubts that the rest is the same. */
+  /** Evaluates every subject in every second; tests compare it with the faster way. */
   readonly everySecond?: boolean
 }
 
@@ -101,7 +101,7 @@ export interface Paid {
   readonly state: "confirmed" | "failed" | "open" | "waiting" | "rejected" | "denied"
   /** Unix milliseconds; undefined where it was not signed. */
   readonly signedAt: number | undefined
-  /** The people whom it was put to; undefined where it needs nobody's approval. */
+  /** The group that must approve it; undefined where it needs no approval. */
   readonly group: ApprovalGroup | undefined
   readonly intent: Intent
   /** Position of the policy's line that permits it, from 1. */
@@ -122,7 +122,7 @@ export interface RaisedAlert {
   readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
 }
 
-/** Something that people said of payments, and that says nothing. */
+/** An approval or rejection that matched no payment. */
 export interface Miss {
   readonly at: number
   readonly place: Place

@@ -119,6 +119,6 @@ const treasuryFor = (document: YamlDocument, given: ReadonlyArray<string>): Effe
   const files = named.map((one) => resolve(dirname(document.file), one.kind === "text" ? one.text : ""))
   if (isFiles(files) && named.every((one) => one.kind === "text" && one.text !== "")) return loadPlayed(files)
   const remedy = 'name its file, such as "treasury: harbor.yaml", or use -c'
-  const problem = document.problem(["treasury"], "the file does not say which treasury it tests", remedy)
+  const problem = document.problem(["treasury"], "the treasury to test is missing", remedy)
   return Effect.fail(new ConfigError({ problems: [problem] }))
 }

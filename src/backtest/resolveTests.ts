@@ -39,7 +39,7 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   const { report } = names
   const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
   const start = Date.parse(test.start)
-  if (Number.isNaN(start)) report.add([...path, "start"], `"${test.start}" is no time`, "write a time of the calendar")
+  if (Number.isNaN(start)) report.add([...path, "start"], `"${test.start}" is not a time`, "write a time of the calendar")
   const initial = [
     ...setEvents(test.balances, [...path, "balances"], start, names),
     ...assetEvents(test.assets, [...path, "assets"], start, names),
@@ -110,21 +110,21 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
 const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<TestMoment> => {
   const { report } = names
   const first = durationMillis(step.at)
-  if (first % 1_000 !== 0) report.add([...path, "at"], "rules are looked at once a second", "write whole seconds")
+  if (first % 1_000 !== 0) report.add([...path, "at"], "rules are evaluated once a second", "write whole seconds")
   const expected = (step.expect ?? []).flatMap((one, i) => resolveExpectation(one, [...path, "expect", i], names))
   const events = eventsOf(step, path, start + first, names)
   if (step.every === undefined) {
     if (step.until !== undefined)
-      report.add([...path, "until"], "until stands without every", "add every, or remove it")
+      report.add([...path, "until"], "until needs every", "add every, or remove it")
     return [{ after: first, events, expected }]
   }
   if (step.until === undefined) {
-    report.add([...path, "every"], "every stands without until", "say until when it is repeated")
+    report.add([...path, "every"], "every needs until", "add until, the last time")
     return []
   }
   const every = durationMillis(step.every)
   const times = Math.floor((durationMillis(step.until) - first) / every) + 1
-  if (every % 1_000 !== 0) report.add([...path, "every"], "rules are looked at once a second", "write whole seconds")
+  if (every % 1_000 !== 0) report.add([...path, "every"], "rules are evaluated once a second", "write whole seconds")
   if (times > momentsMax) {
     report.add([...path, "every"], `it is repeated ${times} times`, `repeat it at most ${momentsMax} times`)
     return []
@@ -189,7 +189,7 @@ const checkScope = (scope: string, path: Path, { treasury, report }: Names): voi
     ...[...treasury.parties.keys()].map((name) => `party:${name}`),
     ...[...treasury.assets.keys()].map((symbol) => `asset:${symbol}`),
   ]
-  if (!known.includes(scope)) report.add(path, `"${scope}" is no scope`, nameRemedy(scope, known, "write all"))
+  if (!known.includes(scope)) report.add(path, `"${scope}" is not a scope`, nameRemedy(scope, known, "write all"))
 }
 
 /** Party and asset of each entry of a map of maps. */
@@ -215,7 +215,7 @@ const setEvents = (map: StepText["set"], path: Path, at: number, names: Names): 
     const free = value.free === undefined ? undefined : report.amount([...place, "free"], value.free, asset)
     const total = value.total === undefined ? undefined : report.amount([...place, "total"], value.total, asset)
     if (total !== undefined && (free === undefined || total < free)) {
-      report.add(place, "the total is less than what is free of it", "write both, the total at least as large as free")
+      report.add(place, "total is less than free", "write both, the total at least as large as free")
     }
     return {
       kind: "set",
@@ -276,7 +276,7 @@ const resolveExpectation = (text: ExpectationText, path: Path, names: Names): Re
 const checkRule = (rule: string | undefined, path: Path, { treasury, report }: Names): void => {
   const known = treasury.rules.map(({ name }) => name)
   if (rule === undefined || known.includes(rule)) return
-  report.add([...path, "rule"], `"${rule}" is no rule`, nameRemedy(rule, known, "the treasury has none"))
+  report.add([...path, "rule"], `"${rule}" is not a rule`, nameRemedy(rule, known, "the treasury has none"))
 }
 
 const resolve = (
@@ -336,7 +336,7 @@ const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }:
 const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Names): string | undefined => {
   const named = treasury.rules.find(({ name }) => name === text.rule)
   if (named?.kind === "notify" && text.holds !== undefined)
-    report.add(path, `${named.name} tells of assets and never holds`, "expect an alert: asset")
+    report.add(path, `${named.name} alerts about assets and never holds`, "expect an alert: asset")
   if (named?.kind === "alert") return text.account ?? alertSubject
   const rule = named !== undefined && isPaying(named) ? named : undefined
   if (rule === undefined) return text.account
@@ -348,7 +348,7 @@ const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Name
   }
   if (known.includes(text.account)) return text.account
   const remedy = nameRemedy(text.account, known, "leave it out")
-  report.add([...path, "account"], `${rule.name} does not look at "${text.account}"`, remedy)
+  report.add([...path, "account"], `${rule.name} does not watch "${text.account}"`, remedy)
   return undefined
 }
 
@@ -357,7 +357,7 @@ const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, repor
   const known = [...new Set((treasury.policy.groups ?? []).flatMap(({ of }) => [...of.keys()]))]
   for (const [i, name] of by.entries()) {
     if (known.includes(name)) continue
-    report.add([...path, i], `"${name}" is no operator`, nameRemedy(name, known, "the treasury has no approvals"))
+    report.add([...path, i], `"${name}" is not an operator`, nameRemedy(name, known, "the treasury has no approvals"))
   }
 }
 
@@ -369,7 +369,7 @@ const resolveMeant = (text: MeantText, path: Path, names: Names): Meant => {
   if (from !== undefined) partyOf(from, [...path, "from"], treasury.parties, report)
   if (to !== undefined && !treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
   checkRule(rule, path, names)
-  if (pays !== undefined && symbol === undefined) report.add(path, "pays says no asset", "add asset")
+  if (pays !== undefined && symbol === undefined) report.add(path, "pays has no asset", "add asset")
   const amount = pays === undefined || asset === undefined ? undefined : report.amount([...path, "pays"], pays, asset)
   const words = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]
   const said = words.filter((word) => word !== undefined).join(" ")

@@ -103,7 +103,7 @@ const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judg
   const got = fresh.map(({ kind, rule, subject, detail }) => `${kind} ${rule} ${subject}: ${detail}`).join("; ")
   return {
     expected,
-    got: got === "" ? `nobody was told anything ${since(course, after)}` : got,
+    got: got === "" ? `no alert was raised ${since(course, after)}` : got,
     why: wanted.rule === undefined ? [] : [...silence(course, wanted.rule, () => true), ...saying(course, wanted.rule)],
   }
 }
@@ -141,7 +141,7 @@ const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds"
     return { expected, got: saying(course, rule).join(), why: [] }
   }
   const outcome = course.rehearsal.outcome(rule, subject)
-  if (outcome === undefined) return { expected, got: "it was never looked at", why: [] }
+  if (outcome === undefined) return { expected, got: "it was never evaluated", why: [] }
   const { decision } = outcome.judgement
   const isReason = decision._tag === "Hold" && decision.reason === reason
   if (isReason && decision.detail.includes(because)) return undefined
@@ -154,7 +154,7 @@ const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind
   if (holding?.known === true && holding.free === units) return undefined
   return {
     expected: `${name} holds ${formatLevel(units, decimals)}`,
-    got: holding?.known === true ? formatAmount(holding.free, decimals) : "its balance was never told",
+    got: holding?.known === true ? formatAmount(holding.free, decimals) : "its balance was never set",
     why: [],
   }
 }
@@ -168,7 +168,7 @@ const judgeEnd = (course: Course, after: number): void => {
   for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
     const at = whenText(one.signedAt - start)
     const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
-    faults.push({ at: plan.at, when: at, expected: "no payment that no expectation names", got, why: [] })
+    faults.push({ at: plan.at, when: at, expected: "no unexpected payment", got, why: [] })
   }
   const count = (wanted: PlannedTest["payments"], what: string, all: ReadonlyArray<string>) => {
     if (wanted === undefined || wanted.count === all.length) return

@@ -46,7 +46,7 @@ const list = Command.make(
         ({ id, name, kind, subject, author, reason, until }) =>
           `silence ${id} until ${instant(until)}: ${[name, kind, subject].filter((word) => word !== null).join(" ")}, by ${author}: ${reason}`,
       )
-      return [rows.length === 0 ? "no alert stands" : table(rows), ...silences].join("\n")
+      return [rows.length === 0 ? "no alerts" : table(rows), ...silences].join("\n")
     })
   }),
 ).pipe(Command.withDescription("List firing and undelivered alerts, and silences"))
@@ -134,7 +134,7 @@ const resendCommand = Command.make(
       body: asked,
     })
     yield* printResult(chosen.output, body, () =>
-      body.resent.length === 0 ? "nothing is undelivered" : `sent again: ${body.resent.join(", ")}`,
+      body.resent.length === 0 ? "no alert is undelivered" : `sent again: ${body.resent.join(", ")}`,
     )
   }),
 ).pipe(Command.withDescription("Send one alert again, or all dead letters"))
@@ -163,7 +163,7 @@ const test = Command.make(
         .join("\n"),
     )
     if (body.deliveries.every(({ state }) => state === "delivered")) return
-    return yield* failWith("failure", "a receiver did not take it; what waits is sent again by itself")
+    return yield* failWith("failure", "a receiver did not take it; waiting alerts are sent again automatically")
   }),
 ).pipe(Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"))
 

@@ -36,7 +36,7 @@ const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag 
 /** Nobody signs by leaving a flag out. */
 const oneOf = (said: Command.Command.Config.Infer<typeof signingFlags>) => {
   const ways = [said.print, Option.isSome(said.key), Option.isSome(said.signature)].filter(Boolean).length
-  return ways === 1 ? Effect.void : failWith("usage", "say one of --key FILE, --signature HEX and --print")
+  return ways === 1 ? Effect.void : failWith("usage", "give one of --key FILE, --signature HEX or --print")
 }
 
 /**
@@ -44,7 +44,7 @@ const oneOf = (said: Command.Command.Config.Infer<typeof signingFlags>) => {
  * the text are no part of it.
  */
 
-const nothingSigned = "nothing is signed; is the daemon the one that you mean?"
+const nothingSigned = "nothing is signed; is it the daemon that you mean?"
 
 /** True if the input is the id, its short form, or a prefix of either. */
 const isMeant = (typed: string, id: string): boolean =>
@@ -55,7 +55,7 @@ const signablePayment = Effect.fnUntraced(function* (typed: string, text: string
   const terms = readPaymentTerms(text)
   // A text for people must not contain invisible characters or ones that move other words.
   if (terms === undefined || text.split("\n").some((line) => visible(line) !== line))
-    return yield* failWith("refused", `what the daemon shows is no approval of a payment: ${nothingSigned}`)
+    return yield* failWith("refused", `the daemon's answer is not an approval of a payment: ${nothingSigned}`)
   if (!isMeant(typed, terms.intentId))
     return yield* failWith(
       "refused",
@@ -85,7 +85,7 @@ export interface TypedVerb {
 const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: TypedVerb) {
   const read = readApproval(text)
   if (read?.kind !== kind)
-    return yield* failWith("refused", `what the daemon shows is no text of "${kind}": ${nothingSigned}`)
+    return yield* failWith("refused", `the daemon's answer is not a text of "${kind}": ${nothingSigned}`)
   for (const [name, wanted] of Object.entries(says)) {
     const value = factIn(read, name)
     const holds = value !== undefined && (typeof wanted === "string" ? value === wanted : wanted(value))
@@ -180,7 +180,10 @@ const approveTerms = Command.make(
     if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
     const { terms, policy, text } = yield* Schema.decodeUnknownEffect(AskedTerms)(yield* bodyOf(answer))
     if (terms !== termsHash(treasuryTermsOf({ treasury }))) {
-      return yield* failWith("refused", "the daemon shows other terms than the file has that was read here; ask again")
+      return yield* failWith(
+        "refused",
+        "the daemon shows other terms than the file that was read here; run the command again",
+      )
     }
     const { name, network } = treasury
     const read = yield* needSignable(text, {
@@ -236,7 +239,7 @@ const viewOf = Effect.fnUntraced(function* ({ config, data, id }: PaymentChoice)
   // A stranger may answer on the socket: only the text to sign is parsed.
   const { text }: { readonly text?: unknown } = { ...body }
   if (typeof text === "string") return { ...body, text }
-  return yield* failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed")
+  return yield* failWith("refused", "the daemon's answer is not an approval of a payment: nothing is signed")
 })
 
 const give = Effect.fnUntraced(function* ({ config, data, output }: PaymentChoice, id: string, signature: string) {
@@ -262,7 +265,7 @@ const print = Effect.fnUntraced(function* ({ output }: PaymentChoice, view: Appr
 
 const textBytesMax = 100_000
 
-/** Standard input, up to a bound: what follows it is no text of ours. Throws what the system says. */
+/** Standard input, up to a bound: what follows it is not a text of ours. Throws what the system says. */
 const readInput = (bytesMax: number): string => {
   const bytes = Buffer.alloc(bytesMax)
   let length = 0
@@ -283,7 +286,7 @@ const sign = Command.make(
       catch: () => failWith("usage", "give the text on standard input: cofferer approve sign --key FILE < text"),
     })
     if (readApproval(text) === undefined) {
-      return yield* failWith("usage", 'this is no text of "approve ID --print": nothing is signed')
+      return yield* failWith("usage", 'standard input is not a text of "approve ID --print": nothing is signed')
     }
     yield* Console.error(`signs this text:\n${shownText(text)}`)
     return yield* Console.log(yield* signApproval(key, text))

@@ -159,7 +159,7 @@ const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
     if (held === undefined) continue
     if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
       const said = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
-      return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; take the pin away if it is wrong`)
+      return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; remove the pin if it is wrong`)
     }
   }
   const lines = pins.map(({ symbol, id, decimals }) => `  ${symbol}: { id: "${id}", decimals: ${decimals} }`)

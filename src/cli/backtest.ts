@@ -145,7 +145,7 @@ const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["t
 
 const settledMillis = 2_000
 
-/** Half of the past's payments needed this long at most. */
+/** Median time of the past's payments. */
 const usualDelay = ({ payments }: History): number => {
   const delays = payments.map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt).toSorted((a, b) => a - b)
   return Math.max(1, delays[Math.floor((delays.length - 1) / 2)] ?? settledMillis)
@@ -176,7 +176,7 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.at ?? 0n) + 60_000 }
 }
 
-/** The same events; `pass` hears of the time of each as it is taken. */
+/** The same events; `pass` gets the time of each as it is consumed. */
 function* watched(events: Iterable<WorldEvent>, pass: (at: number) => void): Iterable<WorldEvent> {
   for (const event of events) {
     pass(event.at)
@@ -199,7 +199,7 @@ export const backtest = Command.make(
     const treasuries = other === undefined ? ([treasury] as const) : ([treasury, other] as const)
     const { history, unknown, leftOut } = yield* readHistory(chosen, treasuries, { from, to })
     const { start, until } = spanOf(history, from, to)
-    if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
+    if (until <= start) return yield* failWith("notFound", "no balance is known for that time")
     const events = outsideOf(history, start)
     const draws = chosen.output === "svg" || Option.isSome(chosen.chart)
     const bar = progressBar((yield* ProcessContext).progress, "backtest")

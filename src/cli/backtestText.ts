@@ -172,9 +172,9 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
     ),
     ...part("accounts", accountRows(result)),
     ...part("outside the band", bandRows(result)),
-    ...part("why rules were silent", holdRows(result)),
-    ...part("conditions that people hear of", conditionRows(result)),
-    ...(told.length === 0 ? [] : ["what people were told", ...toldLines(result)]),
+    ...part("why rules did not act", holdRows(result)),
+    ...part("conditions that alert", conditionRows(result)),
+    ...(told.length === 0 ? [] : ["alerts", ...toldLines(result)]),
   ].join("\n")
 }
 

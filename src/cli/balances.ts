@@ -32,7 +32,7 @@ const rebase = Command.make(
     const { rebased, rows, accounts } = done
     yield* printResult(chosen.output, done, () =>
       [
-        `${rebased} begins anew; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
+        `${rebased} begins again; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
         ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
       ].join("\n"),
     )

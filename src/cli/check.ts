@@ -59,13 +59,13 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...codeNotes(treasury),
 ]
 
-/** Where the kernel refuses the wall around code that Node itself has not. */
+/** Warns if the kernel refuses the network isolation that Node cannot give. */
 const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {
   const place = rules.findIndex(({ kind }) => kind === "code")
   if (place < 0 || isCodeIsolated()) return []
   const message =
-    "rules in code run in a process that has this machine's network: user namespaces are refused here, and Node's permissions know no network. Nothing that waits ever comes there, so that they reach nobody, but no wall of the kernel says so"
-  return [document.problem(["rules", place], message, "permit user namespaces to this user, or go on without")]
+    "rules in code run without network isolation: this machine refuses user namespaces, and Node's permissions do not cover the network. Rule code cannot wait for an answer, so it cannot use the network, but the kernel does not enforce that"
+  return [document.problem(["rules", place], message, "allow user namespaces for this user, or run without them")]
 }
 
 /** Includes the names of the people who approve. */

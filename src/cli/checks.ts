@@ -25,7 +25,7 @@ interface Findings {
   readonly warnings: Array<Problem>
 }
 
-/** A key file is opened once and let go of: a wrong one is found before anything runs, with its line. */
+/** A key file is opened once and closed: a wrong one is found before anything runs, with its line. */
 const checkFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: Findings) {
   const path = ["parties", party.name, "signer", ...Object.keys(party.signer ?? {})]
   yield* openKeyFile(file, party.publicKey).pipe(
@@ -80,7 +80,7 @@ export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir 
     }
     const remedy =
       "file" in signer
-        ? `make it: cofferer keys new ${file}, and write the public key that it prints`
+        ? `make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
         : "add sandbox: { seed, parties, assets }, or name signer: { file }"
     const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
     const missing = opens && mode === "live" ? found.errors : found.warnings
@@ -105,7 +105,7 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   ]
 })
 
-/** Pins that differ from what stands there, by id: amounts would be a power of ten too large or too small. */
+/** Pins whose decimals differ from the listing's: amounts would be a power of ten too large or too small. */
 const wrongDecimals = (
   { assets, document }: Treasury,
   there: ReadonlyMap<string, { readonly decimals: number }>,
@@ -139,7 +139,7 @@ const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> 
   ]
 }
 
-/** From where the fee is known by which each transfer is judged when it is signed. */
+/** Source of the fee by which the signer judges each transfer. */
 const feeSource = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
   const { network, policy, rules, document } = treasury
   const { fee } = network
@@ -153,8 +153,8 @@ const feeSource = (treasury: Treasury, scenario: Scenario | undefined): Readonly
   const above = isAbove
     ? "; it is above policy.maxFee, so that only transfers under its maxQuantum would be signed"
     : ""
-  const message = `where no gateway tells the network's fee, transfers are signed by this configured one${above}`
-  const remedy = "leave it out where the gateways tell transfer.fee.factor, and look after it where they do not"
+  const message = `if no gateway reports the network's fee, transfers are signed with this configured fee${above}`
+  const remedy = "remove it if the gateways report transfer.fee.factor; otherwise keep it up to date"
   return [document.problem(["network", "fee"], message, remedy)]
 }
 
@@ -209,7 +209,7 @@ export const checkGateway = Effect.fn("Check.gateway")(
     if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {
-      return without("the gateway tells no whole listing of assets; ids and decimals were not compared")
+      return without("the gateway gave no complete asset listing; ids and decimals were not compared")
     }
     const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })

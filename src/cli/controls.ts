@@ -82,7 +82,7 @@ interface HaltAsked {
   readonly chosen: Chosen
 }
 
-const undo = '"cofferer resume --reason TEXT" takes it away'
+const undo = '"cofferer resume --reason TEXT" removes it'
 
 /**
  * Notes in the store what the HALT file says: who takes the file away before a daemon has seen it ends nothing.
@@ -104,14 +104,14 @@ const haltNext = Effect.fnUntraced(function* (
   { reason, author, isHeard = true, asked, chosen }: HaltAsked,
 ) {
   if (!existsSync(dataDir)) {
-    const message = `${dataDir}  is no data directory: nothing is halted; name the right one with --data DIR`
+    const message = `${dataDir}  is not a data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
   if (isHeard) yield* noteHalt(chosen, dataDir, `${author}: ${reason}`)
   const text = isHeard
     ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
-    : `wrote ${dataDir}/HALT, which halts the daemon when it next looks; ${undo}`
+    : `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo}`
   const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
   return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
 })
@@ -119,7 +119,7 @@ const haltNext = Effect.fnUntraced(function* (
 const pausedBy = (answer: ControlAnswer) =>
   Effect.flatMap(bodyOf(answer), (body) =>
     Schema.decodeUnknownEffect(Paused)(body).pipe(
-      Effect.mapError(() => failWith("failure", "the daemon answered with something else than a pause")),
+      Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
     ),
   )
 
@@ -212,7 +212,7 @@ export const resume = Command.make(
       return yield* failWith("notFound", [none, ...stillText(done)].join("\n"))
     }
     return yield* printResult(chosen.output, { resumed: scope, removed: file, answer: done }, () =>
-      [`resumed ${scope}${file ? ", and took the HALT file away" : ""}`, ...stillText(done)].join("\n"),
+      [`resumed ${scope}${file ? ", and removed the HALT file" : ""}`, ...stillText(done)].join("\n"),
     )
   }),
 ).pipe(Command.withDescription("End a halt or a pause"))

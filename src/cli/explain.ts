@@ -70,7 +70,7 @@ const timersText = (timers: AlertTimers, now: number): ReadonlyArray<string> => 
   return [
     `for ${timeText(forMillis)}${state}`,
     `cooldown ${timeText(cooldownMillis)}${cooldownEndsAt === null ? "" : `, ${left(cooldownEndsAt)}`}`,
-    ...(opensAt === null ? [] : [`people hear of it from ${stampText(opensAt)}, in ${timeText(opensAt - now)}`]),
+    ...(opensAt === null ? [] : [`alerts are sent from ${stampText(opensAt)}, in ${timeText(opensAt - now)}`]),
   ]
 }
 
@@ -115,7 +115,7 @@ const ruleText = (answer: RuleAnswer, isRunning: boolean): string => {
 }
 
 const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
-  isRunning ? [] : ["no daemon runs; this is what its database says, so its knowledge grows old"]
+  isRunning ? [] : ["no daemon runs; this is from its database, and gets older"]
 
 const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
   knowledge === null
@@ -124,9 +124,9 @@ const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
 
 const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
   const rehearsed = answer.trial
-    ? ["  on trial (mode: shadow): it decides, and nothing is paid or asked for"]
+    ? ["  on trial (mode: shadow): it decides, but nothing is paid or requested"]
     : answer.rehearsed && subject.verdict !== "holds"
-      ? ["  only rehearsed: nothing is paid or asked for"]
+      ? ["  decisions only: nothing is paid or requested"]
       : []
   return [
     subject.sentence,
@@ -141,11 +141,11 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
 
 /** Where the engine's last decision stands, and since when. */
 const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
-  if (decided === null) return ["  the engine has not looked at it yet"]
+  if (decided === null) return ["  not evaluated yet"]
   const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
   if (decided.reason === reason) return [`  so ${since}`]
   const was = decided.reason === null ? "it acted" : `it held: ${words(decided.reason)}`
-  return [`  at the engine's last look ${was}, ${since}`]
+  return [`  at the last evaluation ${was}, ${since}`]
 }
 
 const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
@@ -187,7 +187,7 @@ const labelled = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<st
   lines.map((line, i) => `  ${(i === 0 ? label : "").padEnd(9)} ${line}`)
 
 const nextText = ({ next, verdict }: Explanation, now: number): string => {
-  if (verdict !== "holds") return "now: the engine's next look decides it"
+  if (verdict !== "holds") return "at the next evaluation"
   const time =
     next.notBefore === null ? [] : [`not before ${stampText(next.notBefore)}, in ${timeText(next.notBefore - now)}`]
   const after = next.after.map((what) => `once ${what}`)
@@ -195,8 +195,8 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
 }
 
 const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
-  const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but what it had told by then`]
-  const told = last === null ? "no alert of it is stored" : `it told last ${toldText(last)}`
+  const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but the alerts sent by then`]
+  const told = last === null ? "no alert of it is stored" : `last alert: ${toldText(last)}`
   return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
 }
 
@@ -210,8 +210,7 @@ const pastSubjectText = (
   const name = tells ? rule : `${rule} ${subject}`
   const told = tells ? [`  told      ${toldText(last)}`] : []
   if (inForce === null) {
-    const first =
-      after === null ? "nothing was ever decided of it" : `the first decision kept is of ${stampText(after.at)}`
+    const first = after === null ? "it has no decision yet" : `the oldest stored decision is of ${stampText(after.at)}`
     return [
       `${name}: nothing is known of ${stampText(at)}; ${first}`,
       ...(after === null ? [] : [`  after     ${decisionLine(after)}`]),
@@ -219,7 +218,7 @@ const pastSubjectText = (
     ].join("\n")
   }
   const lasted =
-    after === null ? `in force to this day, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
+    after === null ? `still in force, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
     `${name} ${inForce.reason !== null ? "was silent" : tells ? "fired" : "acted"} at ${stampText(at)}: ${reasonText(inForce)}`,
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,

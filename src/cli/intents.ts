@@ -55,7 +55,7 @@ const end = Effect.fnUntraced(function* (
 const anew = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
   rule === submittedRule || state === "confirmed"
     ? ""
-    : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`
+    : `\nwhile the need lasts, ${rule} decides it again; "pause --scope rule:${rule}" stops that`
 
 const endFlags = {
   id: textArgument("id", "Id, or the start of one"),
@@ -80,7 +80,7 @@ const resolve = Command.make(
   Effect.fn(function* (chosen) {
     const executed = Option.getOrUndefined(chosen.executed)
     if ((executed !== undefined) === chosen.neverExecuted) {
-      return yield* failWith("usage", "say either --executed TXHASH or --never-executed")
+      return yield* failWith("usage", "give either --executed TXHASH or --never-executed")
     }
     return yield* end(chosen, "resolve", executed === undefined ? { neverExecuted: true } : { executed })
   }),

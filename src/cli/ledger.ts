@@ -46,10 +46,10 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
 
 /** Which payments of a lost store are recognized from now on, and when signing begins, as text. */
 const afterText = (reach: Reach): ReadonlyArray<string> => [
-  "nothing is signed until what else was sent is over: one window of the network, and 10 blocks",
-  "a payment of a lost store is recognized, and not made again, where the ledger lists it:",
+  "nothing is signed until transactions sent elsewhere can no longer execute: one window of the network, and 10 blocks",
+  "a payment of a lost database is recognized, and not paid again, if the ledger lists it:",
   ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "nothing is listed" : `from ${since} on`}`),
-  "withdrawals bear no tag: compare those listed above; a renamed treasury or rule, or another key, is another payment",
+  "withdrawals carry no tag: compare those listed above; after a rename of the treasury or the rule, or with another key, a payment is not recognized",
 ]
 
 const adoptedText = ({ adopted, reach }: Adopted): string =>
@@ -66,7 +66,7 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported, reach }: Recover
       : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
     `the journal ends at entry ${lastInJournal}; imported ${plural(imported.length, "payment")} that it missed`,
     ...listText(imported),
-    "what the store had under way is handed to people, payment by payment, unless the ledger lists it as done",
+    "each payment that was under way becomes manual, unless the ledger lists it as done",
     ...afterText(reach),
   ].join("\n")
 

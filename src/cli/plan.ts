@@ -28,7 +28,7 @@ export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunn
   const idle = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
   return [
     `${plan.file}  mode ${plan.mode}, policy ${plan.policy}, on what is known at ${seen}`,
-    ...(isRunning ? [] : ["no daemon runs: this is what it would have done at its last look"]),
+    ...(isRunning ? [] : ["no daemon runs: this is by the balances that it stored last"]),
     ...section("now", acting.map(actingLine), "nothing is paid or asked for"),
     ...section(
       "soon",
@@ -83,7 +83,7 @@ const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
     ]),
     ...section("restart", d.restart),
   ]
-  if (lines.length === 0) return ["", "nothing of it differs from what is in force"]
+  if (lines.length === 0) return ["", "the file equals what is in force"]
   return ["", "against what is in force", ...lines]
 }
 

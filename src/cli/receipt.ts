@@ -41,7 +41,7 @@ const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
     const what = `${command}s ${units} base units of asset ${assetId}`
     return [
       `attempt ${k}: ${from} ${what} to ${to} on chain ${visible(chainId)}`,
-      `  its transaction is ${transferId} on the ledger, if it executed: look there, no receipt proves that`,
+      `  its transaction is ${transferId} on the ledger, if it executed: check there, no receipt proves that`,
     ]
   })
 
@@ -50,7 +50,7 @@ const nameLine = ({ from, to, symbol, decimals }: Names, units: string): string 
 
 const recordedLines = ({ signed, recorded }: Proven): ReadonlyArray<string> =>
   recorded.flatMap(({ k, seq, policy, line, approval, names }: Recorded) => {
-    const by = approval === null ? "nobody's approval needed" : `approved by ${approval.by.map(said).join(", ")}`
+    const by = approval === null ? "no approval needed" : `approved by ${approval.by.map(said).join(", ")}`
     const need = approval === null ? "" : ` (${said(approval.group)} needs ${approval.need})`
     const units = signed.find((one) => one.k === k)?.units ?? "0"
     const permitted = `attempt ${k}: permitted by line ${line} of policy ${said(policy)}, ${by}${need}; entry ${seq}`
@@ -106,12 +106,12 @@ const receiptText = (statement: Statement, proven: Proven, { entries }: EntryCha
       recordedLines(proven),
     ),
     ...section("claimed by the payer, and not proven:", [...lacking, ...claimedLines(statement, proven)]),
-    ...section("a person's word, as the payer tells it:", people(statement)),
+    ...section("statements of people, as the payer recorded them:", people(statement)),
     `journal entries ${first?.seq} to ${last?.seq}, the last with hash ${last?.hash}: "verify" and "export" show the same`,
   ].join("\n")
 }
 
-/** A receipt with a thousand entries has less. */
+/** A receipt with a thousand entries is smaller. */
 const receiptBytesMax = 16_000_000
 
 const read = (file: string) =>
@@ -121,7 +121,7 @@ const read = (file: string) =>
     return failWith(text.code === "ENOENT" ? "notFound" : "failure", `${file}: ${text.problem}; name a receipt`)
   }).pipe(
     Effect.flatMap((text) =>
-      Effect.try({ try: (): unknown => JSON.parse(text), catch: () => failWith("failure", `${file} is no JSON`) }),
+      Effect.try({ try: (): unknown => JSON.parse(text), catch: () => failWith("failure", `${file} is not JSON`) }),
     ),
   )
 
@@ -168,7 +168,7 @@ export const receipt = Command.make(
 /** A journal of years takes minutes. */
 const timeoutMillis = 3_600_000
 
-/** Holds the journal against itself and against every payment. */
+/** Checks the journal's chain and compares it with every payment. */
 export const verify = Command.make(
   "verify",
   { ...commonFlags },
@@ -184,7 +184,7 @@ export const verify = Command.make(
   }),
 ).pipe(Command.withDescription("Recompute the journal from its first entry and compare every payment with it"))
 
-/** Characters with which a spreadsheet takes a cell for a formula. */
+/** Characters that make a spreadsheet read a cell as a formula. */
 const formula = /^[=+\-@\t\r]/
 
 /** One cell by RFC 4180; what a spreadsheet would compute gets an apostrophe before it. */
@@ -218,7 +218,7 @@ export const exportPages = Effect.fnUntraced(function* (
     return yield* eachPage(asked, use, (page) =>
       Effect.flatMap(control(dataDir, "GET", pathOf(page)), (reply) =>
         reply === undefined
-          ? Effect.fail(failWith("failure", "the daemon went away; what was read is not all"))
+          ? Effect.fail(failWith("failure", "the daemon stopped answering; the output is incomplete"))
           : Effect.map(bodyOf(reply), (body) => body as ExportPage),
       ),
     )

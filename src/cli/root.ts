@@ -65,12 +65,12 @@ export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
 
 /** Hints for options and commands that belong to another command. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "halt --for": 'a halt ends by "resume" alone; "pause --for 2h" ends by itself',
+  "halt --for": 'only "resume" ends a halt; "pause --for 2h" ends by itself',
 }
 
 /** Commands that are gone, with what takes their place. */
 const gone: Readonly<Record<string, string>> = {
-  object: 'weaker terms wait for no time any more, they halt a start; "halt" stops those that "terms accept" let begin',
+  object: 'weaker terms halt a start at once now; "halt" stops terms that "terms accept" accepted',
 }
 
 /** Describes a wrong call in one line. */
@@ -103,7 +103,10 @@ const presenter = (plain: Console.Console) =>
         const shown = event._tag === "Help" ? { ...event, helpDoc: withExample(event) } : event
         return Effect.provideService(CliOutput.defaultPresenter.present(shown), Console.Console, plain)
       }
-      const errors = event.errors.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
+      // Behind an unknown command every flag is unknown too.
+      const unknown = event.errors.filter(Predicate.isTagged("UnknownSubcommand"))
+      const causes = unknown.length > 0 ? unknown : event.errors
+      const errors = causes.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
       return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
     },
   })
@@ -162,7 +165,7 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "intents show": ["intents show r44f", "Show one payment with its attempts and journal"],
   "intents resolve": [
     'intents resolve r44f --never-executed --reason "not on the ledger"',
-    "Say how a payment ended that nothing proves",
+    "Record how a payment ended that nothing proves",
   ],
   "intents reject": ['intents reject r44f --reason "wrong account"', "Refuse a payment that waits"],
   "intents cancel": ['intents cancel r44f --reason "paid by hand"', "Stop a payment that is not signed"],

@@ -99,7 +99,7 @@ const millis = Option.map(durationMillis)
 const skewMillis = (text: string) =>
   Schema.decodeEffect(DurationText)(text.replace(/^-/, "")).pipe(
     Effect.map((size) => durationMillis(size) * (text.startsWith("-") ? -1 : 1)),
-    Effect.mapError(() => failWith("usage", `--skew ${text} is no duration; write one such as --skew=-90s`)),
+    Effect.mapError(() => failWith("usage", `--skew ${text} is not a duration; write one such as --skew=-90s`)),
   )
 
 const arm = Command.make(

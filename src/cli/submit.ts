@@ -19,7 +19,7 @@ import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } 
 import { loggingLayer } from "./run/logging.ts"
 import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
 
-const absent = ", and the network that the file brings has not run: nothing was handed in"
+const absent = ", and the network that the file brings has not run: nothing was submitted"
 
 const Taken = Schema.Struct({
   intentId: Schema.String,
@@ -32,12 +32,12 @@ const Taken = Schema.Struct({
 
 const takenText = ({ intentId, created, state, needs, listedSince }: typeof Taken.Type): string => {
   const id = shortId(intentId)
-  if (!created) return `known already as ${id}: ${state}`
+  if (!created) return `already known as ${id}: ${state}`
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
-  const reach = listedSince === null ? "none of its key is listed yet" : `of its key from ${listedSince} on`
+  const reach = listedSince === null ? "no transfer of its key is listed yet" : `of its key from ${listedSince} on`
   return [
-    `taken as ${id}${people}; "intents show ${id}" tells how it goes`,
-    `made before under the same key by a store that was lost, it is recognized where the ledger lists it: ${reach}`,
+    `queued as ${id}${people}; "intents show ${id}" shows its progress`,
+    `if a lost database paid it under the same key, it is recognized where the ledger lists it: ${reach}`,
   ].join("\n")
 }
 
@@ -46,7 +46,7 @@ const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Ta
   const { intentId, held } = taken
   yield* printResult(output, taken, () => takenText(taken))
   if (held.length === 0) return undefined
-  const waits = `${shortId(intentId)} is handed in, and nothing is paid while this holds it`
+  const waits = `${shortId(intentId)} is queued, and not paid while this holds it`
   return yield* failWith("unhealthy", [`${waits}:`, ...held.map((hold) => `  ${hold}`)].join("\n"))
 })
 
@@ -79,7 +79,7 @@ export const submitCommand = Command.make(
       yield* prepare(options)
       yield* pollOf(options).pipe(
         Effect.catchTag("GatewayError", (error) =>
-          notRunning(named, dataDir, `, and ${error.message}: nothing was handed in`),
+          notRunning(named, dataDir, `, and ${error.message}: nothing was submitted`),
         ),
       )
       yield* settleTerms()
@@ -91,7 +91,7 @@ export const submitCommand = Command.make(
       }
       yield* Effect.andThen(assetsOf(options), openToEnd(options)).pipe(
         Effect.catchTag("GatewayError", (error) =>
-          failWith("failure", `taken as ${shortId(taken.intentId)}, which ends once a daemon runs: ${error.message}`),
+          failWith("failure", `queued as ${shortId(taken.intentId)}; a daemon completes it: ${error.message}`),
         ),
       )
       const final = Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))

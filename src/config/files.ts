@@ -14,7 +14,7 @@ export const readSecret = (file: string): Effect.Effect<Redacted.Redacted, Confi
     const secret = readUtf8(file, secretBytesMax)
     return typeof secret === "string"
       ? Effect.succeed(Redacted.make(secret.replace(/[\r\n]+$/, "")))
-      : Effect.fail(configProblem(file, `the secret is not to be had: ${secret.problem}`, "put it there"))
+      : Effect.fail(configProblem(file, `the secret is not available: ${secret.problem}`, "put it there"))
   })
 
 /** Reads the secrets that a value of the configuration names by their files. */
@@ -74,8 +74,8 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigEr
     catch: (error) =>
       configProblem(
         haltFile(dataDir),
-        `cannot be taken away (${(error as NodeJS.ErrnoException).code})`,
-        "take it away by hand",
+        `cannot be removed (${(error as NodeJS.ErrnoException).code})`,
+        "remove it by hand",
       ),
   })
 

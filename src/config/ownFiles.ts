@@ -71,13 +71,13 @@ const mend = (path: string, stat: Stats, mode: number): string | undefined => {
     const { code } = error as NodeJS.ErrnoException
     // On a mount that cannot be changed, read access of others is accepted: no key is readable there.
     if (writableByOthers(stat) === undefined) return undefined
-    throw new ConfigError({ problems: [refusal(path, `may be written by others, and cannot be mended (${code})`)] })
+    throw new ConfigError({ problems: [refusal(path, `may be written by others, and cannot be corrected (${code})`)] })
   }
 }
 
 const refusal = (path: string, why: string): Problem => {
   const { uid } = thisUser()
-  const mended = "take the rights of others away with chmod"
+  const mended = "remove the rights of others with chmod"
   return {
     file: path,
     line: 0,

@@ -34,7 +34,7 @@ export const remedyOf = (reason: string): string => {
     )
   }
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
-  return end === "file" ? `${resume}, which takes the HALT file away` : resume
+  return end === "file" ? `${resume}, which removes the HALT file` : resume
 }
 
 /**

@@ -129,28 +129,28 @@ export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
     waitsFor: "signatures of its operators",
     called: "ticket at once, and when a quarter of the time is left; page 24 h after its approval lapses",
     endedBy:
-      "enough signatures; the end of its time: rejected, or asked anew where another part is paid; intents reject",
+      "enough signatures; the end of its time: rejected, or asked again where another part is paid; intents reject",
   },
   reserved: {
     waitsFor: 'its signature; the sentence behind "waits:" says what is missing',
     called: "page at once with a halt; ticket once its planned time is late or 1 h is over; page after 24 h",
     endedBy:
-      "the signature; a decision anew; a refusal of the policy; intents cancel, after a signature intents abandon",
+      "the signature; a new decision; a refusal of the policy; intents cancel, after a signature intents abandon",
   },
   in_flight: {
     waitsFor: "the ledger: its execution, or the proof that its window passed without it",
     called: unsettledCalled,
-    endedBy: "the word of as many gateways as must agree; else it becomes manual",
+    endedBy: "the agreement of a quorum of gateways; else it becomes manual",
   },
   unknown: {
-    waitsFor: "the ledger, since no answer tells whether it is in the network; the same bytes are sent again",
+    waitsFor: "the ledger, since no answer proves that the network has it; the same bytes are sent again",
     called: unsettledCalled,
-    endedBy: "the word of as many gateways as must agree; else it becomes manual; intents resolve",
+    endedBy: "the agreement of a quorum of gateways; else it becomes manual; intents resolve",
   },
   manual: {
     waitsFor: "a person: nothing proves whether it executed, and its money stays reserved",
     called: "page at once, and each 24 h",
-    endedBy: "intents resolve; late evidence of the ledger, which is looked for all the same",
+    endedBy: "intents resolve; late evidence of the ledger, which is still looked for",
   },
 }
 

@@ -93,7 +93,7 @@ const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, la
     const id = intentIdOf({ treasury, rule: rule.name, subject: name, episode: at / 1_000 })
     const [listed] = yield* listedBefore({ id, command: "transfer", payment })
     if (listed === undefined) continue
-    return `; first look at transfer ${listed.id} (${listed.status}), which another life of this store made of it`
+    return `; first look at transfer ${listed.id} (${listed.status}), which another copy of this database made of it`
   }
   const lacking = yield* (yield* Clearance).lacking(rule.from.publicKey)
   return lacking === undefined ? "" : `; first look at the ledger: ${lacking}`
@@ -102,8 +102,8 @@ const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, la
 type Act = Extract<Decision, { _tag: "Act" }>
 
 /**
- * Stores the payments of this episode; where that one is over already, or another life of the store has paid a part of
- * it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
+ * Stores the payments of this episode; where that one is over already, or another copy of the database has paid a part
+ * of it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
  */
 const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpisode: number, isPlanned: boolean) {
   const { treasury, mode } = yield* CycleConfig

@@ -198,6 +198,6 @@ const samePayment = (a: Payment, b: Payment): boolean =>
 const partyOf = (treasury: Treasury, name: string): Effect.Effect<Party, SubmitRejected> => {
   const party = treasury.parties.get(name)
   return party === undefined
-    ? Effect.fail(rejected(`"${name}" is no party`, `known: ${[...treasury.parties.keys()].join(", ")}`))
+    ? Effect.fail(rejected(`"${name}" is not a party`, `known: ${[...treasury.parties.keys()].join(", ")}`))
     : Effect.succeed(party)
 }

@@ -73,10 +73,28 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "BegunAgain",
 ])
 
+const phrases: Readonly<Record<GatewayReason["_tag"], string>> = {
+  Unreachable: "unreachable",
+  Timeout: "timed out",
+  Ambiguous: "no usable answer",
+  RateLimited: "too many requests",
+  Banned: "banned",
+  AlreadyKnown: "already known",
+  NotFound: "not found",
+  Rejected: "rejected",
+  Unreadable: "unreadable answer",
+  TooLarge: "too large",
+  Unsupported: "not supported",
+  Stale: "stale",
+  Doubted: "implausible block",
+  BegunAgain: "the chain began again",
+  OtherChain: "another chain",
+}
+
 /** The reason in words. */
 export const wordsOf = (reason: GatewayReason): string => {
   const words = detailOf(reason)
-  return words === "" ? reason._tag : `${reason._tag}: ${words}`
+  return words === "" ? phrases[reason._tag] : `${phrases[reason._tag]}: ${words}`
 }
 
 const detailOf = (reason: GatewayReason): string => {
@@ -106,7 +124,7 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   }
 
   override get message(): string {
-    return `${this.gateway}: ${this.operation}: ${wordsOf(this.reason)}`
+    return `gateway ${this.gateway}, ${this.operation}: ${wordsOf(this.reason)}`
   }
 }
 

@@ -261,7 +261,7 @@ const httpRequest = (options: GatewayOptions, request: Pick<TransportRequest<unk
 const decodeHeight = Schema.decodeUnknownExit(Height)
 const decodeTime = Schema.decodeUnknownExit(BlockTime)
 
-/** The block headers; 0 means that the gateway does not know. A header that is no number is not passed over. */
+/** The block headers; 0 means that the gateway does not know. A header that is not a number is not passed over. */
 const blockMark = (
   headers: HttpClientResponse.HttpClientResponse["headers"],
 ): Exit.Exit<BlockMark | undefined, GatewayReason> => {
@@ -308,7 +308,7 @@ const understand = <A>(
     return Exit.fail({ _tag: "Unreadable", detail: `${body.size} bytes of ${type} that are no JSON` })
   }
   if (hasBrokenText(body.text ?? "", parsed.json)) {
-    return Exit.fail({ _tag: "Unreadable", detail: "a text that is no Unicode: half of a surrogate pair" })
+    return Exit.fail({ _tag: "Unreadable", detail: "a text that is not Unicode: half of a surrogate pair" })
   }
   const value = Schema.decodeUnknownExit(schema)(parsed.json)
   if (Exit.isSuccess(value)) return Exit.succeed({ value: value.value, mark: mark.value })

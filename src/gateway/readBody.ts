@@ -70,7 +70,7 @@ const comma = 0x2c
 
 /**
  * Follows JSON over chunks of bytes without parsing it, and says at the first byte that shows it what is too much.
- * Text that is no JSON at all may pass, and fails to parse later. What stands in strings is skipped by searching for
+ * Text that is not JSON at all may pass, and fails to parse later. What stands in strings is skipped by searching for
  * their end: that is most of an answer.
  */
 const jsonMeter = () => {

@@ -55,7 +55,7 @@ export const reasonOfFailure = (error: HttpClientError.HttpClientError): Gateway
 interface Refusal {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The parsed body, or undefined where it is no JSON. */
+  /** The parsed body, or undefined where it is not JSON. */
   readonly body: unknown
   readonly mark: BlockMark | undefined
 }

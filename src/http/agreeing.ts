@@ -44,7 +44,7 @@ export const agreements = {
   adopt: { agrees: "operators", why: "it ends the halt for payments made elsewhere" },
   recover: { agrees: "operators", why: "it ends the halt of a restored store" },
   "balances/rebase": { agrees: "operators", why: "rules pay by the balances that it takes" },
-  "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid anew" },
+  "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid again" },
   reload: { agrees: "what is weaker", why: "terms bound the money" },
   "terms/accept": {
     agrees: "what is weaker",

@@ -41,7 +41,7 @@ export const alertStory = (seq: number) => Effect.map(showAlert(seq), (found) =>
 export const ackAlert = Effect.fn("Alerts.ack")(function* ({ seq, author, reason }: typeof alertBodies.ack.Type) {
   const found = yield* showAlert(seq)
   if (found === undefined) return unknown(seq)
-  if (found.state === "resolved") return problem(`alert ${seq} is resolved`, 409, "nobody is called for it any more")
+  if (found.state === "resolved") return problem(`alert ${seq} is resolved`, 409, "it alerts nobody any more")
   yield* acknowledge(seq, author, reason)
   return { acknowledged: seq, subject: found.subject, author, reason }
 })

@@ -60,7 +60,7 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
 export const findApproval = Effect.fnUntraced(function* (treasury: Treasury, id: string) {
   const found = yield* findIntent(id)
   if ("problem" in found) return found
-  return (yield* approvalViewOf(treasury, found.intent)) ?? problem("it needs nobody's approval", 409)
+  return (yield* approvalViewOf(treasury, found.intent)) ?? problem("it needs no approval", 409)
 })
 
 /** The story of a payment, and what it needs of people. */
@@ -87,11 +87,11 @@ export const approve = Effect.fn("People.approve")(function* (
 const take = Effect.fnUntraced(function* (treasury: Treasury, id: string, signature: string) {
   const intent = Option.getOrThrow(yield* (yield* Outbox).byId(id))
   const needed = approvalOf(treasury, intent)
-  if (needed === undefined) return problem("it needs nobody's approval", 409)
+  if (needed === undefined) return problem("it needs no approval", 409)
   const { group, terms, text } = needed
   const { state } = intent
   if (state !== "awaiting_approval" && state !== "proposed") {
-    return problem(`it is ${state.replaceAll("_", " ")}: nothing is left to approve`, 409)
+    return problem(`it is ${state.replaceAll("_", " ")}: there is nothing to approve`, 409)
   }
   if ((yield* Clock.currentTimeMillis) >= terms.expires) return problem("the time to approve it is over", 409)
   const signer = signerOf(group.of, [text], signature)

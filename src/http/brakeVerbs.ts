@@ -112,7 +112,7 @@ const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
   if (until === undefined) return undefined
   const isOver = until <= (yield* Clock.currentTimeMillis)
   if (!isOver && until <= untilMax) return undefined
-  const why = isOver ? "is over: nothing would be paused" : "is no time of this calendar"
+  const why = isOver ? "is over: nothing would be paused" : "is not a time of this calendar"
   return problem(
     `until ${until} (Unix milliseconds) ${why}`,
     400,
@@ -185,7 +185,7 @@ const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof Res
   const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })
   const brake = yield* Brake
   const removed = scope === "all" ? yield* Effect.result(removeHaltFile(where.dataDir)) : undefined
-  if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "take it away by hand")
+  if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "remove it by hand")
   const ended = yield* brake.resume(asked)
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
   const stillHalted = (yield* brake.halts).map((halt) => halt.reason)

@@ -81,8 +81,8 @@ const gatewayDown = (
   const stops = isBad ? `; ${quorum} must agree, and nothing is signed${waitingText(facts)}` : ""
   return {
     severity: isBad ? "bad" : "warn",
-    text: `No answer counts of ${all}: ${words.join(", ")}${stops}`,
-    remedy: `check the node of gateway ${first.name} and the network to it; it counts again by itself`,
+    text: `No usable answer from ${all}: ${words.join(", ")}${stops}`,
+    remedy: `check the node of gateway ${first.name} and the network to it; it counts again once it answers`,
   }
 }
 
@@ -95,7 +95,7 @@ const lasting = (at: string, { since, remedy }: { readonly since: string; readon
 
 const newestBlock = ({ doubted, halts, at }: HealthFacts): Found | undefined => {
   if (doubted === null) return undefined
-  const text = `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`
+  const text = `No plausible newest block since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`
   // That halt pages, and names what ends it.
   return { ...lasting(at, doubted, text), isAlerted: halts.some(({ reason }) => reason === "chain_changed") }
 }
@@ -120,7 +120,7 @@ const stale = (facts: HealthFacts): Found | undefined => {
   }
   const text =
     facts.ageSeconds === null
-      ? `Balances stand still at block ${height}; nothing is signed`
+      ? `Balances stopped at block ${height}; nothing is signed`
       : blockAgeSeconds < 0
         ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
         : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`
@@ -170,7 +170,7 @@ const paymentOverdue = ({ intents }: HealthFacts): Found | undefined => {
   const [first] = manual
   if (first !== undefined) {
     const command = `"cofferer intents resolve ${first.short} --reason TEXT", with --executed TXHASH or --never-executed`
-    const text = `A person must resolve ${plural(manual.length, "payment")}: nothing proves what became of it`
+    const text = `A person must resolve ${plural(manual.length, "payment")}: nothing proves how it ended`
     return bad(text, command)
   }
   const overdue = intents.filter((intent) => intent.overdue !== null)
@@ -195,7 +195,7 @@ const undelivered = (facts: HealthFacts): Found | undefined => {
   const words = late.map(
     ({ receiver, n, seconds }) => `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
   )
-  const remedy = "check that receiver and its address in alerts.receivers; what waits is sent again by itself"
+  const remedy = "check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically"
   const found = late.some(({ pages }) => pages > 0) ? bad(several(words), remedy) : warn(several(words), remedy)
   return { ...found, unreachable: late.map(({ receiver }) => receiver) }
 }
@@ -204,7 +204,7 @@ const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | 
   const isFull = halts.some(({ reason }) => reason === "disk_full")
   const isLow = disk.free !== undefined && disk.free < disk.low
   if (!isFull && !isLow) return undefined
-  const room = disk.free === undefined ? "no write was taken" : `${mebibytesText(disk.free)} free`
+  const room = disk.free === undefined ? "no write succeeds" : `${mebibytesText(disk.free)} free`
   const text = `The disk of ${disk.dir} is ${isFull ? "full" : "low"}: ${room}, ${mebibytesText(disk.low)} needed`
   const remedy = `free space under ${disk.dir}`
   return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
@@ -226,7 +226,7 @@ const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
     until === null
       ? "for one window and ten blocks, counted once the newest block is known"
       : `until block ${until}, in ${minutes < 1 ? "less than 1 min" : `about ${minutes} min`}`
-  return warn(`Nothing is signed ${end}: what another life of this store sent may still execute`, "it ends by itself")
+  return warn(`Nothing is signed ${end}: what another copy of this database sent may still execute`, "it ends by itself")
 }
 
 /** Nothing is signed, or nothing is known of balances: people are alerted to the cause. */
@@ -268,7 +268,7 @@ const ruleLocked = (facts: HealthFacts): Found | undefined => {
   )
   const remedy =
     first.reason === "code"
-      ? 'mend its file, then "cofferer reload --reason TEXT"'
+      ? 'correct its file, then "cofferer reload --reason TEXT"'
       : `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`
   return warn(text, remedy)
 }

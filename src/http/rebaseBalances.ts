@@ -37,9 +37,9 @@ type Asked = Omit<typeof RebaseBody.Type, "signature">
 type Account = Pick<AccountKey, "party" | "asset">
 
 const notRead = {
-  unsupported: "the gateway tells no balances",
-  unusable: "the gateway's balances are of no use now",
-  apart: "no quorum of the gateways tells the same balances",
+  unsupported: "the gateway reports no balances",
+  unusable: "the gateway's balances cannot be used now",
+  apart: "no quorum of the gateways reports the same balances",
 }
 
 /** Readings of balances at most; a newer block may overtake each. */

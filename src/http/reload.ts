@@ -50,7 +50,7 @@ const endRefusal = Effect.fnUntraced(function* (treasury: string) {
   yield* raiseOver("reload_refused", { treasury, since: over.since })
 })
 
-/** The last good configuration stays, and people hear of it. */
+/** The last good configuration stays, and alerts are sent. */
 const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, refusal: Refusal) {
   const { name } = old.treasury
   const metrics = yield* Metrics

@@ -34,7 +34,7 @@ export const explainPath = "/api/v1/explain"
 /** The answer to a question why, for the socket and for the page alike. */
 export const answerExplain = Effect.fnUntraced(function* (inForce: InForce, query: URLSearchParams) {
   const asked = yield* Schema.decodeUnknownEffect(ExplainQuery)(Object.fromEntries(query)).pipe(Effect.option)
-  if (asked._tag === "None") return refusal(400, "it is not said what to explain", "give a name, and a time in digits")
+  if (asked._tag === "None") return refusal(400, "the name to explain is missing", "give a name, and a time in digits")
   const found = yield* explanationOf(inForce, asked.value)
   return "problem" in found ? refusal(found.status, found.problem, found.remedy) : json(found)
 })

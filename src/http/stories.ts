@@ -121,7 +121,7 @@ export const receiptOf = Effect.fn("Receipt.make")(function* (id: string) {
       const claimed = statementOf(entries)
       return { receipt: 2, proven: provenOf(claimed, entries), claimed, journal: { entries, links } }
     },
-    catch: () => new StoreError({ operation: "Receipt", cause: new Error("a journal entry is no JSON; see verify") }),
+    catch: () => new StoreError({ operation: "Receipt", cause: new Error("a journal entry is not JSON; see verify") }),
   })
 })
 
@@ -134,7 +134,7 @@ const unsigned: HttpProblem = problem(
 )
 
 const paidElsewhere: HttpProblem = problem(
-  "another life of the store paid it, and the signature is not in this journal: there is no receipt",
+  "another copy of the database paid it, and the signature is not in this journal: there is no receipt",
   409,
   '"intents show" names the transfer',
 )

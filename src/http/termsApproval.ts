@@ -28,7 +28,7 @@ export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, .
   const loaded = yield* Effect.result(loadTreasury(...files))
   if (Result.isSuccess(loaded)) return { treasury: loaded.success }
   return {
-    problem: `${files.map(visible).join(", ")}: no treasury that the daemon can use`,
+    problem: `${files.map(visible).join(", ")}: not a treasury that the daemon can use`,
     remedy: '"cofferer check" says what is wrong in it; the daemon reads the files itself',
   }
 })
@@ -88,7 +88,7 @@ export const approveTerms = Effect.fn("People.approveTerms")(function* (
   }
   const change = yield* termsChangeOf(old, { treasury })
   if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(treasuryTermsOf(old)))) {
-    return problem("these terms are in force already", 409, "nothing is left to approve")
+    return problem("these terms are in force already", 409, "there is nothing to approve")
   }
   const operators = yield* operatorsInForce
   const place = treasuryPlace(old.treasury)

@@ -211,7 +211,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
     if (isAlert(rule)) return alertViews(rule, memories)
     if (!isPaying(rule)) {
       const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
-      const sentence = `tells when ${asset} becomes ${rule.becomes.join(" or ")}`
+      const sentence = `alerts when ${asset} becomes ${rule.becomes.join(" or ")}`
       const view = { name: rule.name, kind: rule.kind, subject: asset, trial: false, state: "watching" }
       return [{ ...view, reason: null, fires: null, detail: "", sentence }]
     }
@@ -252,7 +252,7 @@ const onTrial = (trial: boolean): string => (trial ? "on trial, pays nothing; " 
 const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {
   const { name } = rule
   const memory = memories.find((m) => m.rule === name)
-  const waits = `tells when ${conditionText(rule.when)}`
+  const waits = `alerts when ${conditionText(rule.when)}`
   const view = { name, kind: "notify", subject: "", trial: false }
   if (memory === undefined)
     return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits }]

@@ -36,7 +36,7 @@ interface Wait {
   readonly _tag: "Wait"
   /** Undefined: the next round or block settles it, which needs no words. */
   readonly why: string | undefined
-  /** True if the ledger lists it as paid by another life of this store: the answer of a quorum ends it. */
+  /** True if the ledger lists it as paid by another copy of this database: the answer of a quorum ends it. */
   readonly isListed?: true
 }
 
@@ -100,7 +100,7 @@ export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocke
   readonly pinLacking: string | undefined
   /** The other payments of its decision. */
   readonly parts: ReadonlyArray<{ readonly state: IntentState }>
-  /** First transfer of another life of this store with the tag of the payment, and of any of its parts. */
+  /** First transfer of another copy of this database with the tag of the payment, and of any of its parts. */
   readonly listed: string | undefined
   readonly listedPart: string | undefined
   readonly quota: Quota | undefined
@@ -113,9 +113,9 @@ export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocke
 }
 
 const frozenWords =
-  "our rows and the gateway's balance of an account of it differ until both agree twice; to begin that anew by " +
-  "balances rebase, end this payment first"
-const droppedWords = "another part of its decision was dropped, and the rule decides all of them anew"
+  "our rows and the gateway's balance of one of its accounts differ, and must agree twice; end this payment before " +
+  '"cofferer balances rebase"'
+const droppedWords = "another part of its decision was dropped, and the rule decides all of them again"
 
 const wait = (why: string): Wait => ({ _tag: "Wait", why })
 
@@ -191,7 +191,7 @@ const isOf =
 const planListed = ({ intent, k, standing, listed, listedPart }: AttemptContext): Wait | End | undefined => {
   if (isNamed(intent, standing)) return listed === undefined ? undefined : { ...wait(listed), isListed: true }
   if (listedPart === undefined) return undefined
-  const words = `is over: another life of this store paid its number ${intent.episode}, transfer ${listedPart}`
+  const words = `is over: another copy of this database paid its number ${intent.episode}, transfer ${listedPart}`
   return end(endState(k), words)
 }
 
@@ -217,7 +217,7 @@ const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number):
   const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
   return height <= ceilingOf(named, now, rowsApart)
     ? undefined
-    : `block ${height} is told as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on what may not have come`
+    : `block ${height} is reported as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on blocks that may not exist`
 }
 
 /** Why nothing is signed on this head; undefined where it may be, as far as its own values show. */
@@ -297,7 +297,7 @@ export const otherFindsForm = (
   const [first] = others
   if (first === undefined || others.some(({ createdAt }) => Math.abs(now - createdAt) >= waitMillisMax))
     return undefined
-  return `payment ${shortId(first.intentId).slice(0, 4)} finds out which wire form the network takes`
+  return `payment ${shortId(first.intentId).slice(0, 4)} finds out which wire form the network accepts`
 }
 
 /** Payments that take from the payer's balance beside this one. */

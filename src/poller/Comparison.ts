@@ -53,7 +53,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   for (const row of walk.rows) {
     if (!watched({ ...row, timestamp: 0n })) continue
     const name = accountKeyText(row)
-    if (accounts.has(name)) return unusable("the listing tells one account twice")
+    if (accounts.has(name)) return unusable("the listing has one account twice")
     accounts.set(name, row)
   }
   const since = walk.mark?.timestamp ?? now - settleNanos

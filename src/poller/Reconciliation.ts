@@ -107,7 +107,7 @@ const list = Effect.fnUntraced(function* (
   if (gateway === undefined) {
     memory.compared = nothingCompared()
     memory.dueAt = now + retryMillis
-    const reason = "too few gateways told them"
+    const reason = "too few gateways reported them"
     yield* (yield* uncompared).note(reason)
     return yield* logEvent("balances not compared", { reason })
   }
@@ -119,7 +119,7 @@ const list = Effect.fnUntraced(function* (
     const agreeing = new Set(rebased.map(accountKeyText))
     yield* endComparison(treasury, memory, { differing: [], agreeing, listed: until, until })
   } else {
-    const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
+    const reason = listed._tag === "Unsupported" ? "the gateway reports no balances" : listed.detail
     yield* skip(memory, now, reason)
     yield* logEvent("balances not compared", { gateway: gateway.name, reason })
   }

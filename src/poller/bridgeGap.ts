@@ -56,7 +56,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   return true
 })
 
-const forgotten = "the gateway had forgotten it before it was read"
+const forgotten = "the gateway deleted them before they were read"
 
 /** Records a lost time range, and alerts. Call it in the transaction that handles the loss. */
 export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {

@@ -76,7 +76,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
   const who = gateway === "quorum" ? "of as many gateways as must agree" : `of gateway ${gateway}`
   const remedy =
     "nothing is read there; correct the address, or wait until the right chain is back; where operators know that " +
-    "the network was reset, to resume accepts the new chain, and balances begin anew as they are there"
+    "the network was reset, to resume accepts the new chain, and balances begin again as they are there"
   const words = `the chain ${who} ${detail}: ${remedy}`
   yield* trip("chain_changed", words)
   // A halt that was in force for another reason told nobody of this one: after its end this one comes.

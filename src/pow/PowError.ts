@@ -85,7 +85,7 @@ export class PowError extends Schema.TaggedError<PowError>()("PowError", {
       case "QueueFull":
         return `${reason.queueSizeMax} searches wait already`
       case "WrongNonce":
-        return `the thread's nonce ${reason.nonce} is no solution`
+        return `the thread's nonce ${reason.nonce} is not a solution`
       case "Stopped":
         return "the process ends"
       default:

@@ -21,7 +21,7 @@ const search = ({ preimage, difficulty, from }: WorkerJob, cancelled: Int32Array
   }
 }
 
-// The first hashes of a thread are slow, until its code is compiled anew between two calls: no measurement has them.
+// The first hashes of a thread are slow, until its code is compiled again between two calls: no measurement has them.
 const warmUp = makeSearch(new Uint8Array(preimageBytes), difficultyMax)
 for (let call = 0; call < 4; call++) warmUp(0, sliceHashes)
 

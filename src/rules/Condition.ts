@@ -58,7 +58,7 @@ export interface AlertRule {
   /** Must hold before it is over; undefined: it is over as soon as `when` is not so any more. */
   readonly clear: Condition | undefined
   readonly severity: "page" | "ticket" | "info"
-  /** The condition must hold this long before people hear of it, and be over as long before they hear of that. */
+  /** The condition must hold this long before alerts are sent, and be over as long before they hear of that. */
   readonly forMillis: number
   /** Between two alerts of the rule. */
   readonly cooldownMillis: number

@@ -68,7 +68,7 @@ export interface Notice {
   readonly brief: string
   /** The open or ended funding request. */
   readonly asked?: Pick<AskedPayment, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
-  /** Planned times that are let go: another life of the store may have paid them. */
+  /** Planned times that are dropped: another copy of the database may have paid them. */
   readonly letGo?: LetGo
   /** An all-clear, which is sent only if an alert that it resolves was. */
   readonly isOver?: boolean

@@ -73,9 +73,9 @@ export interface Schedule {
   /** Five fields, or six with seconds, as written, for people. */
   readonly text: string
   readonly location: string
-  /** once: what fell into an outage is made up for, one payment whatever their number; skip: it is let go. */
+  /** once: what fell into an outage is made up for, one payment whatever their number; skip: it is dropped. */
   readonly missed: "once" | "skip"
-  /** After a planned time: with skip it is let go, with once people hear that its payment still waits. */
+  /** After a planned time: with skip it is dropped, with once people hear that its payment still waits. */
   readonly lateMillis: number
 }
 

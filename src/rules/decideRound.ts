@@ -100,7 +100,7 @@ const failed: ReadonlySet<string> = new Set(["failed", "denied", "abandoned"])
 
 /**
  * The rule's last payments where all of them failed, within a day and decided after `since` (Unix milliseconds): reason
- * enough to lock it. Undefined where there are fewer, or one of them was paid. What people called off says nothing.
+ * enough to lock it. Undefined where there are fewer, or one of them was paid. Payments ended by people do not count.
  */
 const failuresOf = (
   rule: string,

@@ -89,7 +89,7 @@ type Of<Tag extends Condition["_tag"]> = Extract<Condition, { _tag: Tag }>
 const blindness = ({ asOf, now, maxAgeMillis }: ConditionFacts): string | undefined => {
   if (asOf === undefined) return "no balance was read yet"
   const age = ageMillis({ now }, asOf)
-  return Math.abs(age) > maxAgeMillis ? "the balances are too old to tell" : undefined
+  return Math.abs(age) > maxAgeMillis ? "the balances are too old to judge" : undefined
 }
 
 const unknown = (sentence: string): Evaluation => ({ truth: undefined, sentence })
@@ -185,7 +185,7 @@ const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: Condi
 
 const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silences }: ConditionFacts): Evaluation => {
   const own = silences(rule)
-  if (own === undefined || own.length === 0) return unknown(`${rule} was not looked at yet`)
+  if (own === undefined || own.length === 0) return unknown(`${rule} was not evaluated yet`)
   const long = own.find(
     (one) =>
       one.reason !== undefined &&

@@ -124,7 +124,7 @@ export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKno
     const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
     if (goesOn && now - first.at >= firstMillis) return accept(known, told, now)
     if (goesOn) return known
-    const why = `block ${height} is the first that was told; it counts once another fits it ${firstMillis / 1_000} s later`
+    const why = `block ${height} is the first that was reported; it counts once a second one fits it ${firstMillis / 1_000} s later`
     return { stray: { kind: "first", since, kindSince: now, height, why } }
   }
   const kind = kindOf(told, known)

@@ -45,7 +45,7 @@ export interface WaitFacts {
 
 /** Judges whether an unsigned payment waits on. An approval has its own expiry; otherwise its source decides. */
 export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
-  // People are asked anew for a part of what is begun: their time ends nothing that is owed.
+  // People are asked again for a part of what is begun: their time ends nothing that is owed.
   if (expires !== undefined && standing._tag !== "Part") {
     return now < expires
       ? { _tag: "Waits", tellAt: undefined }
@@ -72,8 +72,8 @@ export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts
 /** Consequence of a payment that ends unpaid, as text. */
 export const afterUnpaid = ({ _tag }: Standing): string =>
   _tag === "Level"
-    ? "the rule decides anew"
-    : 'nothing pays it any more; where it is still owed, hand it in with "cofferer submit"'
+    ? "the rule decides again"
+    : 'nothing pays it any more; if it is still owed, pay it with "cofferer submit"'
 
 /** True if a payment was decided before another: it goes first where both wait for the same money. */
 export const isEarlier = (a: Pick<Intent, "createdAt" | "id">, b: Pick<Intent, "createdAt" | "id">): boolean =>

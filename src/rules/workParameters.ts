@@ -50,7 +50,7 @@ export const isLegalWindow = (blocks: number): boolean => blocks >= windowBlocks
 /** Why nothing may be signed or solved by these parameters; undefined where they are legal. */
 export const oddWork = ({ hashFunction, difficulty, pastBlocks, txPerBlock }: WorkParameters): string | undefined => {
   if (hashFunction !== powHashFunction) return "the network asks for an unknown proof of work"
-  if (txPerBlock === 0) return "the network tells no number of transactions per block"
+  if (txPerBlock === 0) return "the network reports no number of transactions per block"
   if (!isLegalWindow(pastBlocks)) {
     return `the network names a window of ${pastBlocks} blocks, and legal are ${windowBlocksMin} to ${windowBlocksMax}`
   }

@@ -46,7 +46,7 @@ const fileBytesMax = 66
 export const openKeyFile = (file: string, expected: string): Effect.Effect<SigningKey, ConfigError> =>
   Effect.flatMap(readKeyFile(file), (key) => {
     if (key.publicKey === expected) return Effect.succeed(key)
-    const remedy = `expected ${expected}: name the file of that key, or mend publicKey`
+    const remedy = `expected ${expected}: name the file of that key, or correct publicKey`
     return Effect.fail(configProblem(file, `holds the key of ${key.publicKey}`, remedy))
   })
 
@@ -61,13 +61,13 @@ export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError
         return Effect.fail(configProblem(file, "not a key file", "it holds 32 raw bytes or 64 hex characters"))
       }
       if (!isSound(key)) {
-        const remedy = "this Node signs wrongly: start another build of it, on another machine if it stays so"
+        const remedy = "this Node signs wrongly: use another build of it, or another machine if it persists"
         return Effect.fail(configProblem(file, "two implementations disagree about its public key", remedy))
       }
       return Effect.succeed(key)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      if (error instanceof NoFile) return Effect.fail(configProblem(file, "is no file", "name a key file"))
+      if (error instanceof NoFile) return Effect.fail(configProblem(file, "is not a file", "name a key file"))
       if (error instanceof Loose) return Effect.fail(configProblem(file, error.message, `run: chmod 600 ${file}`))
       const message = code === "ENOENT" ? "no such key file" : `the key file cannot be read (${code})`
       return Effect.fail(configProblem(file, message, "put the key there, readable by this process alone"))

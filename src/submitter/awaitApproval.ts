@@ -58,7 +58,7 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedTe
 
 /**
  * Brings a decided payment past the people who must approve it: reserved once enough of them have signed, rejected
- * when their time is over, or asked anew where it is owed all the same. What was approved goes back to them where the
+ * when their time is over, or asked again where it is owed all the same. What was approved goes back to them where the
  * signatures hold no longer, as after a reload that changes what they signed, while nothing of it is under way.
  * Returns it as it stands then. The signer verifies all of it again.
  */

@@ -26,7 +26,7 @@ const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Standin
   const listed = source._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
   if (listed === undefined) return afterUnpaid(source)
   const { id, status } = listed
-  return `the ledger lists it as transfer ${id} of another life of this store (${status}): pay it by no other name before that is looked up`
+  return `the ledger lists it as transfer ${id} of another copy of this database (${status}): pay it by no other name before that is looked up`
 })
 
 /** Ends a payment, or hands it over, and calls people: change and alert are durable together, or neither is. */

@@ -21,17 +21,17 @@ export type Verb =
   | { readonly verb: "cancel" }
   | { readonly verb: "abandon" }
 
-/** All that is known of a payment. */
+/** Facts about a payment. */
 export interface IntentFacts extends Omit<Reached, "told"> {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   readonly sends: ReadonlyArray<{ readonly k: number; readonly txHash: string }>
   readonly evidence: ReadonlyArray<{ readonly k: number; readonly kind: EvidenceKind; readonly detail: string }>
-  /** Transfer ids that the ledger was seen to hold as done. */
+  /** Transfer ids that the ledger listed as done. */
   readonly done: ReadonlySet<string>
   /** Newest final block that was read; 0 where the gateway names none. */
   readonly height: bigint
-  /** The accepted head; undefined while none fits. */
+  /** The accepted head; undefined while none is plausible. */
   readonly accepted: bigint | undefined
 }
 
@@ -59,7 +59,7 @@ const liveOf = (facts: IntentFacts): Attempt | undefined => facts.attempts.find(
 /** Judges if a person may end the payment this way: never while an attempt may still execute. */
 export const judgeVerb = (verb: Verb, facts: IntentFacts): Judged => {
   const { intent } = facts
-  if (isFinalIntent(intent.state)) return refuse(`it is ${intent.state} already`, "nothing is left to do")
+  if (isFinalIntent(intent.state)) return refuse(`it is ${intent.state} already`, "there is nothing to do")
   switch (verb.verb) {
     case "executed":
       return judgeExecuted(verb.hash, facts)
@@ -123,7 +123,7 @@ const judgeExecuted = (given: string, facts: IntentFacts): Judged => {
     const known = facts.attempts.map((a) => `attempt ${a.k} is transfer ${a.transferId}`).join(", ")
     return refuse(
       `none of its attempts has the hash ${hash.slice(0, 16)}..`,
-      `a transaction whose work others solved anew has another hash; name the transfer id instead: ${known}`,
+      `a transaction whose work others solved again has another hash; name the transfer id instead: ${known}`,
     )
   }
   const { k } = attempt
@@ -177,7 +177,7 @@ const judgeNever = (facts: IntentFacts): Judged => {
     const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
-  // People are called when the window is over, or earlier after a reset; where heights are named they must say so too.
+  // Without any height: once people were alerted. Otherwise once the sure height is past the window.
   const height = sureHeight(live, { ...facts, told: facts.height })
   const over = facts.height === 0n ? isCalledAfter(live, facts) : isOver(live, height)
   if (!over) {
@@ -189,14 +189,14 @@ const judgeNever = (facts: IntentFacts): Judged => {
   return permit("abandoned", "resolved as never executed", { attempt: live, to: "expired" })
 }
 
-/** A person's verb was not done. `isBusy`: only because a loop is at the payment right now. */
+/** A person's command was refused. `isBusy`: only because a loop works on the payment right now. */
 class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
   message: Schema.String,
   remedy: Schema.String,
   isBusy: Schema.Boolean,
 }) {}
 
-/** Longer than a lookup on the ledger usually takes; one that hangs is reported. */
+/** Longer than a lookup on the ledger usually takes. */
 const waitMillisMax = 5_000
 
 interface Asked {
@@ -207,8 +207,8 @@ interface Asked {
 }
 
 /**
- * Ends a payment on a person's word: the change, author and reason are one transaction, after all evidence in the store
- * was looked at in it, and after `agree` there. Returns the payment as it stands then.
+ * Ends a payment as a person decided. One transaction checks the stored evidence, runs `agree`, and writes change,
+ * author and reason. Returns the payment as it is afterwards.
  */
 export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: Asked, agree: Agree<E, R>) {
   const turns = yield* InFlight
@@ -218,7 +218,7 @@ export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: A
   return yield* new VerbRefused({ message: "the network is being asked about it", remedy: "ask again", isBusy: true })
 })
 
-/** Asked before the payment ends: whoever must agree to it. */
+/** Runs before the payment ends; fails while somebody's agreement is missing. */
 type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
 
 const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason }: Asked, agree: Agree<E, R>) {
@@ -257,18 +257,18 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   }
   // A person who rejects a payment has been asked about it.
   const asking = intent.state === "proposed" && judged.to === "rejected"
-  const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `put to ${author}` }) : intent
+  const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `asked ${author}` }) : intent
   return yield* outbox.move(at, judged.to, settlement)
 })
 
-/** The newest block of its chain, unless none fits now. */
+/** The newest block of its chain, unless none is plausible now. */
 const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
   if (chainId === undefined) return undefined
   const { accepted, stray } = yield* (yield* AcceptedHead).of(chainId)
   return stray === undefined ? accepted?.height : undefined
 })
 
-/** The others hear of a payment that one person has ended unpaid. */
+/** Alerts that a person ended a payment unpaid. */
 const tellUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
   const waited = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
   yield* raise("payment_ended_by_hand", { ...paymentFacts(intent), state, detail: `${detail}${waited}` })

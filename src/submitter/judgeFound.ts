@@ -219,20 +219,20 @@ const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt
  * it.
  */
 export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live) {
-  const fell = "the listings have none of it, and the payer's balance fell by it"
+  const fell = "no listing has it, but the payer's balance fell by its amount"
   const ends = yield* loadEnds(intent, attempt)
   if (hasFallen(intent, attempt, ends)) return fell
   const sends = yield* sendsOf(attempt.party, [attempt])
   // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
   if (sends === undefined && mayHaveLeft(intent, attempt, ends, 0n) !== false) return fell
-  if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
+  if (sends?.shown.has(attempt.transferId) === true) return "no listing has it, but the movements do"
   if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
-    return "the listings have none of it, and movements have one alike"
+    return "no listing has it, but the movements have a similar one"
   }
   const rows = yield* (yield* Observations).watermark
   const reached = sends?.mark?.height ?? rows?.height ?? 0n
   if (sends?.complete === false || reached <= deadlineHeight(attempt)) {
-    return "the movements are not told up to the end of the window"
+    return "the movements are not complete up to the end of the window"
   }
   return undefined
 })

@@ -72,12 +72,12 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   const outbox = yield* Outbox
   const { intentId, k, difficulty, windowBlocks } = attempt
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
-  const words = `attempt ${k} is not sent: its proof of work is not to be expected in time`
+  const words = `attempt ${k} is not sent: its proof of work would not be ready in time`
   if (intent === undefined || isFinalIntent(intent.state) || intent.detail.startsWith(words)) return undefined
   const last = deadlineHeight(attempt)
   const end =
     attempt.sends === 0 ? `it ends after block ${last}` : `what was sent of it may execute until block ${last}`
-  const detail = `${words} (${error.words}); ${end}, and the payment is judged anew then`
+  const detail = `${words} (${error.words}); ${end}, and the payment is judged again then`
   const shown = outbox.move(intent, intent.state, { detail })
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
   const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
@@ -96,7 +96,7 @@ const usefulMillis = Effect.fnUntraced(function* (windowBlocks: number) {
 })
 
 /**
- * Why nothing is to be signed on this head: its proof of work is not to be expected within its window. People hear of
+ * Why nothing is to be signed on this head: its proof of work would not be ready within its window. People hear of
  * it at once, since no payment goes on by itself; undefined: it is.
  */
 export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { difficulty, pastBlocks } }: ChainHead) {
@@ -104,7 +104,7 @@ export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { diffic
   if (millisMax <= 0) return undefined
   const refused = yield* (yield* ProofOfWork).judge({ difficulty, millisMax })
   if (refused === undefined) return undefined
-  const detail = `the network's proof of work is not to be expected within its window of ${pastBlocks} blocks: ${refused.words}`
+  const detail = `the network's proof of work would not be ready within its window of ${pastBlocks} blocks: ${refused.words}`
   if (!isTold(refused)) return detail
   const day = Math.floor((yield* Clock.currentTimeMillis) / dayMillis)
   yield* raise("work_slow", { difficulty, window: pastBlocks, day, detail })

@@ -100,7 +100,7 @@ export const waitsListed = Effect.fn("Submitter.waitListed")(function* (intent: 
   if (!isUnsigned(intent) || !isNamed(intent, yield* standing(intent))) return false
   const [listed] = yield* listedBefore(intent)
   if (listed === undefined) return false
-  const detail = `waits: the ledger lists it already, as transfer ${listed.id} of another life of this store`
+  const detail = `waits: the ledger lists it already, as transfer ${listed.id} of another copy of this database`
   const state = intent.state === "proposed" ? "reserved" : intent.state
   if (intent.state === state && intent.detail === detail) return true
   yield* (yield* Outbox).move(intent, state, { detail })
@@ -157,7 +157,7 @@ const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
  */
 const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const outbox = yield* Outbox
-  const detail = `decided too long ago and never signed${kept}; the rule decides anew`
+  const detail = `decided too long ago and never signed${kept}; the rule decides again`
   const isDropped = yield* (yield* Database).write(
     Effect.gen(function* () {
       if ((yield* standing(intent))._tag !== "Level") return false

@@ -65,7 +65,7 @@ export const logEvents = {
   "balance history read": "info backfill | {percent} % since {since}, now at {until}",
   "balance history not read": failure,
   "balance rows do not fit": "page + {since} {detail}",
-  "gateway reads by no time": "page + {remedy}",
+  "gateway cannot filter by time": "page + {remedy}",
   "gateway ahead of our clock": "ticket + {block} [{seconds}]",
   "gateway went backwards": "ticket + {block}",
   "account listing without end": "ticket + {rows}",
@@ -90,8 +90,8 @@ export const logEvents = {
   "rule pending": "info pending | {rule} | [{subjects}: ]{detail}",
   "rule holding": "info hold | {rule} | [{subjects}: ]{hold}: {detail}",
   "rule evaluated": "debug | {rule} | {subjects}: {hold}: {detail}",
-  "funding requested": `info asked | {rule} | people are asked for ${sum}; {reason}`,
-  "funding received": `info received | {rule} | back in band; asked for were ${sum}; {reason}`,
+  "funding requested": `info asked | {rule} | requested: ${sum}; {reason}`,
+  "funding received": `info received | {rule} | back in band; requested: ${sum}; {reason}`,
 
   // Payments
   "payment proposed": `info proposed | {intent} | {rule}: ${sum}; {reason}`,
@@ -138,7 +138,7 @@ export const logEvents = {
   "HALT file not written": failure,
   "payments paused": "info paused | {scope} | by {author}[ until {until}]: {reason}",
   "payments resumed":
-    "info resumed | {scope} | by {author}[, approved by {approvers}]: {reason}[; {count} ended][; still halted: {stillHalted}]",
+    "info resumed | {scope} | by {author}[, approved by {approvers}]: {reason}[; {count:pause} ended][; still halted: {stillHalted}]",
 
   // Alerts, store and the embedded network
   "alert raised": "info ALERT | {subject} | {detail}   {severity}, delivered to {receiver} + {kind} {id} [{delivered}]",

@@ -80,7 +80,7 @@ export const logFields = {
   loop: text("loop that failed"),
   mode: text("mode in force: observe, shadow or live"),
   open: number("payments that are not finished"),
-  outcome: text("what became of the submission"),
+  outcome: text("outcome of the submission"),
   parts: names("parts of the configuration that changed"),
   party: text("name of the party"),
   payments: number("payments concerned"),

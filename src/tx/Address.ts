@@ -16,7 +16,7 @@ export const addressOf = (text: string): ExternalAddress | undefined => {
   return says && `0x${digits}` !== address ? undefined : address
 }
 
-/** The same address with the capitals that its checksum gives it; any text that is no address as it is. */
+/** The same address with the capitals that its checksum gives it; any text that is not an address as it is. */
 export const checksummed = (text: string): ExternalAddress => {
   if (!form.test(text)) return text as ExternalAddress
   const digits = text.slice(2).toLowerCase()

@@ -130,7 +130,7 @@ describe("a payment that people must approve, in a test", () => {
     await fails(
       `{ at: 1m, expect: [{ pays: "450", ${fill} }] }`,
       /got {7}nothing was paid up to 1 min/,
-      /why {7}fill till\/TOK holds: awaiting approval, 450.00 TOK waits for people/,
+      /why {7}fill till\/TOK holds: awaiting approval, 450.00 TOK waits for approval/,
     )
     await fails(
       `{ at: 1m, expect: [{ waits: "440", ${fill} }] }`,
@@ -138,7 +138,7 @@ describe("a payment that people must approve, in a test", () => {
     )
     await fails(
       `{ at: 1m, approve: { by: [ana], pays: "440", ${fill} } }`,
-      /fails.yaml:\d+:\d+ {2}at 1 min\n {4}expected {2}what waits \(440 TOK from vault to till\) is approved by ana\n {4}got {7}what waits is another: fill: 450.00 TOK vault -> till/,
+      /fails.yaml:\d+:\d+ {2}at 1 min\n {4}expected {2}what waits \(440 TOK from vault to till\) is approved by ana\n {4}got {7}another payment waits: fill: 450.00 TOK vault -> till/,
     )
     await fails("{ at: 1s, approve: { by: [ana] } }", /got {7}nothing waits for approval/)
     await fails("{ at: 241m, approve: { by: [dora] } }", /dora is not of desk, which asks 2 of ana, ben, chloe/)
@@ -148,8 +148,8 @@ describe("a payment that people must approve, in a test", () => {
   it("is told with its line where a step names nobody's name", async () => {
     const { code, stderr } = await play("names", "- { at: 1m, approve: { by: [bem], from: vaul, pays: '5' } }")
     assert.strictEqual(code, 3)
-    assert.match(stderr, /names.yaml:\d+:\d+ {2}.*"bem" is no operator; did you mean "ben"\?/)
-    assert.match(stderr, /"vaul" is no party; did you mean "vault"/)
-    assert.match(stderr, /pays says no asset; add asset/)
+    assert.match(stderr, /names.yaml:\d+:\d+ {2}.*"bem" is not an operator; did you mean "ben"\?/)
+    assert.match(stderr, /"vaul" is not a party; did you mean "vault"/)
+    assert.match(stderr, /pays has no asset; add asset/)
   })
 })

@@ -48,7 +48,7 @@ const unknown = positionals.filter((name) => !benchmarks.some((one) => one.name 
 if (unknown.length > 0) fail(`bench: there is no benchmark ${unknown.join(", ")}\n${usage}`, 2)
 
 const count = values.count === undefined ? undefined : Number(values.count)
-if (count !== undefined && !(count > 0)) fail(`bench: --count ${values.count} is no number above 0\n${usage}`, 2)
+if (count !== undefined && !(count > 0)) fail(`bench: --count ${values.count} is not a number above 0\n${usage}`, 2)
 
 const readRun = (file: string): Run => {
   try {

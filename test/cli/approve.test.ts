@@ -69,7 +69,7 @@ describe("operators at the command line", () => {
       assert.match(printed.stdout, /^cofferer approval: terms\n(.+\n)+$/)
       const without = yield* run("approve", "terms", checked.policy, ...args)
       assert.deepStrictEqual([without.code, without.stdout], [2, ""])
-      assert.include(without.stderr, "say one of --key FILE, --signature HEX and --print")
+      assert.include(without.stderr, "give one of --key FILE, --signature HEX or --print")
       writeFileSync(file, text)
       const { hash } = options.treasury.policy
       const same = yield* run("approve", "terms", hash, "--print", ...args)
@@ -99,7 +99,7 @@ describe("operators at the command line", () => {
       assert.deepStrictEqual(yield* states, ["confirmed"])
       assert.lengthOf(yield* paid(sandbox), 1)
       assert.match((yield* run("intents", "show", id, ...data)).stdout, /approval +ana of desk; key /)
-      assert.match((yield* run("approve", id, ...key, ...data)).stderr, /nothing is left to approve/)
+      assert.match((yield* run("approve", id, ...key, ...data)).stderr, /there is nothing to approve/)
     }, desk),
   )
 
@@ -112,7 +112,7 @@ describe("operators at the command line", () => {
       chmodSync(fileOf("loose"), 0o644)
       yield* Effect.promise(() => newKey("eve"))
       const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
-        [2, /say one of --key FILE, --signature HEX and --print/, ["approve", id]],
+        [2, /give one of --key FILE, --signature HEX or --print/, ["approve", id]],
         [2, /signature/, ["approve", id, "--signature", "00"]],
         [6, /the signature is of nobody of desk/, ["approve", id, "--signature", "00".repeat(64)]],
         [6, /the signature is of nobody of desk/, ["approve", id, "--key", fileOf("eve")]],
@@ -167,7 +167,7 @@ describe("operators at the command line", () => {
       assert.isTrue(existsSync(file))
       assert.lengthOf(yield* brake.halts, 1)
       const done = yield* resume("--key", fileOf("ben"))
-      assert.match(done.stdout, /^resumed all, and took the HALT file away\n$/, done.stderr)
+      assert.match(done.stdout, /^resumed all, and removed the HALT file\n$/, done.stderr)
       assert.isFalse(existsSync(file))
       assert.lengthOf(yield* brake.halts, 0)
       yield* prepare(options)

@@ -66,7 +66,7 @@ describe("backfill, where no daemon runs", () => {
 
   it("refuses what makes no sense, with one line that says what to do", async () => {
     const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
-      [4, /no daemon runs in .*, and no database lies there/, [join(dir, "nowhere"), "7d"]],
+      [4, /no daemon runs in .*, and it has no database/, [join(dir, "nowhere"), "7d"]],
       [2, /no balance was read yet; run the daemon first/, [fresh, "7d"]],
       [2, /rows as old as that are not kept; let store.keep/, [data, "2024-01-01T00:00:00Z"]],
       [2, /no network is that old; give a time after 2020/, [data, "2019-01-01T00:00:00Z"]],

@@ -79,7 +79,7 @@ describe("backtest of what the gateway holds", () => {
         for (const day of ["2019-01-01", "2024-01-01"]) {
           const before = yield* run("--to", day)
           assert.deepStrictEqual([before.code, before.stdout], [4, ""])
-          assert.match(before.stderr, /holds no balance change of that time/)
+          assert.match(before.stderr, /has no balance change of that time/)
         }
         const early = yield* run("--from", "2026-01-01", "-o", "json")
         assert.lengthOf(JSON.parse(early.stdout).past.gaps, 1, "before its first row it tells nothing")

@@ -84,7 +84,7 @@ describe("pause and resume at the command line", () => {
       yield* prepare(options)
       const done = yield* run(options, "resume", "--reason", "go")
       assert.deepStrictEqual([done.code, done.stdout], [6, ""])
-      assert.match(done.stderr, /HALT +cannot be taken away/)
+      assert.match(done.stderr, /HALT +cannot be removed/)
       assert.lengthOf(yield* (yield* Brake).halts, 1)
     }),
   )

@@ -34,7 +34,7 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     /use https/,
   ],
   ["a duration without a unit", "for: 3s", "for: 3", /duration/],
-  ["a party that nobody defined", "from: reserve\n", "from: reserv\n", /"reserv" is no party/],
+  ["a party that nobody defined", "from: reserve\n", "from: reserv\n", /"reserv" is not a party/],
   ["a watch-only payer", "from: reserve\n", "from: hot\n", /no signer/],
   ["an asset that is not pinned", "{ party: hot, asset: USDT", "{ party: hot, asset: USDC", /"USDC" is not pinned/],
   ["a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /wrong side/],
@@ -44,7 +44,7 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     "a rule with the name of people's payments",
     "name: keep-hot-funded",
     "name: submit",
-    /stands for payments of people/,
+    /is reserved for payments of people/,
   ],
   ["a key given twice", "mode: live", "mode: live\nmode: live", /unique|keep one/i],
   [

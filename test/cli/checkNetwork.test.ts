@@ -48,9 +48,9 @@ describe("the network's fee in a file", () => {
   it("is said to be the configured one, and whether maxFee permits it", async () => {
     const { code, stdout } = await checked(written)
     assert.strictEqual(code, 0)
-    assert.match(stdout, /transfers are signed by this configured one; leave it out/)
+    assert.match(stdout, /transfers are signed with this configured fee; remove it/)
     const high = await checked(written.replace('"0.001"', '"0.9"'))
-    assert.match(high.stdout, /configured one; it is above policy\.maxFee/)
+    assert.match(high.stdout, /configured fee; it is above policy\.maxFee/)
     assert.notInclude((await checked(good)).stdout, "configured one")
   })
 

@@ -120,7 +120,7 @@ describe("doctor", () => {
   it.live("finds a gateway that does not answer, and goes on with the other", () =>
     found(
       (url) => ({ network: { chainId, quorum: 2, gateways: { main: url, other: "http://127.0.0.1:9" } } }),
-      /^gateway bad: No answer counts of 1 gateway: other is down \(.*\); 2 must agree.*; check the node of gateway other/,
+      /^gateway bad: No usable answer from 1 gateway: other is down \(.*\); 2 must agree.*; check the node of gateway other/,
     ),
   )
 

@@ -88,8 +88,8 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn the daemon answered with no JSON: nonsense/)
-    assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon when it next looks; /)
+    assert.match(stderr, /^warn the daemon's answer is not JSON: nonsense/)
+    assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon at its next check; /)
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 
@@ -104,10 +104,10 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["pause", ...reason, ...narrow, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn the daemon answered with no JSON: nonsense/)
+    assert.match(stderr, /^warn the daemon's answer is not JSON: nonsense/)
     const instead = "everything is stopped instead of party:hot for 2h, and until someone resumes it: "
-    assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon when it next looks; `)
-    assert.include(stdout, '"cofferer resume --reason TEXT" takes it away')
+    assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon at its next check; `)
+    assert.include(stdout, '"cofferer resume --reason TEXT" removes it')
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 
@@ -123,7 +123,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
   it("stop nothing in a directory that is not there, and say so", async () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", join(dir, "nowhere")])
     assert.deepStrictEqual([code, stdout], [4, ""])
-    assert.match(stderr, /nowhere {2}is no data directory: nothing is halted; name the right one with --data DIR$/m)
+    assert.match(stderr, /nowhere {2}is not a data directory: nothing is halted; name the right one with --data DIR$/m)
     assert.isFalse(existsSync(join(dir, "nowhere")))
   })
 })

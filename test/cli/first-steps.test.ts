@@ -33,7 +33,7 @@ describe("the first steps", () => {
     const reserve = join(dir, "secrets/reserve")
     assert.include(
       stdout,
-      `:11:109  no such file: ${reserve}; make it: cofferer keys new ${reserve}, and write the pub`,
+      `:11:109  no such file: ${reserve}; make it: cofferer keys new ${reserve}, and set publicKey`,
     )
     assert.lengthOf(stdout.match(/no such file/g) ?? [], 1)
     assert.lengthOf(stdout.match(/^warn/gm) ?? [], 2)
@@ -76,7 +76,7 @@ describe("the first steps", () => {
       const data = join(dir, "nowhere")
       const { code, stderr } = await callCofferer([...command, "-c", file, "--data", data])
       assert.strictEqual(code, 4)
-      assert.include(stderr, `no database lies there; start it: cofferer run ${file} --data ${data}`)
+      assert.include(stderr, `it has no database; start it: cofferer run ${file} --data ${data}`)
     }
   })
 

@@ -80,7 +80,7 @@ describe("a file of balances", () => {
   it("is refused by line and column where a row of it is wrong", async () => {
     const { code, stderr } = await play("row.csv", header, ...past, rowOf("hot", "4.50", 4), "move,,,,,,")
     assert.strictEqual(code, 1)
-    assert.match(stderr, /row\.csv:5: balance is no whole number of base units: \{"kind":"change"/)
+    assert.match(stderr, /row\.csv:5: balance is not a whole number of base units: \{"kind":"change"/)
     assert.match(stderr, /row\.csv:6: kind is none of change, opening, before, gap, quantum, parameter/)
     assert.match(stderr, /^a row has columns kind .*, at .*, party .*, asset .*, type .*, balance/m)
     const columns = await play("columns.csv", "time,balance", "2026-11-21T10:00:00Z,5")
@@ -90,9 +90,9 @@ describe("a file of balances", () => {
   it("is refused with a remedy where it is of another form, or is none", async () => {
     const year = await play("year.txt", header, ...past)
     assert.strictEqual(year.code, 1)
-    assert.match(year.stderr, /year\.txt:1: no JSON object; end the file's name in \.csv if it is CSV/)
+    assert.match(year.stderr, /year\.txt:1: not a JSON object; end the file's name in \.csv if it is CSV/)
     const quotes = await play("quotes.csv", header, 'change,"a"b,c')
-    assert.match(quotes.stderr, /quotes\.csv:2: no CSV; put a cell with quotes or commas in quotes/)
+    assert.match(quotes.stderr, /quotes\.csv:2: not CSV; put a cell with quotes or commas in quotes/)
     const nope = await callCofferer(["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", "nope.csv"])
     assert.strictEqual(nope.code, 1)
     assert.match(nope.stderr, /nope\.csv: no such file; "export --what balances"/)

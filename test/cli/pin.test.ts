@@ -81,6 +81,6 @@ describe("cofferer assets --pin", () => {
     writeFileSync(file, pinnedAt(7))
     const other = await pinned()
     assert.strictEqual(other.code, 6)
-    assert.include(other.stderr, "take the pin away if it is wrong")
+    assert.include(other.stderr, "remove the pin if it is wrong")
   })
 })

@@ -43,7 +43,7 @@ describe("balances rebase on the command line", () => {
       db.close()
       const gone = yield* rebase(odd)
       assert.strictEqual(gone.code, 0, gone.stderr)
-      assert.include(gone.stdout, `alice/${odd} begins anew; 0 rows are read again`)
+      assert.include(gone.stdout, `alice/${odd} begins again; 0 rows are read again`)
       assert.include(gone.stdout, "ACCOUNT_TYPE_GENERAL: 7 before, 0 now, in base units")
       const known = yield* rebase("USDT", "--output", "json")
       assert.containSubset(JSON.parse(known.stdout), {

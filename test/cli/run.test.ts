@@ -118,13 +118,13 @@ describe("a daemon beside its embedded network", () => {
     const payment = join(dir, "payment.yaml")
     const submit = () => callCofferer(["submit", payment, "--config", file, "--data", data])
     writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
-    const taken = /^taken as ([0-9a-z]{4})[0-9a-z]{4}; "intents show [0-9a-z]{8}"/.exec((await submit()).stdout)
+    const taken = /^queued as ([0-9a-z]{4})[0-9a-z]{4}; "intents show [0-9a-z]{8}"/.exec((await submit()).stdout)
     assert.isDefined(taken)
     const { intent } = await daemon.line(lineWith("payment submitted", '"idempotencyKey":"a"'))
     await daemon.line(lineWith("attempt accepted", String(intent)))
     await daemon.blocks(1)
     await daemon.line(lineWith("payment confirmed", '"100.00"'))
-    assert.match((await submit()).stdout, /^known already as [0-9a-z]{8}: confirmed/)
+    assert.match((await submit()).stdout, /^already known as [0-9a-z]{8}: confirmed/)
     writeFileSync(payment, 'idempotencyKey: "b"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "25_001" }\n')
     const refused = await submit()
     assert.strictEqual(refused.code, 6, refused.stderr)
@@ -147,13 +147,13 @@ describe("a daemon beside its embedded network", () => {
     const [proven = "", recorded = "", claimed = ""] = whole.stdout.split(/\n(?=proven to|claimed by)/)
     assert.match(proven, /transfers 16210000000 base units of asset [0-9a-f]{64} to [0-9a-f]{64} on chain /)
     assert.include(proven, String(first?.["transferId"]))
-    assert.match(recorded, /permitted by line 1 of policy [0-9a-f]{8}, nobody's approval needed; entry \d+$/m)
+    assert.match(recorded, /permitted by line 1 of policy [0-9a-f]{8}, no approval needed; entry \d+$/m)
     assert.include(recorded, "its configuration calls that 16,210.00 USDT (6 decimals) reserve -> hot")
     assert.include(claimed, " is confirmed\n")
     assert.notMatch(`${proven}${recorded}`, /confirmed|rule|\d{4}-\d\d-\d\d/)
     const late = await callCofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...ofData])
     assert.deepStrictEqual([late.code, late.stdout], [6, ""])
-    assert.strictEqual(late.stderr, "cofferer: it is confirmed already; nothing is left to do\n")
+    assert.strictEqual(late.stderr, "cofferer: it is confirmed already; there is nothing to do\n")
   })
 
   it("refuses a gateway on another chain and names the line", async () => {
@@ -208,7 +208,7 @@ describe("a daemon whose gateway is not there", () => {
       sentence: { severity: string; text: string }
     }
     // Which of the two comes first is a matter of how quickly it was asked.
-    assert.match(view.sentence.text, /^No (balance|answer) .*nothing is signed; check (the node of )?gateway /)
+    assert.match(view.sentence.text, /^No (balance|usable answer) .*nothing is signed; check (the node of )?gateway /)
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
     rmSync(home, { recursive: true, force: true })
   })

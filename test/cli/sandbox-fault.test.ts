@@ -73,7 +73,7 @@ describe("sandbox fault", () => {
       2,
       'cofferer: Expected a value between 0.000001 and 1 at ["rate"]\n',
     ],
-    [["arm", "clock_skew", "--skew", "x"], 2, "cofferer: --skew x is no duration; write one such as --skew=-90s\n"],
+    [["arm", "clock_skew", "--skew", "x"], 2, "cofferer: --skew x is not a duration; write one such as --skew=-90s\n"],
     [
       ["arm", "stale_read", "--operation", "submit"],
       2,
@@ -81,7 +81,7 @@ describe("sandbox fault", () => {
     ],
     [["clear", "77"], 4, "cofferer: no fault 77 is armed\n"],
     [["list", "--url", "http://127.0.0.1:1"], 4, "cofferer: no play-money network answers at http://127.0.0.1:1\n"],
-    [["list", "--url", "here"], 2, "cofferer: --url here is no address; write one such as http://127.0.0.1:3008\n"],
+    [["list", "--url", "here"], 2, "cofferer: --url here is not an address; write one such as http://127.0.0.1:3008\n"],
   ])("%j exits %i with one message", async (args, code, message) => {
     assert.deepStrictEqual(await fault(...args), { code, signal: null, stdout: "", stderr: message })
   })

@@ -33,7 +33,7 @@ describe("the story of a payment", () => {
         /named +by the configuration in force: \S+ \(\d+ decimals\) \S+ -> \S+/,
         /permitted +attempt 1 by policy [0-9a-f]{8} line 1$/m,
         /signature +attempt 1 by policy [0-9a-f]{8} line 1; digest [0-9a-f]{12}\.\./,
-        /signed +attempt 1 on block \d+, void after block \d+; transfer [0-9a-f]{12}\.\./,
+        /signed +attempt 1 on block \d+, valid to block \d+; transfer [0-9a-f]{12}\.\./,
         /in_flight +signed on block \d+/,
         /work +attempt 1: nonce \d+, tid/,
         /sending +attempt 1: send 1 begins to sandbox in the prefixed wire form, tx/,
@@ -67,7 +67,7 @@ describe("the story of a payment", () => {
         () => Effect.void,
       )
       const text = storyText(yield* told)
-      assert.match(text, /awaiting_approval +put to ana/)
+      assert.match(text, /awaiting_approval +asked ana/)
       assert.match(text, /rejected +rejected by ana: too early \(reject by ana\)/)
       assert.include(text, "none signed")
     }),

@@ -52,10 +52,13 @@ describe("a payment of a person that a halt or a pause holds", () => {
     writeFileSync(join(data, "HALT"), "ana: audit\n")
     const held = await submit("alone")
     assert.strictEqual(held.code, 8, held.stderr)
-    assert.match(held.stdout, /^taken as [0-9a-z]{8}; "intents show [0-9a-z]{8}" tells how it goes\nmade before under /)
+    assert.match(
+      held.stdout,
+      /^queued as [0-9a-z]{8}; "intents show [0-9a-z]{8}" shows its progress\nif a lost database paid it under /,
+    )
     assert.match(
       held.stderr,
-      /nothing is paid while this holds it:\n {2}halted \(halt file\): ana: audit; .*"cofferer resume/,
+      /is queued, and not paid while this holds it:\n {2}halted \(halt file\): ana: audit; .*"cofferer resume/,
     )
     const again = await submit("alone", "--output", "json")
     assert.strictEqual(again.code, 8, again.stderr)

@@ -53,7 +53,7 @@ describe("a payment of a person, where neither daemon nor gateway answers", () =
     )
     const { code, stdout, stderr } = await callCofferer(["submit", payment, "-c", alone, "--data", data])
     assert.deepStrictEqual([code, stdout], [4, ""], stderr)
-    assert.match(stderr, /no daemon runs in .*Unreachable.*: nothing was handed in; start it: cofferer run /)
+    assert.match(stderr, /no daemon runs in .*unreachable.*: nothing was submitted; start it: cofferer run /)
     const listed = await callCofferer(["intents", "-c", alone, "--data", data])
     assert.strictEqual(listed.stdout, "no payment yet\n", listed.stderr)
   })

@@ -7,7 +7,11 @@ describe("a wrong call is told in one line", () => {
       ["halt", "--reason", "x", "--for", "2h"],
       /^cofferer: Unrecognized flag: --for; .*"pause --for 2h" ends by itself$/,
     ],
-    [["object", "0123abcd", "--reason", "x"], /^cofferer: object is gone; weaker terms .* halt a start; "halt" stops/],
+    [
+      ["object", "0123abcd", "--reason", "x"],
+      /^cofferer: object is gone; weaker terms halt a start at once now; "halt" stops/,
+    ],
+    [["rules", "-c", "x", "--data", "y"], /^cofferer: Unknown subcommand "rules" for "cofferer"$/],
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
     [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
@@ -16,6 +20,7 @@ describe("a wrong call is told in one line", () => {
     const { code, stdout, stderr } = await callCofferer(args)
     assert.deepStrictEqual([code, stdout], [2, ""])
     const lines = stderr.trimEnd().split("\n")
+    assert.lengthOf(lines, 2, stderr)
     assert.match(lines[0] ?? "", says, stderr)
     assert.notInclude(stderr, "Schema validation")
     assert.match(lines.at(-1) ?? "", /^see: cofferer .*--help$/)

@@ -204,7 +204,7 @@ const limits: ReadonlyArray<LintCase> = [
     "unreachable",
     `${sweep("skim", "hot", "cold", "900", "600", here)}\n    min: { TOK: "150" }`,
     ['TOK: "150" }', 'TOK: "100" }'],
-    /the least of 150 TOK is above the 100 TOK per transfer of policy line 1, so it is never paid/,
+    /the minimum of 150 TOK is above the 100 TOK per transfer of policy line 1, so it is never paid/,
     { policy: line("hot", "cold", "100", "5_000", 10) },
   ),
   wrong(

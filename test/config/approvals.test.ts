@@ -67,9 +67,13 @@ describe("approvals of a treasury file", () => {
     [
       "a group that is none",
       "",
-      /9:.* "desk" is no group of approvals; add desk: { need, within, of } under approvals/,
+      /9:.* "desk" is not a group of approvals; add desk: { need, within, of } under approvals/,
     ],
-    ["a group of another name", desk().replace("desk", "night"), /"desk" is no group of approvals; known here: night/],
+    [
+      "a group of another name",
+      desk().replace("desk", "night"),
+      /"desk" is not a group of approvals; known here: night/,
+    ],
     ["more than there are", desk(undefined, "3"), /need 3 of 2: nobody could ever approve/],
     ["nobody needed", desk(undefined, "0"), /need.*a whole number above zero/],
     ["no operator", desk(""), /need 2 of 0/],

@@ -42,7 +42,7 @@ describe("a broken treasury file", () => {
   it.effect("with an unknown time zone gets that error alone", function* () {
     const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
     const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))
-    assert.match(error.message, /^\S.* {2}"Mars\/Base" is no time zone; [^\n]+$/)
+    assert.match(error.message, /^\S.* {2}"Mars\/Base" is not a time zone; [^\n]+$/)
   })
 
   it.effect("with mistakes of form everywhere is told all of them, in the order of the file", function* () {

@@ -195,7 +195,7 @@ describe("a file of rules in TypeScript", () => {
 /** What is wrong, the edits that make it so, and the lines that say it. */
 const broken: ReadonlyArray<readonly [title: string, edits: Record<string, string>, says: ReadonlyArray<RegExp>]> = [
   ["no rules", { "export const rules:": "export const rule:" }, [/^rules\.ts:1:1 {2}it exports no "rules"; write/]],
-  ["rules that are no list", { ": Rules = [": " = {}; [" }, [/^rules\.ts:9:1 {2}"rules" is no list; write "export/]],
+  ["rules that are no list", { ": Rules = [": " = {}; [" }, [/^rules\.ts:9:1 {2}"rules" is not a list; write "export/]],
   [
     "a syntax error",
     { '    for: "30s",': '    for: "30s"; x' },
@@ -211,7 +211,7 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "an import of the world",
     { "import type { Rules, Seen } from": 'import "node:fs"\nimport type { Rules, Seen } from' },
-    [/^rules\.ts:1:8 {2}"node:fs" cannot be imported: rules answer from what they are told alone; import files/],
+    [/^rules\.ts:1:8 {2}"node:fs" cannot be imported: rules decide from their input alone; import files/],
   ],
   [
     "the clock at its top",
@@ -221,7 +221,7 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "a promise at its top",
     { "const lack": "await 1\nconst lack" },
-    [/^treasury\.yaml:20:8 {2}\.\/rules\.ts: it waits for something at its top; take "await" out/],
+    [/^treasury\.yaml:20:8 {2}\.\/rules\.ts: it waits for something at its top; remove "await"/],
   ],
   ["an unknown key", { 'for: "30s"': 'fro: "30s"' }, [/^rules\.ts:11:5 {2}unknown key "fro"; did you mean "for"\?/]],
   [
@@ -232,17 +232,17 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "a number",
     { 'cooldown: "10m"': "cooldown: 10" },
-    [/^rules\.ts:16:5 {2}rules #2 cooldown is no text: it is 10; write it in quotes/],
+    [/^rules\.ts:16:5 {2}rules #2 cooldown is not a text: it is 10; write it in quotes/],
   ],
   [
-    "what is no rule",
+    "what is not a rule",
     { '  {\n    name: "fund': '  null,\n  {\n    name: "fund' },
-    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is null; take it out, as with \.filter\(Boolean\)/],
+    [/^rules\.ts:9:1 {2}rules #1 is not a rule: it is null; remove it, as with \.filter\(Boolean\)/],
   ],
   [
     "a file that is named among its rules",
     { '  {\n    name: "fund': '  "./levels.ts",\n  {\n    name: "fund' },
-    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is \.\/levels\.ts; take it out/],
+    [/^rules\.ts:9:1 {2}rules #1 is not a rule: it is \.\/levels\.ts; remove it/],
   ],
   [
     "types that are imported as values",
@@ -255,11 +255,15 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
     [/^rules\.ts:1:1 {2}it exports no "rules"; write "export const rules: Rules = /],
   ],
   ["a function elsewhere", { '"reserve",\n': "() => 1,\n" }, [/^rules\.ts:16:5 {2}rules #2 code\.from is a function/]],
-  ["a need that is no function", { "need: lack": 'need: "lack"' }, [/^rules\.ts:16:5 {2}need is no function; write/]],
+  [
+    "a need that is not a function",
+    { "need: lack": 'need: "lack"' },
+    [/^rules\.ts:16:5 {2}need is not a function; write/],
+  ],
   [
     "a receiver who is nobody",
     { 'to: "maker-2"': 'to: ["maker-2", "maker-3", "reserve"]' },
-    [/^rules\.ts:16:5 {2}"maker-3" is no party; did you mean "maker-1"\?/, /^rules\.ts:16:5 {2}reserve would pay/],
+    [/^rules\.ts:16:5 {2}"maker-3" is not a party; did you mean "maker-1"\?/, /^rules\.ts:16:5 {2}reserve would pay/],
   ],
   [
     "a modifier without meaning",
@@ -279,7 +283,7 @@ describe("a broken file of rules", () => {
     const lines = yield* problemsOf(made({ "const lack": "for (;;) {}\nconst lack" }))
     assert.match(lines[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: it does not end within 5 s; take out/)
     const python = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("rules.py") }))
-    assert.match(python[0] ?? "", /^treasury\.yaml:20:8 {2}"rules\.py" is no rule, and no file of rules/)
+    assert.match(python[0] ?? "", /^treasury\.yaml:20:8 {2}"rules\.py" is not a rule, and not a file of rules/)
     const none = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("./rules.ts") }))
     assert.match(none[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: no such file; name a file of rules/)
   })
@@ -299,6 +303,6 @@ describe("a broken file of rules", () => {
     code: { accounts: [{ party: ops, asset: USDT }], from: reserve, to: ops, asset: USDT, need: "rules.ts#own" }`
     const lines = yield* problemsOf(folder({ "treasury.yaml": codeTreasury(rule) }))
     assert.lengthOf(lines, 1)
-    assert.match(lines[0] ?? "", /^treasury\.yaml:22:\d+ {2}need is no function; write the rule in a file of rules/)
+    assert.match(lines[0] ?? "", /^treasury\.yaml:22:\d+ {2}need is not a function; write the rule in a file of rules/)
   })
 })

@@ -113,11 +113,11 @@ const cases: ReadonlyArray<Case> = [
   { title: "a number", make: () => () => ({ pay: 12.5, to: "hot" }), says: /^its code asks for 12\.5, no amount/ },
   { title: "too fine an amount", make: () => () => ({ pay: "1.005", to: "hot" }), says: /"1\.005" is finer than the/ },
   { title: "less than nothing", make: () => () => ({ pay: -1n, to: "hot" }), says: /^its code asks for -1 base units/ },
-  { title: "more than there is", make: () => () => ({ pay: 2n ** 256n, to: "hot" }), says: /which is no amount/ },
+  { title: "more than there is", make: () => () => ({ pay: 2n ** 256n, to: "hot" }), says: /which is not an amount/ },
   {
     title: "more than can be read",
     make: () => () => ({ pay: 2n ** 5_000n, to: "hot" }),
-    says: "its code answers with what cannot be read",
+    says: "its code gives an answer that cannot be read",
   },
   {
     title: "somebody else",

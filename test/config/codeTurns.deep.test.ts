@@ -86,7 +86,7 @@ describe("rules in code", () => {
     assert.strictEqual(await saidBy(second!, 6n), 6n)
   })
 
-  it("are asked anew, by the text that was read, where their process was ended from outside", async ({ skip }) => {
+  it("are asked again, by the text that was read, where their process was ended from outside", async ({ skip }) => {
     skip(!existsSync("/proc/self/task"), "needs /proc")
     const file = written([paysAll])
     const [code] = await codesOf(file)

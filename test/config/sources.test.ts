@@ -63,7 +63,7 @@ describe("an overlay", () => {
     assert.isUndefined(originOf(treasury, "policy.maxFee"))
     const alone = write("parties.yaml", `parties:\n  hot: { publicKey: "${"a".repeat(64)}" }\n`)
     const error = yield* Effect.flip(loadTreasury(base, alone))
-    assert.match(error.message, /harbor\.yaml:\d+:\d+ {2}.*"reserve" is no party; known here: hot/)
+    assert.match(error.message, /harbor\.yaml:\d+:\d+ {2}.*"reserve" is not a party; known here: hot/)
   })
 
   it.effect("is named by an error that lies in it", function* () {

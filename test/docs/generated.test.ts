@@ -62,7 +62,7 @@ describe("generated parts of the pages", () => {
   it.each(Object.entries(parts))("are in %s what the code says", async (path, made) => {
     const names = [...readFileSync(join(root, path), "utf8").matchAll(partForm)].map(([, name]) => name)
     assert.deepStrictEqual(names, Object.keys(made))
-    // Written anew by: npx vitest run --project quick test/docs/generated.test.ts -u
+    // Written again by: npx vitest run --project quick test/docs/generated.test.ts -u
     await expect(withParts(path, made)).toMatchFileSnapshot(join(root, path))
   })
 })

@@ -118,7 +118,7 @@ const firstSteps = async (): Promise<void> => {
     return name === "tests.yaml" ? [] : [join(dir, name)]
   })
   const lines = await run({ files, confirmations: 1 })
-  replaceBlock(page, /^(?: {5,}[\d.]+ s {2}.*\n)+/m, indented(pick(lines, /^(ready|pending|proposed|confirmed)$/)))
+  replaceBlock(page, /^(?: {4,}[\d.]+ s {2}.*\n)+/m, indented(pick(lines, /^(ready|pending|proposed|confirmed)$/)))
 }
 
 try {

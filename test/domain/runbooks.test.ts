@@ -57,7 +57,7 @@ ${sectionsOf("docs/runbooks-payments.md")}`,
 
 describe("the runbooks", () => {
   it.each(Object.entries(pages))("in %s are the catalogue of alerts", async (name, text) => {
-    // Written anew by: npx vitest run --project quick test/domain/runbooks.test.ts -u
+    // Written again by: npx vitest run --project quick test/domain/runbooks.test.ts -u
     await expect(text).toMatchFileSnapshot(`../../docs/${name}`)
   })
 })

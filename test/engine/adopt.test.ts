@@ -221,7 +221,8 @@ describe("a rule that is gone", () => {
     ["pays somebody else", fee(monthly, { to: "eve" })],
     ["is gone", []],
   ] as const) {
-    const said = /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* what is owed .*"cofferer submit"/
+    const said =
+      /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* if it is still owed.*"cofferer submit"/
     it.effect(`tells people where it was due and held, and now ${how}`, () =>
       installed(({ start, reload }) =>
         start(fee(monthly), function* () {

@@ -100,7 +100,7 @@ describe("a planned payment that is signed after the next planned time", () => {
         for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
           yield* rounds(options, sandbox, 1, new Set(["decide"]))
         assert.deepStrictEqual(yield* paidOf, ["confirmed"])
-        assert.match(yield* explained, /holds: not due, a payment that was signed later stands for it$/)
+        assert.match(yield* explained, /holds: not due, a later payment covers it$/)
         yield* rounds(options, sandbox, 9)
         assert.deepStrictEqual(yield* paidOf, ["confirmed"])
       },
@@ -110,7 +110,7 @@ describe("a planned payment that is signed after the next planned time", () => {
 })
 
 describe("a planned payment of a new rule, before which no block was read", () => {
-  it.effect("is not owed, and people hear of it once blocks are read", () =>
+  it.effect("is not owed, and alerts are sent once blocks are read", () =>
     flow(
       function* (options, sandbox) {
         const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])

@@ -62,7 +62,7 @@ layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
 
   it.effect.each([
     ["a success that is text", { ...answer, success: "true" }],
-    ["a code that is no number", { ...answer, code: "x" }],
+    ["a code that is not a number", { ...answer, code: "x" }],
     ["a code beyond what a double holds", { ...answer, code: "9223372036854775807" }],
     ["a code with a fraction", { ...answer, code: 1.5 }],
     ["a height above int64", { ...answer, height: "9223372036854775808" }],

@@ -68,7 +68,7 @@ describe("asking several gateways", () => {
 
   it.effect("fails at once where no quorum can come any more", function* () {
     const error = yield* Effect.flip(several({ a: no(unsupported), b: no(unreachable) }))
-    assert.strictEqual(error.message, "b: any: Unreachable: refused", "what says most")
+    assert.strictEqual(error.message, "gateway b, any: unreachable: refused", "what says most")
   })
 
   it.effect("believes that an operation is not there only where a quorum says so", function* () {

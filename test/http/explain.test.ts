@@ -162,7 +162,7 @@ const cases = {
   code: {
     words: { instead: [codeFile] },
     says: /^its code fails at rules\.ts:3:\d+: not today$/,
-    after: /^its code answers soundly: mend it, then cofferer reload/,
+    after: /^its code gives a valid answer: correct it, then cofferer reload/,
   },
   inhibited: {
     words: {
@@ -208,7 +208,7 @@ const cases = {
     says: /balance differ since 2027-01-15T08:00:00Z$/,
     after: /see reconcile/,
   },
-  chain_unsettled: { store: seesHead(257), says: /difficulty 257/, after: /legal work/ },
+  chain_unsettled: { store: seesHead(257), says: /difficulty 257/, after: /work parameters are valid/ },
   in_band: {
     words: { keep: { for: "30s" } },
     rows: { hot: 100_000n },
@@ -247,12 +247,12 @@ const cases = {
     store: Effect.flatMap(recorded(), ({ outbox, intent }) =>
       outbox.move(intent, "awaiting_approval", { detail: "two of three" }),
     ),
-    says: /^123\.45 USDT waits for people$/,
+    says: /^123\.45 USDT waits for approval$/,
     after: /approve or reject/,
   },
   too_small: {
     words: { keep: { min: { USDT: "1_600" } } },
-    says: /^1,500\.00 is under the least of 1,600\.00$/,
+    says: /^1,500\.00 is below the minimum of 1,600\.00$/,
     after: /grows to 1,600\.00/,
   },
   asset_status: {

@@ -70,7 +70,7 @@ describe("explain of a rule that tells of a condition", () => {
           text,
           /^low does not fire: pending, hot\/USDT: 500\.00 is below 1,000 and .*; must stay so for 60 s\n/,
         )
-        assert.match(text, /\n {2}the engine has not looked at it yet\n/)
+        assert.match(text, /\n {2}not evaluated yet\n/)
         assert.match(text, /\n {2}any of +HOLDS\n {4}all of +HOLDS\n/)
         assert.match(text, /\n {6}hot\/USDT is below 1,000 +HOLDS +500\.00, 1\.0 s old\n/)
         assert.match(
@@ -121,7 +121,7 @@ describe("explain of a rule that tells of a condition", () => {
         const early = yield* textTo(treasury, "low", now - 60_000)
         assert.match(
           early,
-          /^low: nothing is known of 2027-01-15 07:59:00Z; the first decision kept is of 2027-01-15 08:00:00Z/,
+          /^low: nothing is known of 2027-01-15 07:59:00Z; the oldest stored decision is of 2027-01-15 08:00:00Z/,
         )
       },
     ),
@@ -142,11 +142,11 @@ describe("explain of a rule that tells of a condition", () => {
       yield* TestClock.setTime(now + 60_000)
       assert.match(
         yield* textTo(treasury, "news"),
-        /becomes enabled\n {2}it told last at .* 08:00:00Z: USDT new -> enabled$/,
+        /becomes enabled\n {2}last alert: at .* 08:00:00Z: USDT new -> enabled$/,
       )
       assert.match(
         yield* textTo(treasury, "news", now - 1_000),
-        /\n {2}of 2027-01-15 07:59:59Z nothing is stored but what it had told by then\n {2}no alert of it is stored$/,
+        /\n {2}of 2027-01-15 07:59:59Z nothing is stored but the alerts sent by then\n {2}no alert of it is stored$/,
       )
     }),
   )

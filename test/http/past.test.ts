@@ -35,12 +35,12 @@ describe("what a rule did at a time", () => {
       assert.match(acted, /\n {2}after {5}2027-01-15 08:00:03Z {2}(in flight|settling), /)
       const paused = yield* told(treasury, "keep-bob", start + 11_000, "bob")
       assert.match(paused, /was silent at 2027-01-15 08:00:11Z: paused, paused \(rule:keep-bob\): audit\n/)
-      assert.match(paused, /\n {2}since {5}2027-01-15 08:00:09Z, in force to this day, 3 s; /)
+      assert.match(paused, /\n {2}since {5}2027-01-15 08:00:09Z, still in force, 3 s; /)
       assert.match(paused, /\n {2}before .*in band, 200\.00 \(trigger 100\)\n {2}after {5}nothing else yet$/)
       const early = yield* told(treasury, "keep-bob", start - 3_600_000)
       assert.match(
         early,
-        /nothing is known of 2027-01-15 07:00:00Z; the first decision kept is of 2027-01-15 08:00:01Z/,
+        /nothing is known of 2027-01-15 07:00:00Z; the oldest stored decision is of 2027-01-15 08:00:01Z/,
       )
       assert.match(yield* told(treasury, "keep-bob", start + 3_600_000), /^400: that time has not come yet/)
       assert.match(yield* told(treasury, "nobody", start), /^404: no rule "nobody" has decided anything/)

@@ -42,7 +42,7 @@ const sent = Effect.fnUntraced(function* (
 
 describe("people at a payment", () => {
   for (const verb of ["cancel", "reject"] as const) {
-    it.effect(`${verb} what is not signed, and the rule decides anew`, () =>
+    it.effect(`${verb} what is not signed, and the rule decides again`, () =>
       controlled(function* (options, sandbox) {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
         const { id } = yield* newestIntent

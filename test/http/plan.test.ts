@@ -59,7 +59,7 @@ describe("a plan", () => {
       assert.containSubset(plan.subjects, [{ rule: "keep", rehearsed: true, trial: true }])
       const answer = (yield* explanationOf(live(treasury), { name: "keep" })) as RuleAnswer
       const why = explainText(answer, true)
-      assert.include(why, "\n  on trial (mode: shadow): it decides, and nothing is paid or asked for\n")
+      assert.include(why, "\n  on trial (mode: shadow): it decides, but nothing is paid or requested\n")
       assert.match(why, /next .*; it would be rehearsed then, not paid$/m)
     })
   })
@@ -111,7 +111,7 @@ describe("a plan", () => {
       const each = "9,000 (9000000 base units) each, before 9,000 (900000 base units)"
       assert.include(answer.text, `now permitted: policy line 1, reserve -> hot, eve, cold, USDT: ${each}`)
       const same = yield* shown(treasury, treasury)
-      assert.include(same.text, "nothing of it differs")
+      assert.include(same.text, "the file equals what is in force")
     }),
   )
 
@@ -179,7 +179,7 @@ describe("a plan", () => {
         ],
       )
       assert.lengthOf(back.difference?.onlyInForce ?? [], 2)
-      assert.include((yield* shown(treasury, treasury)).text, "nothing of it differs from what is in force")
+      assert.include((yield* shown(treasury, treasury)).text, "the file equals what is in force")
     }),
   )
 
@@ -188,7 +188,7 @@ describe("a plan", () => {
       yield* arrange({ checked: false })
       const { plan, text } = yield* shown(treasury, undefined, true)
       assert.strictEqual(plan.fires, 1)
-      assert.include(text, "no daemon runs: this is what it would have done at its last look")
+      assert.include(text, "no daemon runs: this is by the balances that it stored last")
     }),
   )
 })

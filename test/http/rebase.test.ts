@@ -118,7 +118,7 @@ describe("an account's history read anew", () => {
       }),
   )
 
-  it.effect("takes the newest rows where the gateway tells no balances, and waits for a later block", () =>
+  it.effect("takes the newest rows where the gateway reports no balances, and waits for a later block", () =>
     behind(
       { ...setup, scenario: { ...setup.scenario, profile: "specification" } },
       function* (liar, _, options, sandbox) {

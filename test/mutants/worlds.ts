@@ -64,7 +64,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     ],
   },
   {
-    name: "a planned time that is let go without a word",
+    name: "a planned time that is dropped without a word",
     tests: ["engine", "rules"],
     by: "simulation",
     oracles: ["planned"],

@@ -94,9 +94,9 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
   [
     "listed, decided by a rule",
     { listed: "t1", listedPart: "t1" },
-    "End cancelled: is over: another life of this store paid its number 1, transfer t1",
+    "End cancelled: is over: another copy of this database paid its number 1, transfer t1",
   ],
-  ["part listed, second attempt", { k: 2, need: wanted, listedPart: "t2" }, "End abandoned: is over: another life"],
+  ["part listed, second attempt", { k: 2, need: wanted, listedPart: "t2" }, "End abandoned: is over: another copy"],
   ["listed, planned", { standing: planned, listed: "t1", listedPart: "t1" }, "Wait t1"],
   ["part listed, planned", { standing: planned, listedPart: "t2" }, "Sign 100"],
   [
@@ -163,7 +163,7 @@ describe("a head", () => {
       refusalOf({ ...headAt(100n), chainId: "x" }),
       "Halt the gateway is on chain x, this treasury on chain",
     )
-    assert.include(refusalOf(headAt(1_000_000n)), "nothing is signed on what may not have come")
+    assert.include(refusalOf(headAt(1_000_000n)), "nothing is signed on blocks that may not exist")
     assert.include(refusalOf({ ...headAt(100n), pow: { ...pow, pastBlocks: 1 } }), "a window of 1 blocks")
   })
   it("far above the balances is not signed on, unless no block of the balances is known", () => {

@@ -281,7 +281,7 @@ describe("a pinned asset", () => {
         yield* look
         assert.include(
           yield* look,
-          `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, mend it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
+          `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, correct it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
         )
         node.assets = [usdt, vega]
         assert.include(yield* look, "info USDT the listing of USDT agrees with its pin again")

@@ -77,7 +77,7 @@ const cases: ReadonlyArray<
   ["a balance under", below, facts({ holds: 999n }), true, "hot/TOK: 9.99 is below 10"],
   ["a balance at", below, facts({ holds: 1_000n }), false, "10.00 is not below 10"],
   ["no balance", below, facts(), undefined, "no balance of hot/TOK was seen"],
-  ["an old balance", below, facts({ holds: 1n, ...old }), undefined, "too old to tell"],
+  ["an old balance", below, facts({ holds: 1n, ...old }), undefined, "too old to judge"],
   ["no reading", below, { ...facts({ holds: 1n }), asOf: undefined }, undefined, "no balance was read yet"],
   [
     "a fall",
@@ -141,7 +141,7 @@ const cases: ReadonlyArray<
   ["held for another reason", heldFor("stale"), facts({ silences: silence("short", 99_999) }), false, "for stale"],
   ["nothing to do", heldFor(), facts({ silences: silence("in_band", 99_999) }), false, "keep is not held"],
   ["acting", heldFor(), facts({ silences: silence(undefined, 99_999) }), false, "keep is not held"],
-  ["a rule never looked at", heldFor(), facts(), undefined, "was not looked at yet"],
+  ["a rule never looked at", heldFor(), facts(), undefined, "was not evaluated yet"],
   [
     "all of a true one and a false one",
     { _tag: "All", of: [below, { _tag: "Not", of: below }] },

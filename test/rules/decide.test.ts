@@ -155,7 +155,7 @@ describe("a top-up", () => {
     ["pending", {}, {}, { ...ripe, firingSince: now - 10_000 }, /40\.00 is below 100; must stay so for 20 s/],
     ["pending", {}, {}, { ...ripe, observations: 0 }, /seen twice/],
     ["in_flight", { snapshot: { open: [intent("in_flight")] } }, {}, ripe, /210\.00 USDT is under way \(in_flight\)/],
-    ["awaiting_approval", { snapshot: { open: [intent("awaiting_approval")] } }, {}, ripe, /waits for people/],
+    ["awaiting_approval", { snapshot: { open: [intent("awaiting_approval")] } }, {}, ripe, /waits for approval/],
     [
       "settling",
       { snapshot: { settled: [intent("confirmed", { settledAt: BigInt(now) * 1_000_000n })] } },
@@ -166,7 +166,7 @@ describe("a top-up", () => {
     ["cooldown", { snapshot: { settled: [intent("confirmed")] } }, {}, ripe, /55 s left/],
     ["cooldown", { snapshot: { settled: [intent("failed")] } }, { cooldownMillis: 0 }, ripe, /55 s left/],
     ["unresolved", { snapshot: { open: [intent("manual")] } }, {}, ripe, /manual: no proof/],
-    ["too_small", {}, { min: new Map([[usdt.id, units(500)]]) }, ripe, /210\.00 is under the least of 500\.00/],
+    ["too_small", {}, { min: new Map([[usdt.id, units(500)]]) }, ripe, /210\.00 is below the minimum of 500\.00/],
     ["asset_status", { snapshot: { listed: undefined } }, {}, ripe, /no asset listing/],
     ["asset_status", { snapshot: { listed: new Map() } }, {}, ripe, /not listed/],
     [
@@ -296,7 +296,7 @@ describe("a sweep", () => {
     assert.deepStrictEqual(held, {
       _tag: "Hold",
       reason: "too_small",
-      detail: "300.00 is under the least of 301.00",
+      detail: "300.00 is below the minimum of 301.00",
     })
   })
 

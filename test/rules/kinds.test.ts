@@ -119,7 +119,7 @@ describe("a rebalance", () => {
     const min = new Map([[asset.id, units(150)]])
     assert.deepStrictEqual(moves(run({ ...rule, min }, snapshotOf({ a: 1_000, b: 0, c: 0 }))), ["a 300 b"])
     const [small] = moves(run({ ...rule, min }, snapshotOf({ a: 700, b: 200, c: 100 })))
-    assert.strictEqual(small, "too_small: 100 is under the least of 150")
+    assert.strictEqual(small, "too_small: 100 is below the minimum of 150")
   })
 
   it("waits until a payment of any of its accounts is seen in the balances", () => {
@@ -307,7 +307,7 @@ describe("a payout", () => {
     assert.deepStrictEqual(after.decision, {
       _tag: "Hold",
       reason: "not_due",
-      detail: "a payment that was signed later stands for it",
+      detail: "a later payment covers it",
     })
     assert.strictEqual(after.concluded, Date.parse("2026-01-10T01:30:00Z") / 1_000)
     assert.strictEqual(signed("2026-01-10T01:29:59Z").decision._tag, "Act")

@@ -99,7 +99,7 @@ describe("a payment that waits for its signature", () => {
   })
 
   it("is decided anew by rules that look at balances alone", () => {
-    assert.strictEqual(afterUnpaid({ _tag: "Level", together: false }), "the rule decides anew")
+    assert.strictEqual(afterUnpaid({ _tag: "Level", together: false }), "the rule decides again")
     for (const standing of [planned("once"), { _tag: "Part" }, { _tag: "Submitted" }, { _tag: "Gone" }] as const) {
       assert.include(afterUnpaid(standing), "cofferer submit")
     }

@@ -521,8 +521,8 @@ describe("key files", () => {
       /others may read the key file \(mode 644\); run: chmod 600/,
     ],
     ["that are not there", () => join(dir, "nowhere"), /no such key file/],
-    ["that are pipes", () => pipe("pipe"), /is no file; name a key file/],
-    ["that are folders", () => dir, /is no file; name a key file/],
+    ["that are pipes", () => pipe("pipe"), /is not a file; name a key file/],
+    ["that are folders", () => dir, /is not a file; name a key file/],
     ["that hold something else", () => at("text", "not a key"), /not a key file; it holds 32 raw bytes or 64 hex/],
     ["of another key", () => at("other", "11".repeat(32)), /holds the key of [0-9a-f]{64}; expected/],
   ] as const) {

@@ -401,7 +401,7 @@ const awaiting = Effect.map(
 const approving = Effect.fnUntraced(function* (treasury: Treasury, id: string, name: string) {
   const intent = (yield* (yield* Outbox).open).find((one) => one.id === id)
   const view = intent === undefined ? undefined : yield* approvalViewOf(treasury, intent)
-  if (view === undefined) return "nothing is left to approve"
+  if (view === undefined) return "there is nothing to approve"
   return yield* approve(treasury, id, { signature: operatorSigns(name, view.text) })
 })
 

@@ -155,7 +155,7 @@ describe("what is read of payments", () => {
     }),
   )
 
-  it.effect("tells when the last executed payment of a subject was signed", () =>
+  it.effect("alerts when the last executed payment of a subject was signed", () =>
     withStore(function* () {
       const outbox = yield* Outbox
       const pay = Effect.fnUntraced(function* (id: string, more: Partial<Intent>, createdAt: number) {

@@ -156,13 +156,13 @@ describe("a receipt of a payment", () => {
         [/signer signed something else/, (body) => body.replace(/"digest":"....../, '"digest":"000000')],
         [/signed on another journal/, (body) => body.replace("below 100", "below 101")],
         [
-          /proof of work is no solution|hash of the transaction/,
+          /proof of work is not a solution|hash of the transaction/,
           (body) => body.replace(/"tid":"....../, '"tid":"000000'),
         ],
         [/hash of the transaction/, (body) => body.replace(/"hashBare":"....../, '"hashBare":"000000')],
         [/sent another transaction/, (body) => body.replace(/"txHash":"....../, '"txHash":"000000')],
         [/confirmed without evidence/, (body) => body.replace('"kind":"executed"', '"kind":"seen"')],
-        [/no JSON/, () => "{"],
+        [/not JSON/, () => "{"],
       ]
       for (const [expected, change] of says) assert.match(forged(change) ?? "whole", expected)
     }),

@@ -33,7 +33,7 @@ const alerts = Effect.gen(function* () {
 /** Blocks are read and payments go on; nothing new is decided. */
 const undecided = new Set(["decide"])
 
-/** Rounds until the payment waits for people. */
+/** Rounds until the payment waits for approval. */
 const proposed = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox) {
   yield* rounds(options, sandbox, 4)
   const intent = yield* newestIntent
@@ -309,7 +309,7 @@ describe("approvals and another policy", () => {
       const said = String(rows[0]?.["detail"])
       assert.match(
         said,
-        /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides anew$/,
+        /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides again$/,
       )
     }, desk),
   )

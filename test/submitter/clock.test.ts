@@ -94,7 +94,7 @@ describe("a clock that no block agrees with", () => {
   )
 
   for (const [what, setup] of [
-    ["planned time that is let go when it is late", { rules: [salary] }],
+    ["planned time that is dropped when it is late", { rules: [salary] }],
     ["time of those who must approve it", { line: { approval: "desk" }, more: deskFields() }],
   ] as const) {
     it.effect(`ends no payment: the ${what} runs on once it is right again`, () =>

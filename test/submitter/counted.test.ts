@@ -98,7 +98,7 @@ describe("payments that a new store does not know", () => {
     }),
   )
 
-  it.effect("count for every receiver where the gateway lists none, and people hear of it", () =>
+  it.effect("count for every receiver where the gateway lists none, and alerts are sent", () =>
     flow(
       function* (options, sandbox, client) {
         yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })

@@ -52,7 +52,7 @@ describe("a payment from its decision to its end", () => {
       const open = yield* outbox.open
       assert.lengthOf(open, 2)
       assert.lengthOf(yield* outbox.live, 1)
-      assert.isTrue(open.some(({ detail }) => detail.endsWith("finds out which wire form the network takes")))
+      assert.isTrue(open.some(({ detail }) => detail.endsWith("finds out which wire form the network accepts")))
       for (let i = 0; i < 8; i++) yield* round(options, sandbox, new Set(["decide"]))
       assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
       const sends = yield* Effect.forEach(yield* outbox.recent(2), ({ id }) => outbox.sends(id))

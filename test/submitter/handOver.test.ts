@@ -109,7 +109,7 @@ describe("what a store held open that was put back", () => {
         assert.lengthOf(told, 1)
         assert.match(
           told[0] ?? "",
-          /is cancelled: the store was put back from a copy, and the one that was lost may have paid it; the rule decides anew$/,
+          /is cancelled: the database is a restored backup, and the lost one may have paid it; the rule decides again$/,
         )
       },
     ),
@@ -132,7 +132,7 @@ describe("what a store held open that was put back", () => {
         assert.lengthOf(told, 1)
         assert.match(
           told[0] ?? "",
-          /^ticket listed: wage: 30.00 USDT alice -> eve, paid by another life of this store as transfer [0-9a-f]{64} at /,
+          /^ticket listed: wage: 30.00 USDT alice -> eve, paid by another copy of this database as transfer [0-9a-f]{64} at /,
         )
         assert.deepStrictEqual((yield* states).toSorted(), ["confirmed", "confirmed"])
         yield* TestClock.adjust("110 seconds")
@@ -152,7 +152,7 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
-  it.effect("is named where its planned time is let go: what was paid is handed in by nobody", () =>
+  it.effect("is named where its planned time is dropped: what was paid is handed in by nobody", () =>
     putBack(
       {
         before: (options, world) => rounds(options, world, 12),
@@ -224,11 +224,11 @@ describe("what a store held open that was put back", () => {
       function* (options, world) {
         for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* pass(world, 5, round(options, world))
         const [intent] = yield* (yield* Outbox).recent(1)
-        assert.include(intent?.detail ?? "", "paid by another life of this store")
+        assert.include(intent?.detail ?? "", "paid by another copy of this database")
         const row = paymentRow(intent!, yield* (yield* Outbox).attempts(intent!.id))
         assert.deepStrictEqual([row.transferId, row.txHash], [null, null])
         const receipt = yield* receiptOf(intent!.id)
-        assert.match("problem" in receipt ? receipt.problem : "a receipt", /another life of the store paid it/)
+        assert.match("problem" in receipt ? receipt.problem : "a receipt", /another copy of the database paid it/)
         assert.isNull((yield* verifyStore()).problem)
       },
     ),

@@ -36,7 +36,7 @@ const newest = Effect.gen(function* () {
   return { intent, attempt }
 })
 
-/** What another life of the store signs for the payment. */
+/** What another copy of the database signs for the payment. */
 const payAsAnother = Effect.fnUntraced(function* (
   { id, payment: { fromKey, to, amount } }: Intent,
   client: TestClient,
@@ -60,7 +60,7 @@ const tickets = Effect.map(
   (all) => all.map(({ detail }) => detail),
 )
 
-describe("a payment that another life of the store made as well", () => {
+describe("a payment that another copy of the database made as well", () => {
   it.effect("does not end, by a head that is too high for a moment, while bytes of this one may execute", () =>
     flow(
       function* (options, world, client) {
@@ -95,7 +95,7 @@ describe("a payment that another life of the store made as well", () => {
   const skipped = { cron: "1 8 * * *", missed: "skip", late: "2m" }
   for (const asked of [false, true]) {
     const how = asked ? ", though people are asked about it" : ""
-    it.effect(`waits for people where no quorum shows it as done, and its planned time is over${how}`, () =>
+    it.effect(`waits for a person where no quorum shows it as done, and its planned time is over${how}`, () =>
       flow(
         function* (options, world, client) {
           const skip = new Set(["submit", "confirm"])
@@ -127,7 +127,7 @@ describe("a payment that another life of the store made as well", () => {
           yield* endIntent(verb, () => Effect.void)
           assert.strictEqual((yield* wages)[0]?.state, "cancelled")
           const [end] = (yield* tickets).filter((one) => one.includes("ends unpaid"))
-          assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another life of this store/)
+          assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another copy of this database/)
         },
         {
           rules: [{ name: "wage", payout: wage, schedule: skipped }],

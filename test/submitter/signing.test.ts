@@ -94,7 +94,7 @@ const otherConfig: Meanwhile = Effect.gen(function* () {
   yield* replace({ ...now(), treasury: { ...now().treasury, rules: [] } }, Effect.void)
 })
 const endedElsewhere: Meanwhile = Effect.gen(function* () {
-  yield* (yield* Outbox).move(yield* asked, "cancelled", { detail: "paid by another life of this store" })
+  yield* (yield* Outbox).move(yield* asked, "cancelled", { detail: "paid by another copy of this database" })
 })
 
 describe("a payment about which the network is asked is not signed if meanwhile", () => {

@@ -50,7 +50,7 @@ describe("a payment that is confirmed and not seen to have moved", () => {
 })
 
 describe("a payment that is confirmed and not seen to have moved on a chain before a reset", () => {
-  it.effect("reserves nothing on the chain that operators accepted, and people hear of it", () =>
+  it.effect("reserves nothing on the chain that operators accepted, and alerts are sent", () =>
     flow(
       function* (options, sandbox) {
         const outbox = yield* Outbox

@@ -158,7 +158,7 @@ describe("a planned payment", () => {
     ),
   )
 
-  it.effect("that nobody could decide in time is let go with an alert as well", () =>
+  it.effect("that nobody could decide in time is dropped with an alert as well", () =>
     lives(
       [
         (options, sandbox) => rounds(options, sandbox, 3),
@@ -171,7 +171,7 @@ describe("a planned payment", () => {
             alert ?? "",
             /30\.00\S* USDT alice -> eve planned for each time from .*08:01Z to .*08:21Z is not/,
           )
-          assert.match(alert ?? "", /nobody looked at it in time, and after 10 min it is let go.*"cofferer submit"/)
+          assert.match(alert ?? "", /it was not evaluated in time, and after 10 min it is dropped.*"cofferer submit"/)
           assert.deepStrictEqual(others, [])
         },
       ],

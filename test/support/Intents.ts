@@ -20,7 +20,7 @@ export const halts = Effect.map(
   (all) => all.map(({ reason }) => reason),
 )
 
-/** What a rule last came to; undefined where it was never looked at. */
+/** What a rule last came to; undefined where it was never evaluated. */
 export const ruleState = (name: string) =>
   Effect.map(
     Effect.flatMap(RuleStates, (store) => store.all),

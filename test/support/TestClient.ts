@@ -36,7 +36,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Undefined where the text is no JSON. */
+  /** Undefined where the text is not JSON. */
   readonly json: unknown
 }
 

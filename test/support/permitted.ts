@@ -6,7 +6,7 @@ import { decodeInputData, encodeInputData } from "../../src/tx/InputData.ts"
 
 /**
  * A signer that is asked for the permit first, as the submitter does, and then for the signature over bytes that name
- * it. What has been signed, and what is no command, is asked for as it comes.
+ * it. What has been signed, and what is not a command, is asked for as it comes.
  */
 export const permitted = (signer: Signer["Service"]): Signer["Service"] => {
   const named = new Map<string, Uint8Array>()

@@ -59,7 +59,7 @@ ${groups.join("\n")}`
 
 describe("metrics", () => {
   it("are listed in their page", async () => {
-    // Written anew by: npx vitest run --project quick test/telemetry/Metrics.test.ts -u
+    // Written again by: npx vitest run --project quick test/telemetry/Metrics.test.ts -u
     await expect(pageText()).toMatchFileSnapshot("../../docs/metrics.md")
   })
 

@@ -10,7 +10,7 @@ const events = (Object.keys(logEvents) as ReadonlyArray<LogEventName>).map((name
   return { name, severity: logEventForm(name).severity, needs, may }
 })
 const levels = { page: "error", ticket: "warn", info: "info", debug: "debug" }
-/** The fields of many events, which the page gives once. */
+/** Fields of many events; the page lists them once. */
 const failure = "reason gateway? intent? attempt? remedy? receiver?"
 
 const head = `# Log events
@@ -27,21 +27,22 @@ number of its cycle in this process. Follow one payment by \`intent\`, one of it
 On a terminal the same events are lines for people, broken between words, with colours by severity unless \`NO_COLOR\` is
 set. A quiet hour writes at most 20 lines.
 
-An event with the word failure in place of its fields has these: ${failure}.
-
 `
 
 const pageText = (): string => {
-  const rows = events.map(({ name, severity, needs, may }) => {
+  const all = events.map(({ name, severity, needs, may }) => {
     const fields = [...needs, ...may.map((field) => `${field}?`)].join(" ")
-    return `| ${name} | ${levels[severity]} | ${fields === failure ? "failure" : fields} |`
+    return { name, level: levels[severity], fields }
   })
+  const rows = all.filter(({ fields }) => fields !== failure)
+  const failures = all.filter(({ fields }) => fields === failure).map(({ name }) => name)
   const meanings = Object.entries(logFields)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { type, meaning }]) => `| ${name} | ${type} | ${meaning} |`)
   return [
     `${head}| event | level | fields |\n|---|---|---|`,
-    ...rows,
+    ...rows.map(({ name, level, fields }) => `| ${name} | ${level} | ${fields} |`),
+    `\n## Failures\n\nThe fields of each: ${failure}. The level is warn.\n\n${failures.join(", ")}.`,
     "\n## Fields\n\n| field | type | meaning |\n|---|---|---|",
     ...meanings,
     "",
@@ -50,7 +51,7 @@ const pageText = (): string => {
 
 describe("the events of the log", () => {
   it("are listed in their page", async () => {
-    // Written anew by: npx vitest run --project quick test/telemetry/logEvents.test.ts -u
+    // Written again by: npx vitest run --project quick test/telemetry/logEvents.test.ts -u
     await expect(pageText()).toMatchFileSnapshot("../../docs/log-events.md")
   })
 

@@ -83,7 +83,7 @@ const checkedPayment = (text: string): Promise<ReadonlyArray<string>> =>
     const asset = assets.get(transfer.asset)
     const amount = asset === undefined ? undefined : parseAmount(transfer.amount, asset.decimals)
     return [
-      ...[transfer.from, transfer.to].filter((name) => !parties.has(name)).map((name) => `"${name}" is no party`),
+      ...[transfer.from, transfer.to].filter((name) => !parties.has(name)).map((name) => `"${name}" is not a party`),
       ...(amount === undefined ? [`"${transfer.asset}" is not pinned`] : "error" in amount ? [amount.error] : []),
     ]
   }).pipe(
@@ -171,10 +171,10 @@ describe("examples of the pages", () => {
 
   it.each([
     ["a treasury with an unknown key", "yaml", "version: 1\nname: harbor\nmood: live\n", /unknown key "mood"/],
-    ["a rule that no party pays", "yaml", smallest.replace("{ from: reserve, l", "{ from: r, l"), /"r" is no party/],
+    ["a rule that no party pays", "yaml", smallest.replace("{ from: reserve, l", "{ from: r, l"), /"r" is not a party/],
     ["a part that does not fit", "yaml", "mode: shadow\nnetwork: { quorum: 2 }\n", /2 of 1 gateways/],
     ["a part with an unknown key", "yaml", "mode: shadow\nrulez: []\n", /unknown key "rulez"/],
-    ["a payment to nobody", "yaml", payment.replace("to: hot", "to: hut"), /"hut" is no party/],
+    ["a payment to nobody", "yaml", payment.replace("to: hot", "to: hut"), /"hut" is not a party/],
     ["a payment with an unknown key", "yaml", payment.replace("transfer", "transfers"), /unknown key "transfers"/],
     ["tests without steps", "yaml", "treasury: ../sandbox.yaml\ntests: [{ name: a }]\n", /steps/],
     ["tests that fail", "yaml", tests.replace('pays: "16_000"', 'pays: "15_000"'), /1 of 2 tests failed/],

@@ -140,7 +140,7 @@ const holding = async <A>(run: () => Promise<A>) => {
   return { done, longest }
 }
 
-describe("a file that is no treasury", () => {
+describe("a file that is not a treasury", () => {
   let server: Server | undefined
 
   beforeAll(async () => {
@@ -179,8 +179,8 @@ describe("a file that is no treasury", () => {
   }, 300_000)
 
   it("is not read unless it is a regular file within bounds", () => {
-    assert.deepStrictEqual(readBytes("/dev/zero", 1_000), { problem: "is no file", code: undefined })
-    assert.deepStrictEqual(readBytes(dir, 1_000), { problem: "is no file", code: "EISDIR" })
+    assert.deepStrictEqual(readBytes("/dev/zero", 1_000), { problem: "is not a file", code: undefined })
+    assert.deepStrictEqual(readBytes(dir, 1_000), { problem: "is not a file", code: "EISDIR" })
     const small = written("small", "abc")
     assert.deepStrictEqual(readBytes(small, 3), Buffer.from("abc"))
     assert.deepStrictEqual(readBytes(small, 2), { problem: "has more than 0.002 kB", code: undefined })

@@ -81,7 +81,7 @@ describe("a receipt that somebody forged", () => {
     const own = (yield* Effect.promise(() => verified(paid))).stdout
     assert.match(own, /approved by ana, ben \(desk needs 2\)/)
     assert.match(own, /calls that 60\.00 USDT \(6 decimals\) alice -> eve\n/)
-    assert.match(own, /a person's word, as the payer tells it:\n {2}submitted by zoe\n/)
+    assert.match(own, /statements of people, as the payer recorded them:\n {2}submitted by zoe\n/)
 
     const tried = [...fromPublicData(paid), ...fromReceipt(paid, second), ...fromElsewhere(paid, twin, withdrawn)]
     assert.strictEqual(new Set(tried.map(([title]) => title)).size, tried.length, "each is another one")

@@ -50,8 +50,8 @@ export const exchange = (options: RequestOptions & { readonly timeout: number },
   })
 
 /**
- * The socket of a data directory's daemon, or why nothing is said to whoever listens there: the directory must be this
- * user's, or root asks, and nobody else may enter it. A missing socket is no problem: no daemon runs.
+ * The socket of a data directory's daemon, or why it is not used: the directory must be this user's, or root asks, and
+ * nobody else may enter it. A missing socket is not a problem: no daemon runs.
  */
 export const socketOf = (dataDir: string): { readonly socketPath: string } | { readonly problem: string } => {
   const socketPath = join(dataDir, socketFile)
@@ -68,7 +68,7 @@ export const socketOf = (dataDir: string): { readonly socketPath: string } | { r
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === "ENOENT" || code === "ENOTDIR") return { socketPath }
-    return { problem: `${dataDir} cannot be looked at (${code})` }
+    return { problem: `${dataDir} cannot be read (${code})` }
   }
 }
 
@@ -82,7 +82,7 @@ const timeoutMillisUsual = 10_000
 const notOurs = (why: string) =>
   failWith(
     "failure",
-    `${why}: nothing was said to who listens there; run this as the daemon's user, and shut the directory with chmod 700`,
+    `${why}: the request was not sent; run this as the daemon's user, and restrict the directory with chmod 700`,
   )
 
 /** One request to the daemon of a data directory; undefined where none runs. */
@@ -109,7 +109,7 @@ export const control = Effect.fnUntraced(function* (
   const { status, text } = answer
   return yield* Effect.try({
     try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
-    catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),
+    catch: () => failWith("failure", `the daemon's answer is not JSON: ${text.slice(0, 100)}`),
   })
 })
 
@@ -148,7 +148,7 @@ interface Call {
 /** The setup of a data directory whose daemon does not run. */
 export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, mayBegin = false) {
   if (!mayBegin && !existsSync(join(dataDir, databaseFile))) {
-    return yield* notRunning(chosen, dataDir, ", and no database lies there")
+    return yield* notRunning(chosen, dataDir, ", and it has no database")
   }
   yield* secureDataDir(dataDir)
   return yield* setup({ ...chosen, data: Option.some(dataDir) })

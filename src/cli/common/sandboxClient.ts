@@ -26,7 +26,10 @@ const urlBytesMax = 1_000
 const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
   if (Option.isSome(chosen.url)) {
     if (/^http:\/\/./.test(chosen.url.value) && URL.canParse(chosen.url.value)) return chosen.url.value
-    return yield* failWith("usage", `--url ${chosen.url.value} is no address; write one such as http://127.0.0.1:3008`)
+    return yield* failWith(
+      "usage",
+      `--url ${chosen.url.value} is not an address; write one such as http://127.0.0.1:3008`,
+    )
   }
   const dir = join(yield* dataDirOf(chosen), sandboxDir)
   const file = join(dir, urlFile)

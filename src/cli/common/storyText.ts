@@ -61,7 +61,7 @@ const ofAttempt = (body: Body): string => {
   switch (body["state"]) {
     case "signed": {
       const end = BigInt(said(body["anchorHeight"])) + BigInt(said(body["windowBlocks"]))
-      return `${name} on block ${said(body["anchorHeight"])}, void after block ${end}; transfer ${short(body["transferId"])}`
+      return `${name} on block ${said(body["anchorHeight"])}, valid to block ${end}; transfer ${short(body["transferId"])}`
     }
     case "sending": {
       const where = `${said(body["gateway"])} in the ${said(body["framing"])} wire form`

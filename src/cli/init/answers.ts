@@ -23,7 +23,7 @@ interface Given {
   readonly target: Option.Option<string>
 }
 
-/** Everything that the flags or the person said, with what the gateway adds. */
+/** Answers of the flags or the person, with the gateway's facts. */
 export interface InitAnswers {
   readonly name: string
   readonly mode: Mode
@@ -43,7 +43,7 @@ export const missingFlags = ({ gateway, asset, below, target }: Given): Readonly
   ...(Option.isNone(target) ? ["--target AMOUNT"] : []),
 ]
 
-/** One gateway is called main, several by letters: the names become labels of metrics. */
+/** One gateway is named main, several get letters; names become labels of metrics. */
 export const gatewaysOf = (urls: ReadonlyArray<string>) =>
   urls.map((url, i) => [urls.length === 1 ? "main" : String.fromCharCode(97 + i), url] as const)
 

@@ -198,7 +198,7 @@ const noted = (line: string, comment: string): string => `${line.padEnd(commentC
 const isAboveDefault = ({ numerator, denominator }: Share): boolean => numerator * 1_000n > denominator * 2n
 
 const maxFeeLine = (fee: Share | undefined): string => {
-  if (fee === undefined) return noted("  maxFee: 0.2%", "the gateway does not tell its fee: see network.fee above")
+  if (fee === undefined) return noted("  maxFee: 0.2%", "the gateway does not report its fee: see network.fee above")
   const now = percent(fee).replace(" ", "")
   return isAboveDefault(fee)
     ? noted(`  maxFee: ${now}`, "as the network has it; a higher fee is not paid")
@@ -223,7 +223,9 @@ const treasuryFileText = (it: NewTreasury): string => {
     noted("  gateways:", "https, or http on loopback; the majority must agree before money moves"),
     ...it.gateways.map(([name, url]) => `    ${name}: ${quoted(url)}`),
     ...(it.feeFactor === undefined
-      ? ['  # fee: { factor: "0.001", maxQuantum: "1" }   # this gateway tells no fee: without this nothing is signed']
+      ? [
+          '  # fee: { factor: "0.001", maxQuantum: "1" }   # this gateway reports no fee: without this nothing is signed',
+        ]
       : []),
     noted("assets:", "pinned by id: another asset of the same name changes nothing"),
     `  ${asset.symbol}: { id: "${asset.id}", decimals: ${asset.decimals} }`,

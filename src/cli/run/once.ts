@@ -47,7 +47,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
   yield* pollOf(options)
-  // A payment that a halt or pause blocks before its first send waits for people, however long this waits.
+  // A payment that a halt or pause blocks before its first send waits for a person, however long this waits.
   const isLeft = Effect.fnUntraced(function* (intent: Intent) {
     const { state } = intent
     if (state === "manual" || state === "awaiting_approval") return true

@@ -48,7 +48,7 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
       const heard = asked.ask(seen)
       if (!(heard instanceof Promise)) return hear(heard)
       thinking = heard
-        .catch((): Heard => ({ ended: "it says what nobody says" }))
+        .catch((): Heard => ({ ended: "its answer cannot be understood" }))
         .then(hear)
         .finally(() => {
           thinking = undefined
@@ -63,7 +63,7 @@ const soundly = (read: () => CodeAnswer): CodeAnswer => {
   try {
     return read()
   } catch {
-    return broken("its code answers with what cannot be read", false)
+    return broken("its code gives an answer that cannot be read", false)
   }
 }
 
@@ -87,7 +87,7 @@ const readTold = (told: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
       payer,
     )
   } catch {
-    return wrong("its code answers with what cannot be read")
+    return wrong("its code gives an answer that cannot be read")
   }
 }
 
@@ -137,7 +137,7 @@ const readWanted = (
   const { pay, to, because } = wanted as Readonly<Record<string, unknown>>
   const amount = amountOf(pay, payer)
   if (typeof amount === "string") return amount
-  if (because !== undefined && typeof because !== "string") return "its code says because without words: write a text"
+  if (because !== undefined && typeof because !== "string") return "its code gives an empty because: write a text"
   const names = payer.to.map(({ name }) => name)
   if (to === undefined && names.length > 1)
     return `its code does not say whom to pay: add to, one of ${names.join(", ")}`
@@ -148,7 +148,7 @@ const readWanted = (
 
 const amountOf = (pay: unknown, { asset }: Payer): bigint | string => {
   if (typeof pay === "bigint") {
-    return pay >= 0n && pay <= amountMax ? pay : `its code asks for ${pay} base units, which is no amount`
+    return pay >= 0n && pay <= amountMax ? pay : `its code asks for ${pay} base units, which is not an amount`
   }
   if (typeof pay !== "string") {
     return `its code asks for ${String(pay)}, no amount: write a text such as "1_000", or a bigint of base units`

@@ -18,7 +18,7 @@ import {
  * rules mean no harm: this finds mistakes and is no security boundary.
  */
 const refuse = (what: string): never => {
-  throw new Error(`${what} is not for rules: they answer from what they are told alone`)
+  throw new Error(`${what} is not available to rules: they decide from their input alone`)
 }
 
 const refused = (what: string): object => {
@@ -104,7 +104,7 @@ const readLine = (): string => {
 
 const write = (reply: Reply, n?: number): void => {
   const line = stringify({ ...reply, n })
-  const tooMuch: Reply = { thrown: { message: "it says too much", stack: "", code: "" } }
+  const tooMuch: Reply = { thrown: { message: "its answer is too long", stack: "", code: "" } }
   const bytes = bytesOf(`${line.length > lineCharsMax ? stringify({ ...tooMuch, n }) : line}\n`)
   for (let at = 0; at < bytes.length; ) {
     try {
@@ -155,7 +155,7 @@ const resolveFrom = (parent: string, specifier: string): string => {
   const text = texts.get(parent) ?? ""
   const at = placeAt(parent, text, text.search(new RegExp(`["']${literally(specifier)}["']`)))
   if (path !== undefined) return fail({ ...at, message: `no such file: ${specifier}`, remedy: "name a file beside it" })
-  const message = `"${specifier}" cannot be imported: rules answer from what they are told alone`
+  const message = `"${specifier}" cannot be imported: rules decide from their input alone`
   return fail({ ...at, message, remedy: 'import files beside it, such as "./levels.ts"' })
 }
 
@@ -183,14 +183,14 @@ const sourceOf = (path: string): string => {
   const later = waitedFor(text)
   if (later >= 0) {
     const remedy = 'write "import { … } from" at its top'
-    return fail({ ...placeAt(path, text, later), message: "import() waits for a file: rules wait for nothing", remedy })
+    return fail({ ...placeAt(path, text, later), message: "import() waits for a file: rules cannot wait", remedy })
   }
   try {
     return stripTypeScriptTypes(text, { mode: "strip" })
   } catch (error) {
     const { message, stack } = error as Error
     const [, line = "1", indent = ""] = /^[^\n]*:([0-9]+)\n(?:[^\n]*\n){1,4}?( *)\^+\n/.exec(String(stack)) ?? []
-    const remedy = "mend it there; types alone are taken out, so that enum, namespace and the like cannot stand in it"
+    const remedy = "correct it there; only types are removed, so enum, namespace and the like are not supported"
     return fail({ file: path, line: Number(line), column: indent.length + 1, message, remedy })
   }
 }

@@ -83,7 +83,7 @@ const start = (): Running => {
   child.stdout.setEncoding("utf8")
   child.stdout.on("data", (text: string) => {
     running.text += text
-    if (running.text.length > lineCharsMax + 1) return end(running, "it says too much")
+    if (running.text.length > lineCharsMax + 1) return end(running, "its answer is too long")
     const at = running.text.indexOf("\n")
     if (at < 0) return
     const line = running.text.slice(0, at)
@@ -177,7 +177,7 @@ const exchange = async (running: Running, request: CodeRequest, reading: Reading
       return plain as Reply
     }
   } catch {
-    end(running, "it says what nobody says")
+    end(running, "its answer cannot be understood")
     return undefined
   } finally {
     clearInterval(watch)

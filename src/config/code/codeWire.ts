@@ -91,9 +91,9 @@ export const encode = (value: unknown, functions: Array<unknown>): Wire => {
 export const decode = (wire: unknown, functionOf: (f: number) => unknown): unknown => {
   let nodes = 0
   const walk = (one: unknown, level: number): unknown => {
-    if (++nodes > nodesMax || level > levelsMax + 2) throw new Error("not what is said")
+    if (++nodes > nodesMax || level > levelsMax + 2) throw new Error("not an answer of the runner")
     if (typeof one === "string") return one
-    if (typeof one !== "object" || one === null) throw new Error("not what is said")
+    if (typeof one !== "object" || one === null) throw new Error("not an answer of the runner")
     const { f, a, o, p, v, t } = one as Readonly<Record<string, unknown>>
     if (Number.isSafeInteger(f)) return functionOf(f as number)
     // biome-ignore lint/suspicious/noThenProperty: what is thenable there is so here
@@ -101,7 +101,7 @@ export const decode = (wire: unknown, functionOf: (f: number) => unknown): unkno
     if (Array.isArray(a)) return a.map((item) => walk(item, level + 1))
     if (Array.isArray(o)) {
       const entries = o.map((entry: unknown) => {
-        if (!Array.isArray(entry) || typeof entry[0] !== "string") throw new Error("not what is said")
+        if (!Array.isArray(entry) || typeof entry[0] !== "string") throw new Error("not an answer of the runner")
         return [entry[0], walk(entry[1], level + 1)] as const
       })
       return Object.fromEntries(entries)
@@ -118,7 +118,7 @@ const plainOf = (kind: string, said: string): unknown => {
   if (kind === "boolean") return said === "true"
   if (kind === "symbol") return Symbol(said.replace(/^Symbol\((.*)\)$/s, "$1"))
   if (kind === "bigint" && /^-?[0-9]{1,400}$/.test(said)) return BigInt(said)
-  throw new Error("not what is said")
+  throw new Error("not an answer of the runner")
 }
 
 const wordsMax = 4_000
@@ -135,7 +135,7 @@ export const thrownBy = (error: unknown): Thrown => {
       code: String(code ?? "").slice(0, 100),
     }
   } catch {
-    return { message: "what it throws cannot be read", stack: "", code: "" }
+    return { message: "its error cannot be read", stack: "", code: "" }
   }
 }
 

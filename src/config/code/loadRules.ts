@@ -84,7 +84,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
     if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
     if ("thrown" in reply) return { problem: thrown(file, reply.thrown) }
     if (!("loaded" in reply))
-      return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
+      return { problem: { ...whole(file), message: "its answer cannot be understood", remedy: "correct it" } }
     const askerOf = (f: number): LoadedFunction =>
       asFunction({ ask: (seen) => askCode(reading, f, wireOf(seen)).then(heardIn) })
     const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, askerOf)
@@ -93,7 +93,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
     held.set(file, { texts, module })
     return module
   } catch {
-    return { problem: { ...whole(file), message: "its rules cannot be read", remedy: "mend it" } }
+    return { problem: { ...whole(file), message: "its rules cannot be read", remedy: "correct it" } }
   }
 }
 
@@ -101,7 +101,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
 const heardIn = (reply: unknown): Heard => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
   if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as CodeReply
-  return { ended: typeof ended === "string" ? ended : "it says what nobody says" }
+  return { ended: typeof ended === "string" ? ended : "its answer cannot be understood" }
 }
 
 /** Encodes a function's input for its process. */
@@ -127,17 +127,18 @@ const faultOf = (file: string, said: Problem): Problem => ({
 })
 
 const endedWords = (why: string): Pick<Problem, "message" | "remedy"> => {
-  if (why === "cpu") return { message: "it does not end within 5 s", remedy: "take out what loops" }
-  if (why === "wall") return { message: "it waits and does not go on", remedy: "take out what waits" }
-  if (why === "memory") return { message: "it takes more than 512 MB of memory", remedy: "let it need less" }
-  if (why === "exit") return { message: "it ends the process that runs it", remedy: "take that out" }
-  return { message: `it cannot be run: ${why}`, remedy: "mend it" }
+  if (why === "cpu") return { message: "it does not end within 5 s", remedy: "remove the loop" }
+  if (why === "wall") return { message: "it waits and does not go on", remedy: "remove what waits" }
+  if (why === "memory")
+    return { message: "it takes more than 512 MB of memory", remedy: "reduce the memory that it needs" }
+  if (why === "exit") return { message: "it ends the process that runs it", remedy: "remove that" }
+  return { message: `it cannot be run: ${why}`, remedy: "correct it" }
 }
 
 const withoutRules = (file: string, text: string, isThere: boolean): Problem => {
   const write = 'write "export const rules: Rules = [ … ]"'
   const at = placeAt(file, text, rulesIn(text))
-  if (isThere) return { ...at, message: '"rules" is no list', remedy: write }
+  if (isThere) return { ...at, message: '"rules" is not a list', remedy: write }
   return { file, line: 1, column: 1, message: 'it exports no "rules"', remedy: write }
 }
 
@@ -145,10 +146,10 @@ const thrown = (file: string, said: Thrown): Problem => {
   const [message, stack, code] = [said.message, said.stack, said.code].map(String) as [string, string, string]
   const at = placeOfStack(stack) ?? whole(file)
   if (code === "ERR_REQUIRE_ASYNC_MODULE") {
-    return { ...at, message: "it waits for something at its top", remedy: 'take "await" out' }
+    return { ...at, message: "it waits for something at its top", remedy: 'remove "await"' }
   }
   const isType = /provide an export named/.test(message)
-  const remedy = isType ? 'export it there; types are imported by "import type { … }"' : "mend it"
+  const remedy = isType ? 'export it there; types are imported by "import type { … }"' : "correct it"
   return { ...at, message: `it cannot be run: ${message}`, remedy }
 }
 

@@ -46,7 +46,7 @@ const rulesOf = async (item: Named): Promise<ReturnType<typeof placedRules>> => 
   const { at, text } = item
   const failed = (problem: Problem) => ({ items: [], code: new Map(), problems: [problem] })
   if (!text.endsWith(".ts")) {
-    const message = `"${text}" is no rule, and no file of rules in TypeScript`
+    const message = `"${text}" is not a rule, and not a file of rules in TypeScript`
     return failed({ ...at, message, remedy: "write a rule, or name a file that ends in .ts" })
   }
   const file = resolve(dirname(at.file), text)
@@ -81,8 +81,8 @@ const placedRules = (file: string, named: string, { rules, text, hash }: RulesMo
   const start = rulesIn(text)
   const items = rules.flatMap((rule, i) => {
     if (typeof rule !== "object" || rule === null || Array.isArray(rule) || isLoadedFunction(rule)) {
-      const message = `rules #${i + 1} is no rule: it is ${Array.isArray(rule) ? "a list" : String(rule)}`
-      const remedy = "take it out, as with .filter(Boolean), or write ... before a list"
+      const message = `rules #${i + 1} is not a rule: it is ${Array.isArray(rule) ? "a list" : String(rule)}`
+      const remedy = "remove it, as with .filter(Boolean), or write ... before a list"
       problems.push({ ...placeAt(file, text, start), message, remedy })
       return []
     }
@@ -118,7 +118,7 @@ const placed = (value: unknown, path: ReadonlyArray<string | number>, walk: Walk
     return { kind: "text", at, text: walk.codeName }
   }
   if (typeof value !== "object" || value === null) {
-    return complain(`is no text: it is ${String(value)}`, `write it in quotes, as in YAML: "${String(value)}"`)
+    return complain(`is not a text: it is ${String(value)}`, `write it in quotes, as in YAML: "${String(value)}"`)
   }
   if (path.length > levelsMax) return complain(`has more than ${levelsMax} levels`, "write it flatter")
   if (Array.isArray(value)) {

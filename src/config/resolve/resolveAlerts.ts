@@ -33,7 +33,7 @@ interface HeartbeatConfig {
   readonly allowPrivate: boolean
 }
 
-/** Conditions of health, and an alert that is no condition. */
+/** Conditions of health, and an alert that is not a condition. */
 type AlertedName = ConditionName | "limit_used"
 
 interface AlertsResolved {
@@ -85,7 +85,7 @@ const checkNames = (
 ): void => {
   for (const [j, to] of used.entries()) {
     if (names.includes(to)) continue
-    report.add([...path, j], `"${to}" is no receiver`, nameRemedy(to, names, "add it under alerts.receivers"))
+    report.add([...path, j], `"${to}" is not a receiver`, nameRemedy(to, names, "add it under alerts.receivers"))
   }
 }
 
@@ -97,7 +97,7 @@ const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): Alertin
       const condition = alerted.find((one) => one === name)
       if (condition === undefined) {
         const remedy = nameRemedy(name, alerted, "docs/operations.md lists them")
-        report.add(["alerts", "conditions", name], `"${name}" is no condition that has an alert of its own`, remedy)
+        report.add(["alerts", "conditions", name], `"${name}" is not a condition with an alert of its own`, remedy)
         return []
       }
       if (condition === "limit_used") return alert === "false" ? [[condition, undefined]] : []

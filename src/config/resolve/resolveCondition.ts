@@ -115,7 +115,11 @@ const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: Kno
 
 const heldOf = (raw: Raw<"held">, path: Path, { rules, report }: KnownNames): Condition | undefined => {
   if (!rules.includes(raw.rule)) {
-    report.add([...path, "rule"], `"${raw.rule}" is no rule`, nameRemedy(raw.rule, rules, "name a rule of this file"))
+    report.add(
+      [...path, "rule"],
+      `"${raw.rule}" is not a rule`,
+      nameRemedy(raw.rule, rules, "name a rule of this file"),
+    )
     return undefined
   }
   return { _tag: "Held", rule: raw.rule, reason: raw.reason, longerThanMillis: durationMillis(raw.longerThan) }

@@ -13,7 +13,7 @@ const timesText = /^([01][0-9]|2[0-3]):([0-5][0-9])-(?:([01][0-9]|2[0-3]):([0-5]
 /** True if the name is a time zone, such as "Europe/Zurich"; reports a problem otherwise. */
 const isLocation = (location: string, path: Path, report: Reporter): boolean => {
   if (Option.isSome(DateTime.zoneMakeNamed(location))) return true
-  report.add(path, `"${location}" is no time zone`, 'name one such as "Europe/Zurich" or "UTC"')
+  report.add(path, `"${location}" is not a time zone`, 'name one such as "Europe/Zurich" or "UTC"')
   return false
 }
 
@@ -34,7 +34,7 @@ const daysOf = (text: string, path: Path, report: Reporter): ReadonlyArray<numbe
   const [first = "", last = first, ...more] = text.split(":")
   const [from, until] = [days.indexOf(first), days.indexOf(last)]
   if (from < 0 || until < 0 || more.length > 0) {
-    report.add(path, `"${text}" is no weekday`, 'write "monday:friday", or a list such as [saturday, sunday]')
+    report.add(path, `"${text}" is not a weekday`, 'write "monday:friday", or a list such as [saturday, sunday]')
     return []
   }
   return Array.from({ length: ((until - from + 7) % 7) + 1 }, (_, i) => (from + i) % 7)
@@ -43,7 +43,7 @@ const daysOf = (text: string, path: Path, report: Reporter): ReadonlyArray<numbe
 const spanOf = (text: string, path: Path, report: Reporter): Hours["spans"] => {
   const match = timesText.exec(text)
   if (match === null) {
-    report.add(path, `"${text}" is no span of hours`, 'write "08:00-18:00", or "22:00-06:00" for a night')
+    report.add(path, `"${text}" is not a span of hours`, 'write "08:00-18:00", or "22:00-06:00" for a night')
     return []
   }
   const [, h1, m1, h2 = "24", m2 = "0"] = match
@@ -55,8 +55,8 @@ export const resolveMaintenance = (raw: TreasuryFile, report: Reporter): Readonl
   (raw.maintenance ?? []).flatMap(({ name, from, until }, i) => {
     const path = ["maintenance", i]
     const [start, end] = [Date.parse(from), Date.parse(until)]
-    if (Number.isNaN(start)) report.add([...path, "from"], `"${from}" is no time`, "write a date that exists")
-    if (Number.isNaN(end)) report.add([...path, "until"], `"${until}" is no time`, "write a date that exists")
+    if (Number.isNaN(start)) report.add([...path, "from"], `"${from}" is not a time`, "write a date that exists")
+    if (Number.isNaN(end)) report.add([...path, "until"], `"${until}" is not a time`, "write a date that exists")
     if (end <= start) report.add([...path, "until"], `it ends before it begins`, "set until after from")
     return [{ name, from: start, until: end }]
   })
@@ -87,7 +87,7 @@ export const resolveSchedule = (
   const isPlace = isLocation(location, [...path, "location"], report)
   const parsed = plansOf(raw.cron, isPlace ? location : "UTC")
   if (Result.isFailure(parsed)) {
-    report.add([...path, "cron"], `"${raw.cron}" is no plan: ${parsed.failure}`, remedy)
+    report.add([...path, "cron"], `"${raw.cron}" is not a plan: ${parsed.failure}`, remedy)
     return undefined
   }
   if (!parsed.success.every(comes)) {

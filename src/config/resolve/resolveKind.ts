@@ -99,7 +99,7 @@ const resolveSplit = (raw: Kind<"split">, base: RuleBase, at: Path, known: Known
   const { parties, report } = known
   payerOf(raw.from, [...at, "from"], parties, report)
   const to = resolveWeights(raw.to, [...at, "to"], known, partyOf)
-  if (to.length === 0) report.add([...at, "to"], "nobody receives a part", "name at least one party with its part")
+  if (to.length === 0) report.add([...at, "to"], "no receiver is named", "name at least one party with its share")
   if (to.some(({ party }) => party.name === raw.from)) refuseSelf(raw.from, [...at, "to", raw.from], report)
   const written = { ...raw, party: raw.from, trigger: raw.above, target: raw.target ?? "0", word: "above" as const }
   const [level] = resolveLevel(written, at, known)
@@ -136,7 +136,7 @@ const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: K
   const from = partyOf(raw.from, [...at, "from"], parties, report)
   if (raw.from === raw.to) refuseSelf(raw.from, [...at, "to"], report)
   if (from?.signer !== undefined) {
-    report.add([...at, "from"], `${raw.from} has a signer: it can pay itself`, "use topUp, or take its signer away")
+    report.add([...at, "from"], `${raw.from} has a signer: it can pay itself`, "use topUp, or remove its signer")
   }
   const [level] = resolveLevel({ ...raw, party: raw.to, trigger: raw.below, word: "below", key: "to" }, at, known)
   return from === undefined || level === undefined ? undefined : { ...base, kind: "request", from, level }
@@ -214,7 +214,7 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNa
   }
   const need = report.document.code?.get(raw.need)
   if (!isLoadedFunction(need)) {
-    report.add([...at, "need"], "need is no function", "write the rule in a file of rules in TypeScript: rules.ts")
+    report.add([...at, "need"], "need is not a function", "write the rule in a file of rules in TypeScript: rules.ts")
   }
   if (from === undefined || asset === undefined || to.length === 0 || accounts.length === 0) return undefined
   if (!isLoadedFunction(need)) return undefined

@@ -69,7 +69,11 @@ export const checkAddresses = (raw: TreasuryFile, report: Reporter): void => {
     }
     const own = addresses.get(name)
     if (own === undefined) {
-      report.add(path, `${text} is mistyped: its capitals do not fit its digits`, "copy it again from its wallet")
+      report.add(
+        path,
+        `${text} is mistyped: its checksum, the capital letters, is wrong`,
+        "copy it again from its wallet",
+      )
       continue
     }
     const twin = [...addresses.values()].find(({ address }) => address === own.address)
@@ -88,7 +92,9 @@ export const externalOf = (
   const external = addresses.get(name)
   if (external !== undefined) return external
   const isParty = parties.has(name)
-  const message = isParty ? `"${name}" is a party, no address outside of the network` : `"${name}" is no address`
+  const message = isParty
+    ? `"${name}" is a party, not an address outside of the network`
+    : `"${name}" is not an address`
   const add = 'add it under addresses, such as { coldvault: "0x…" }'
   report.add(path, message, isParty ? "use sweep, or name an address" : nameRemedy(name, [...addresses.keys()], add))
   return undefined
@@ -126,9 +132,9 @@ export const partyOf = (
 ): Party | undefined => {
   const party = parties.get(name)
   if (party === undefined && addresses?.has(name) === true) {
-    report.add(path, `"${name}" is an address outside of the network, no party`, "use withdraw, which pays there")
+    report.add(path, `"${name}" is an address outside of the network, not a party`, "use withdraw, which pays there")
   } else if (party === undefined) {
-    report.add(path, `"${name}" is no party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
+    report.add(path, `"${name}" is not a party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
   }
   return party
 }

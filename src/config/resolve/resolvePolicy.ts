@@ -39,7 +39,7 @@ export const resolvePolicy = (
         if (party === undefined) {
           const at = typeof names === "string" ? [...path, key] : [...path, key, j]
           const known = [...parties.keys(), ...(key === "to" ? addresses.keys() : [])]
-          report.add(at, `"${name}" is no party`, nameRemedy(name, known, "add it under parties"))
+          report.add(at, `"${name}" is not a party`, nameRemedy(name, known, "add it under parties"))
         }
         return party === undefined ? [] : [party.publicKey]
       })
@@ -192,7 +192,7 @@ const approvalOfLine = (
   if (group === undefined) {
     const known = [...groups.keys()].join(", ")
     const remedy = known === "" ? `add ${line.approval}: { need, within, of } under approvals` : `known here: ${known}`
-    report.add([...path, "approval"], `"${line.approval}" is no group of approvals`, remedy)
+    report.add([...path, "approval"], `"${line.approval}" is not a group of approvals`, remedy)
   }
   return group
 }

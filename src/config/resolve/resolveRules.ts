@@ -34,7 +34,11 @@ export const resolveRules = (
       report.add(["rules", i, "name"], `a second rule "${rule.name}"`, "give each rule its own name")
     }
     if (rule.name === submittedRule) {
-      report.add(["rules", i, "name"], `"${rule.name}" stands for payments of people`, "give the rule another name")
+      report.add(
+        ["rules", i, "name"],
+        `"${rule.name}" is reserved for payments of people`,
+        "give the rule another name",
+      )
     }
     names.add(rule.name)
     const resolved = resolveRule(rule, ["rules", i], known)
@@ -129,7 +133,7 @@ const resolveNotify = (
   const { name } = rule
   if (raw.when !== undefined) {
     if (raw.asset !== undefined) {
-      report.add([...at, "asset"], "asset means nothing beside when", "name it in the condition")
+      report.add([...at, "asset"], "asset does not apply with when", "name it in the condition")
     }
     const when = resolveCondition(raw.when, [...at, "when"], known)
     const clear = clearOf(rule.clear, when, [...path, "clear"], known)
@@ -147,7 +151,11 @@ const resolveNotify = (
     }
   }
   if (raw.severity !== undefined) {
-    report.add([...at, "severity"], "news of assets are always info", "remove severity, or write a condition with when")
+    report.add(
+      [...at, "severity"],
+      "alerts about assets are always info",
+      "remove severity, or write a condition with when",
+    )
   }
   if (raw.asset === undefined) {
     report.add([...at, "asset"], "notify.asset is missing", 'name a pinned asset, or "any"')
@@ -176,7 +184,7 @@ const clearOf = (
   const isBelow = when.side === "below"
   if (isBelow ? units < when.units : units > when.units) {
     const level = formatLevel(when.units, when.account.asset.decimals)
-    const remedy = `set clear ${isBelow ? "over" : "under"} ${level}, or take it away: it is over at ${level} then`
+    const remedy = `set clear ${isBelow ? "over" : "under"} ${level}, or remove it: the condition then ends at ${level} then`
     report.add(path, `clear ${raw} is on the wrong side of ${when.side} ${level}`, remedy)
   }
   // Back at the level itself is back.

@@ -24,7 +24,7 @@ export interface YamlDocument {
 /** The parser takes seconds for half a megabyte of brackets; nothing that people write comes near. */
 const bytesMax = 500_000
 
-/** Text of a file. Fails where it cannot be read, is no file, no UTF-8 or has more than 500 kB. */
+/** Text of a file. Fails where it cannot be read, is not a file, no UTF-8 or has more than 500 kB. */
 export const readText = (file: string): Effect.Effect<string, ConfigError> =>
   Effect.suspend(() => {
     const text = readUtf8(file, bytesMax)
@@ -172,7 +172,7 @@ const aliasOf = (alias: Alias, at: Place, walk: Walk): Placed => {
     walk.left -= sizeOf(known)
     return walk.left < 0 ? { kind: "text", at, text: "" } : known
   }
-  if (walk.anchors.has(source)) complain(walk, at, `"*${source}" stands inside itself`, "write the values out")
+  if (walk.anchors.has(source)) complain(walk, at, `"*${source}" contains itself`, "write the values out")
   else complain(walk, at, `nothing above is called "&${source}"`, "name it, or write the values out")
   return { kind: "text", at, text: "" }
 }
@@ -252,7 +252,7 @@ export const parsePlaced = (
     // Later problems mostly follow from the first syntax error.
     const [first] = [...parsed.errors, ...parsed.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
     if (first !== undefined) {
-      const remedy = remedies[first.code] ?? "mend the YAML there, or on the line before"
+      const remedy = remedies[first.code] ?? "correct the YAML there, or on the line before"
       complain(walk, place(first.pos[0]), first.message.split("\n")[0] ?? first.code, remedy)
       return { tree: none, problems }
     }

@@ -17,7 +17,7 @@ export const readBytes = (file: string, bytesMax: number): Buffer | NotRead => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const stat = fstatSync(fd)
-      if (!stat.isFile()) return { problem: "is no file", code: stat.isDirectory() ? "EISDIR" : undefined }
+      if (!stat.isFile()) return { problem: "is not a file", code: stat.isDirectory() ? "EISDIR" : undefined }
       if (stat.size > bytesMax) return tooLarge(bytesMax)
       return readUpTo(fd, bytesMax)
     } finally {
@@ -26,7 +26,7 @@ export const readBytes = (file: string, bytesMax: number): Buffer | NotRead => {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // A socket, or a device that is not there.
-    if (code === "ENXIO" || code === "ENODEV") return { problem: "is no file", code }
+    if (code === "ENXIO" || code === "ENODEV") return { problem: "is not a file", code }
     return { problem: code === "ENOENT" ? "no such file" : `cannot be read (${code})`, code }
   }
 }

@@ -41,7 +41,7 @@ export const healthConditions = {
   gateway_down: {
     holds: "a gateway is down, banned or quarantined",
     alert: "ticket after 60 s; page where fewer than must agree are left",
-    act: "check its node and the network to it; it counts again by itself",
+    act: "check its node and the network to it; it counts again once it answers",
     alertAfterMillis: minute,
   },
   payment_overdue: {
@@ -50,7 +50,7 @@ export const healthConditions = {
     act: '"cofferer intents show ID" says what it waits for; a manual one: "cofferer intents resolve ID"',
   },
   newest_block: {
-    holds: "no newest block fits",
+    holds: "no plausible newest block",
     alert: "page after 60 s",
     act: "compare the newest block with another source; `status` has the command that accepts a chain that began again",
     alertAfterMillis: minute,
@@ -81,7 +81,7 @@ export const healthConditions = {
   alerts_undelivered: {
     holds: "a receiver has not accepted an alert for 60 s",
     alert: "ticket to the others; page if a page waits",
-    act: "check that receiver and its address in alerts.receivers; what waits is sent again by itself",
+    act: "check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically",
     alertAfterMillis: 0,
   },
   low_disk: {
@@ -122,7 +122,7 @@ export const healthConditions = {
   rule_locked: {
     holds: "a rule locked itself, or its code fails or is late",
     alert: "ticket; for code after 1 min",
-    act: 'once the cause is gone: "cofferer resume --scope lock:RULE --reason TEXT"; for code: mend its file and reload',
+    act: 'once the cause is gone: "cofferer resume --scope lock:RULE --reason TEXT"; for code: correct its file and reload',
   },
   paused: {
     holds: "a person paused something",

@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "./CatalogueEntry.ts"
 
 const about = { kind: "intent", subject: "{short}", fields: ["intent", "state"] } as const
-const submit = 'where it is still owed and its rule does not decide it again, hand it in with "cofferer submit"'
+const submit = 'if it is still owed and its rule does not decide it again, pay it with "cofferer submit"'
 
 /** Alerts about one payment. `payment` is its rule, amount and parties. */
 export const ofPayments = {
@@ -54,7 +54,7 @@ export const ofPayments = {
     severity: "ticket",
     id: "dropped/{rule}/{account}/{first}/{times}",
     text: "{payment} is decided again and again since {since}, and never signed{kept}",
-    remedy: "mend what it waits for; the rule decides it again until then",
+    remedy: "remove what it waits for; the rule decides it again until then",
     raised: "once a need is decided and dropped for 1 h, and each 24 h",
     ends: "a payment of the rule is signed",
   },
@@ -126,14 +126,14 @@ export const ofPayments = {
     id: "listed/{intent}/done",
     text: "{rule}: {words}; it is confirmed, and nothing was signed for it here",
     fields: ["intent", "state", "transfer"],
-    raised: "once a quorum shows that another life of this store paid it",
+    raised: "once a quorum shows that another copy of this database paid it",
     ends: "nothing",
   },
   listed_open: {
     ...about,
     severity: "ticket",
     id: "listed/{intent}/{status}",
-    text: "{payment} is not signed: the ledger lists it as transfer {transfer} of another life of this store ({status}), and no quorum shows that it executed",
+    text: "{payment} is not signed: the ledger lists it as transfer {transfer} of another copy of this database ({status}), and no quorum shows that it executed",
     remedy: 'look at the ledger; to end it unpaid: "{command}"',
     fields: ["intent", "state", "transfer"],
     raised: "at the first listing that shows it, and for each status",

@@ -84,7 +84,7 @@ const Check = (c: Explanation["checks"][number]) => html`
 const Tree = (e: Explanation, trial: boolean) => html`
   <div class="why">
     <p>${e.sentence}</p>
-    ${trial ? html`<p>on trial: it decides, and nothing is paid or asked for</p>` : ""}
+    ${trial ? html`<p>on trial: it decides, but nothing is paid or requested</p>` : ""}
     <table>${e.checks.map(Check)}</table>
     <ul>
       ${e.lines.map((l) => html`<li>${l.from} → ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
@@ -117,13 +117,13 @@ const Alert = ({ alert: { sentence, when, clear, firingSince, timers }, last }: 
       ${timers.firesAt === null ? "" : html`<li>fires at ${utc(timers.firesAt)} if it holds until then</li>`}
       ${timers.overAt === null ? "" : html`<li>over at ${utc(timers.overAt)} if it stays so until then</li>`}
       ${timers.cooldownEndsAt === null ? "" : html`<li>cooldown until ${utc(timers.cooldownEndsAt)}</li>`}
-      ${timers.opensAt === null ? "" : html`<li>people hear of it from ${utc(timers.opensAt)}</li>`}
+      ${timers.opensAt === null ? "" : html`<li>alerts are sent from ${utc(timers.opensAt)}</li>`}
       <li>${lastText(last)}</li>
     </ul>
   </div>`
 
 const lastText = (last: AlertAnswer["last"]) =>
-  last === null ? "no alert of it is stored" : `told last ${utc(last.at)}: ${last.subject} ${last.detail}`
+  last === null ? "no alert of it is stored" : `last alert ${utc(last.at)}: ${last.subject} ${last.detail}`
 
 const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   if (answer === undefined) return html`<div class="why"><p>asking …</p></div>`

@@ -140,7 +140,7 @@ const tooSmall = (look: Look): string | undefined => {
   const sizes = look.sized.map(({ transfer, amount, covered }) => (covered ? amount : transfer.amount))
   const small = sizes.find((amount) => amount < least)
   if (small === undefined) return undefined
-  return `${sayAmount(look, small)} is under the least of ${sayAmount(look, least)}`
+  return `${sayAmount(look, small)} is below the minimum of ${sayAmount(look, least)}`
 }
 
 const feeOver = (look: Look): string | undefined => {
@@ -172,7 +172,7 @@ export const funds: ReadonlyArray<Check> = [
   {
     reason: "too_small",
     held: tooSmall,
-    passed: (look) => `${totalText(look)}; the least is ${sayAmount(look, leastOf(look))}`,
+    passed: (look) => `${totalText(look)}; the minimum is ${sayAmount(look, leastOf(look))}`,
   },
   {
     reason: "asset_status",

@@ -175,7 +175,7 @@ export const history: ReadonlyArray<Check> = [
     reason: "awaiting_approval",
     held: (look) => {
       const asked = openOf(look).find(({ state }) => state === "awaiting_approval")
-      return asked === undefined ? undefined : `${wordsOf(asked)} waits for people`
+      return asked === undefined ? undefined : `${wordsOf(asked)} waits for approval`
     },
     passed: () => "nothing waits for approval",
   },

@@ -75,6 +75,6 @@ export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "chain_unsettled",
     held: ({ snapshot }) => snapshot.chainUnsettled,
-    passed: () => "the network asks for legal work",
+    passed: () => "the network's work parameters are valid",
   },
 ]

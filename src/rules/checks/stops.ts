@@ -21,7 +21,7 @@ export const contradiction = (
 export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "decimals"> | undefined): string => {
   const mended = (what: string): string =>
     `${what}, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`
-  if (listed === undefined) return mended("if its id in the treasury file is wrong, mend it")
+  if (listed === undefined) return mended("if its id in the treasury file is wrong, correct it")
   if (listed.status !== "enabled") return "it goes on once the listing says enabled"
   const right = `write "decimals: ${listed.decimals}" for ${asset.symbol} in the treasury file`
   return mended(`if the listing is right, ${right}`)

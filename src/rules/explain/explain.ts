@@ -165,7 +165,7 @@ export interface Answer {
 
 /** When the subject could pay, if nothing else changes. */
 interface Next {
-  /** Unix milliseconds before which time alone keeps it silent; null where time does not. */
+  /** Unix milliseconds before which time alone keeps it from paying; null if time does not. */
   readonly notBefore: number | null
   /** Other steps that must happen first, as text. */
   readonly after: ReadonlyArray<string>
@@ -199,7 +199,7 @@ export interface ExplainedPayment {
 
 const all: ReadonlyArray<Check> = [...stops, ...knowledge, ...history, ...funds]
 
-/** Checks that speak of the payments that are wanted: without a need they say nothing. */
+/** Checks of the wanted payments: without a need they have no result. */
 const ofNeed: ReadonlySet<HoldReason> = new Set([
   "pending",
   "settling",
@@ -215,7 +215,7 @@ const ofNeed: ReadonlySet<HoldReason> = new Set([
 /** Checks of our own money: people pay funding requests from elsewhere. */
 const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota", "fee", "short", "yielded"])
 
-/** Why the subject pays or is silent: every check, what it looked at, and what would have to change. */
+/** Explains why the subject pays or not: every check, its inputs, and what must change. */
 export const explainSubject = (look: Look): Explanation => {
   const { subject } = look
   const { decision } = judgeLook(look)
@@ -259,7 +259,7 @@ const answerOf = (check: Check, asked: Asked): Answer => {
     return {
       reason,
       sign: "passed",
-      detail: byPeople ? "people pay it from elsewhere" : check.passed(look),
+      detail: byPeople ? "people pay it with another key" : check.passed(look),
       endsAt: null,
     }
   }
@@ -334,7 +334,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   locked: ({ subject }) => `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
   code: ({ need }) =>
     need?._tag === "Broken"
-      ? "its code answers soundly: mend it, then cofferer reload --reason …"
+      ? "its code gives a valid answer: correct it, then cofferer reload --reason …"
       : "its code answers in time",
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
@@ -343,14 +343,14 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),
   drift: fixed("rows and balances agree twice: see reconcile, and balances rebase"),
-  chain_unsettled: fixed("the network asks for legal work"),
+  chain_unsettled: fixed("the network's work parameters are valid"),
   in_band: needBegins,
   pending: fixed("it is seen once more in a newer block"),
   in_flight: fixed("what is under way ends"),
   settling: fixed("balances of a newer block are read"),
   cooldown: fixed("the cooldown ends"),
   unresolved: fixed("the earlier payment is resolved: cofferer intents resolve …"),
-  awaiting_approval: fixed("people approve or reject it"),
+  awaiting_approval: fixed("operators approve or reject it"),
   too_small: (look) => `the need grows to ${sayAmount(look, leastOf(look))}`,
   asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
   policy: fixed("a policy line permits it"),

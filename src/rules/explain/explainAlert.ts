@@ -62,7 +62,7 @@ export interface AlertTimers {
   readonly overAt: number | null
   /** null: none runs. */
   readonly cooldownEndsAt: number | null
-  /** When the hours begin in which people hear of it; null: they may now. */
+  /** When the hours begin in which alerts are sent; null: they may now. */
   readonly opensAt: number | null
 }
 
@@ -89,7 +89,7 @@ export const explainAlert = (
 const verdictText = ({ state, reason, detail }: Alerted): string => {
   const why = reason === undefined || reason === "in_band" ? detail : `${reason.replaceAll("_", " ")}, ${detail}`
   if (state === "acting") return `fires: ${detail}`
-  return state === "holding" ? `fires, and people are not told: ${why}` : `does not fire: ${why}`
+  return state === "holding" ? `fires, without an alert: ${why}` : `does not fire: ${why}`
 }
 
 const timersOf = (

@@ -26,10 +26,7 @@ const none: AlertMemory = {
   toldAt: undefined,
 }
 
-/**
- * One look. What is not known neither fires nor clears: the timers stand as they are, and nothing changes before it is
- * known again.
- */
+/** State after one evaluation. An unknown condition neither fires nor clears, and leaves the timers as they are. */
 export const alertAfter = (
   rule: AlertRule,
   { when, clear }: { readonly when: Evaluation; readonly clear: Evaluation | undefined },
@@ -54,7 +51,7 @@ export const alertAfter = (
   return { ...ended, tell: before.state === "acting" ? "over" : undefined }
 }
 
-/** Facts of the past: those later than now are of a clock that was wrong, and count from now. */
+/** Caps stored times at now: a clock that was wrong wrote the later ones. */
 const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
   const clamped = (at: number | undefined) => at && Math.min(at, now)
   const { firingSince, clearingSince, toldAt } = memory
@@ -66,7 +63,7 @@ const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
   }
 }
 
-/** Off. */
+/** The rule does not fire. */
 const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Evaluation): Alerted => {
   const isPending = memory.firingSince !== undefined
   return {
@@ -78,7 +75,7 @@ const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentenc
   }
 }
 
-/** On: people hear of it once, in the hours that are theirs, and not too soon after the last time. */
+/** The rule fires: it alerts once, within its hours and after its cooldown. */
 const telling = (
   { during, cooldownMillis }: AlertRule,
   memory: AlertMemory,
@@ -93,7 +90,7 @@ const telling = (
   })
   if (memory.state === "acting") return { ...memory, reason: undefined, detail: sentence, tell: undefined }
   const hours = during === undefined ? undefined : hoursAt(during, now)
-  if (hours?.open === false) return silent("outside_hours", `people hear of it ${instantText(hours.until)}`)
+  if (hours?.open === false) return silent("outside_hours", `alerts are sent from ${instantText(hours.until)}`)
   const free = (memory.toldAt ?? -Infinity) + cooldownMillis
   if (now < free) return silent("cooldown", `the last alert was less than ${timeText(cooldownMillis)} ago`)
   return { ...memory, state: "acting", toldAt: now, reason: undefined, detail: sentence, tell: "fires" }

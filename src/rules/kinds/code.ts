@@ -56,9 +56,9 @@ export const codeNeed = ({ subject, snapshot, balances }: KindInput<"code">): Ne
   const told = toldOf(rule, balances, snapshot)
   const answered = snapshot.answers?.get(rule.name)
   if (answered === undefined) return { _tag: "Unanswered", detail: "its code has not answered yet" }
-  if (answered.hash !== rule.code.hash) return { _tag: "Unanswered", detail: "other code was asked in its place" }
+  if (answered.hash !== rule.code.hash) return { _tag: "Unanswered", detail: "its code was replaced" }
   if (!holdsFor(answered, told)) {
-    return { _tag: "Unanswered", detail: "its code was asked, and what it is told has changed since" }
+    return { _tag: "Unanswered", detail: "its code was asked, and its input has changed since" }
   }
   const { answer } = answered
   const again = answer.until ?? (answer.timed ? told.time + minuteMillis : undefined)

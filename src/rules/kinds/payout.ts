@@ -27,7 +27,7 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindI
   if (planned === undefined) return { ...wait(letGo === undefined ? concluded : seconds(letGo.last)), ...gone }
   const signed = schedule.missed === "once" ? snapshot.lastSigned?.(rule.name, name) : undefined
   if (signed !== undefined && signed >= planned) {
-    return { ...wait(seconds(planned)), detail: "a payment that was signed later stands for it" }
+    return { ...wait(seconds(planned)), detail: "a later payment covers it" }
   }
   return {
     _tag: "Wanted",

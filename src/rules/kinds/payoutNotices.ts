@@ -13,8 +13,8 @@ import { payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
 
 /** Describes planned times that may have been paid by a database that was lost. */
 const lostText = (rule: PayoutRule, lost: LetGo): string =>
-  `${payoutText(rule)} planned for ${timesText(lost)} is let go: the store was put back from a copy, and the one that was ` +
-  `lost may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
+  `${payoutText(rule)} planned for ${timesText(lost)} is dropped: the database is a restored backup, and the ` +
+  `lost one may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
 
 /** Hold reason of a rule, and its sentence. */
 interface Held {
@@ -24,7 +24,7 @@ interface Held {
 
 /**
  * Planned times that are open and late, the first and the last of them: where a rule makes up for what was missed, none
- * is let go, however long it is held. `planned` (Unix seconds) is the last; `episode` what was concluded before.
+ * is dropped, however long it is held. `planned` (Unix seconds) is the last; `episode` what was concluded before.
  */
 const lateOf = (
   { schedule }: PayoutRule,
@@ -46,27 +46,27 @@ const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): stri
   )
 }
 
-/** That it is held no longer, for people. */
+/** Describes, for people, that it is no longer held. */
 const lateOverText = (rule: PayoutRule, late: LetGo): string =>
-  `${payoutText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or was made up for`
+  `${payoutText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or covered by another payment`
 
 /** Describes planned times that nobody paid in time, and why. `before` is the hold reason before they were late. */
 const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
-  // How old knowledge was at the last look tells nothing of the rest of the time.
+  // The age of the data at the last evaluation says nothing about the time after it.
   const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
-  const why = reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${held})`
-  const late = `after ${spanText(rule.schedule.lateMillis)} it is let go (missed: skip)`
+  const why = reason === undefined || reason === "not_due" ? "it was not evaluated in time" : `it was held (${held})`
+  const late = `after ${spanText(rule.schedule.lateMillis)} it is dropped (missed: skip)`
   const what = `${payoutText(rule)} planned for ${timesText(letGo)} is not paid`
   return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
 }
 
-/** An open payment of the rule itself is in the way, which calls people by its own bounds. */
+/** An open payment of the rule itself blocks it, and alerts by its own bounds. */
 export const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved", "awaiting_approval"])
 
-/** After an outage most holds pass within this time of the first look that sees again. */
+/** After an outage most holds end within this time of the first evaluation with new data. */
 const freshMillis = 60_000
 
-/** People hear again of what is still held, once in this time. */
+/** Interval of repeated alerts for what is still held. */
 const toldAgainMillis = 86_400_000
 
 const instant = (millis: number): string => new Date(millis).toISOString()
@@ -124,7 +124,7 @@ export const payoutNotices = (
   return found
 }
 
-/** Planned times that are let go with this look: those that it concludes. */
+/** Planned times that this evaluation drops: those that it concludes. */
 const letGoOf = ({ look: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
   concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
 
@@ -137,7 +137,7 @@ const lateNotice = (
   if (planned === undefined || decision._tag !== "Hold" || byOpen.has(decision.reason)) return undefined
   const { now, asOf, maxAgeMillis } = snapshot
   if (now - (timer.firingSince ?? now) < freshMillis) return undefined
-  // A clock that no block agrees with makes nothing late, and people hear of that instead.
+  // A clock that no block agrees with makes nothing late; the clock itself alerts.
   if (clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) {
     return undefined
   }
@@ -163,7 +163,7 @@ const lateOver = (
   return { ...notice(rule, subject, words, overOf("payout_late", facts)), isOver: true }
 }
 
-/** Moments (Unix milliseconds) from which on people hear of what is late, if it is held until then. */
+/** Unix milliseconds from which a late time alerts, if it is held until then. */
 export const lateTimes = function* ({ subject, snapshot: { now }, memory, timer }: Look): Iterable<number> {
   if (subject.kind !== "payout" || subject.rule.schedule.missed !== "once" || memory === undefined) return
   const { schedule } = subject.rule

@@ -17,7 +17,7 @@ export const lintKinds = [
 ] as const
 export type LintKind = (typeof lintKinds)[number]
 
-/** One thing that is wrong, or worth a second look, where it stands in the file. */
+/** One mistake or doubt, with its place in the file. */
 export interface Finding {
   readonly lint: LintKind
   /** An error keeps the file from being used. */
@@ -31,21 +31,21 @@ export interface Finding {
 
 /** Input of the lint: rules and policy of one treasury, names resolved. */
 export interface RuleSet {
-  /** As the file has them: their positions are their places. */
+  /** In the order of the file: the position is the place. */
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
   readonly mode: "observe" | "shadow" | "live"
-  /** Transfers that the network lets a key send in 24 hours; undefined where they are not to be judged. */
+  /** Transfers that the network permits a key in 24 hours; undefined where they are not judged. */
   readonly transfersPerDay: number | undefined
 }
 
-/** One subject of a rule, and where it stands. */
+/** One subject of a rule, and its place. */
 export interface Spot {
   readonly rule: PayingRule
   readonly subject: Subject
   /** Place of the rule. */
   readonly path: ReadonlyArray<PropertyKey>
-  /** Place of what is particular to the subject. */
+  /** Place of the subject's own keys. */
   readonly own: ReadonlyArray<PropertyKey>
 }
 
@@ -74,7 +74,7 @@ export const targetPath = ({ own }: Spot): ReadonlyArray<PropertyKey> => [...own
 export const gravity = (...rules: ReadonlyArray<PayingRule>): Finding["severity"] =>
   rules.some(({ trial }) => trial) ? "warning" : "error"
 
-/** As `gravity`; what the policy keeps from being paid is no harm where nothing is paid. */
+/** As `gravity`; what the policy does not permit does no harm where nothing is paid. */
 export const policyGravity = ({ mode }: RuleSet, rule: PayingRule): Finding["severity"] =>
   mode === "live" ? gravity(rule) : "warning"
 

@@ -74,7 +74,7 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
     { lint: "unreachable", severity, path, message, remedy } as const,
   ]
   if (atLeast(spot, range) > line.perTransfer) {
-    const least = rule.kind === "payout" ? "" : "the least of "
+    const least = rule.kind === "payout" ? "" : "the minimum of "
     return found(
       policyGravity(set, rule),
       rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),

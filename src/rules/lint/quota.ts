@@ -7,13 +7,13 @@ import { isOpen, type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../Subject.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
-/** Planned times that are looked at: years of daily ones, two days of one a minute. */
+/** Planned times that are examined: years of daily ones, two days of one a minute. */
 const lookedAtMax = 3_000
 /** A plan's densest day does not depend on the year; leap days and both changes of the clocks lie within. */
 const from = Date.UTC(2024, 0, 1)
 const until = Date.UTC(2026, 0, 1)
 
-/** Planned times within the years that are looked at, in Unix milliseconds. */
+/** Planned times within the examined years, in Unix milliseconds. */
 const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
   const times: Array<number> = []
   for (const at of timesAfter(schedule, from)) {
@@ -23,7 +23,7 @@ const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
   return times
 }
 
-/** The most of these times, in their order, that any 24 hours hold. */
+/** Largest number of these sorted times within 24 hours. */
 const densest = (times: ReadonlyArray<number>): number => {
   let most = 0
   let first = 0
@@ -34,7 +34,7 @@ const densest = (times: ReadonlyArray<number>): number => {
   return most
 }
 
-/** The most planned times that any 24 hours hold. */
+/** Largest number of planned times within 24 hours. */
 const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule))
 
 /** The most payments that the payouts plan together in any 24 hours, within the hours in which they pay. */
@@ -144,7 +144,7 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
 const years = [2024, 2025, 2026, 2027]
 const monthName = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" })
 
-/** Months that the plan names and does not come in, in some year at least. */
+/** Months that the plan names and that have no planned time in some year. */
 const skippedOf = (schedule: Schedule): ReadonlyArray<string> => {
   const beginOf = (year: number, month: number): number =>
     DateTime.makeZonedUnsafe({ year, month, day: 1 }, { timeZone: schedule.location, adjustForTimeZone: true })

@@ -128,7 +128,7 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
   }
 }
 
-/** Doomed before it is submitted, or a block could take it unharmed; a refused transaction is not. */
+/** Marked to fail before it is submitted, since a block could include it at once; a refused one is not marked. */
 const submitDoomed = (node: LedgerNode, ...[bytes, view]: Parameters<LedgerNode["submit"]>) =>
   Effect.gen(function* () {
     const hash = txHash(bytes)

@@ -103,8 +103,8 @@ export const checkReceipt = (document: unknown): Checked => {
   const broken = (problem: string): Checked => ({ problem, statement: undefined, proven: nothing })
   const version = Schema.decodeUnknownResult(Version)(document, { onExcessProperty: "ignore" })
   const decoded = Schema.decodeUnknownResult(Proof)(document, { onExcessProperty: "ignore" })
-  if (Result.isFailure(decoded)) return broken("it is no receipt: its journal cannot be read")
-  if (Result.isFailure(version)) return broken("it is no receipt of version 2")
+  if (Result.isFailure(decoded)) return broken("it is not a receipt: its journal cannot be read")
+  if (Result.isFailure(version)) return broken("it is not a receipt of version 2")
   const { journal } = decoded.success
   const linked = chainProblem(journal)
   if (linked !== undefined) return broken(linked)
@@ -112,7 +112,7 @@ export const checkReceipt = (document: unknown): Checked => {
   try {
     statement = statementOf(journal.entries)
   } catch {
-    return broken("a journal entry is no JSON")
+    return broken("a journal entry is not JSON")
   }
   const proven = provenOf(statement, journal.entries)
   const whole = { ...version.success, proven, claimed: statement, journal }
@@ -288,7 +288,7 @@ const workProblem = (
   if (typeof tid !== "string" || typeof nonce !== "string" || !/^[0-9]{1,20}$/.test(nonce)) return "no proof of work"
   const pow = { tid, nonce: BigInt(nonce) }
   if (!isSolved({ blockHash: String(attempt.anchorHash), tid }, pow.nonce, Number(attempt.difficulty))) {
-    return "the proof of work is no solution"
+    return "the proof of work is not a solution"
   }
   const other = framings.find((framing) => {
     const inputData = frame(framing, chainId, bytes)

@@ -99,7 +99,7 @@ const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
 }
 
 /**
- * Why an entry is no permit of what these bytes do; undefined where it is one. It names all that the journal said of
+ * Why an entry is not a permit of what these bytes do; undefined where it is one. It names all that the journal said of
  * the payment before: the chain's hashes alone do not bind what a receipt leaves out between two entries.
  */
 export const permitProblem = (
@@ -108,7 +108,7 @@ export const permitProblem = (
   entries: ReadonlyArray<StoredEntry>,
 ): string | undefined => {
   const body = permit.kind === "permit" ? Result.getOrUndefined(readPermit(permit.body)) : undefined
-  if (body === undefined) return `entry ${permit.seq}, which it names, is no permit`
+  if (body === undefined) return `entry ${permit.seq}, which it names, is not a permit`
   const { k, command, chainId, from, to, asset, amount } = body
   const said = [k, command, chainId, from, to, asset, amount]
   const is = [signed.k, signed.command, signed.chainId, signed.from, signed.to, signed.assetId, signed.units]

@@ -230,7 +230,7 @@ const misremembered = Effect.fnUntraced(function* ({ intent, attempts, entries }
     }
     const permit = seen === undefined ? permitBefore(entries, k) : entries.find(({ seq }) => seq === seen.seq)
     if (seen !== undefined && permit === undefined)
-      return `attempt ${k} names entry ${seen.seq}, which is no permit of it`
+      return `attempt ${k} names entry ${seen.seq}, which is not a permit of it`
     const problem = permit && signed && permitProblem(permit, signed, entries)
     if (problem !== undefined) return `attempt ${k}: ${problem}`
   }
@@ -245,7 +245,5 @@ const permitBefore = (entries: ReadonlyArray<StoredEntry>, k: number): StoredEnt
 }
 
 const lost = Effect.map(lostSubject, (subject) =>
-  subject === undefined
-    ? undefined
-    : `payment ${shortId(subject).slice(0, 4)}: the journal knows it, the store does not`,
+  subject === undefined ? undefined : `payment ${shortId(subject).slice(0, 4)}: the journal has it, the store does not`,
 )

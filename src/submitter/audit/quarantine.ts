@@ -20,10 +20,10 @@ const passedName = "quarantine passed"
  */
 export const quarantineKey = "quarantine"
 
-const why = "what another life of this store sent is not over yet"
+const why = "what another copy of this database sent is not over yet"
 
 /**
- * Signs nothing more until all that another life of the store sent has executed or died, and is listed. Ask in the
+ * Signs nothing more until all that another copy of the database sent has executed or died, and is listed. Ask in the
  * transaction that takes its payments for known: none is signed between that and the quarantine.
  */
 export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* () {

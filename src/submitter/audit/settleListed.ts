@@ -38,7 +38,7 @@ import { Tip } from "../Tip.ts"
  */
 export const handOverKey = "handOver"
 
-const why = "the store was put back from a copy, and the one that was lost may have paid it"
+const why = "the database is a restored backup, and the lost one may have paid it"
 /** Stands for the gateway of a send that only the lost store knows of. */
 const lostGateway = "lost store"
 
@@ -117,7 +117,7 @@ const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, 
 
 /**
  * Ends the payments that another copy of this store has made: those named from outside, and those handed to people. If
- * a quorum does not show one as done it waits for people. Decisions that a rule makes again are not settled: see
+ * a quorum does not show one as done it waits for a person. Decisions that a rule makes again are not settled: see
  * `signIntent`.
  */
 export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
@@ -174,7 +174,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
   const outbox = yield* Outbox
   const { payment, decimals } = intent
   const at = instantText(Number(timestamp / 1_000_000n))
-  const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`
+  const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another copy of this database as transfer ${id} at ${at}`
   const settlement = { detail, fee: fees, settledAt: timestamp }
   const facts = { ...paymentFacts(intent), state: "confirmed", rule: intent.rule, transfer: id, words: detail }
   const change = Effect.gen(function* () {
@@ -197,7 +197,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
 const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: UnrecognizedTransfer) {
   if (intent.state === "manual") return
   const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
-  const detail = `another life of this store paid something else under its name: ${paid}, transfer ${id}`
+  const detail = `another copy of this database paid something else under its name: ${paid}, transfer ${id}`
   const state = intent.state === "awaiting_approval" ? "denied" : yield* deniedState(intent)
   const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
   yield* endAndTell(intent, ending, (yield* Outbox).move(intent, state, { detail }))

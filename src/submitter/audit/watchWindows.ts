@@ -68,13 +68,13 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   if (whole !== undefined && before !== undefined && !isApart(attempt, before, { at: now, height: whole })) return false
   // A halt in force tells of one payment: another one is watched until it can halt for itself.
   if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
-  const remedy = 'compare it at another gateway; where it is still owed, hand it in with "cofferer submit" after resume'
+  const remedy = 'compare it at another gateway; if it is still owed, pay it with "cofferer submit" after resume'
   const ended = (yield* Findings).endWatch(attempt)
   yield* tripWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
   return true
 })
 
-/** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
+/** Without block headers nothing says how far an answer reaches: so long after its window an attempt is dropped. */
 const settleMillis = 30_000
 const settleBlocks = 10n
 /** Balances further behind the newest block have stopped: the ledger's own count does not wait for them. */
@@ -83,7 +83,7 @@ const stillBlocks = 5n
 /**
  * Counts on the ledger itself how often each attempt executed: once its window is over, since no second execution comes
  * after that, and before where it was seen as done in two blocks, or the balances moved more often than payments
- * explain. Then the attempt is let go; what the ledger lists of its key is looked at for ever.
+ * explain. Then the attempt is dropped; what the ledger lists of its key is looked at for ever.
  */
 export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
   const watched = yield* (yield* Findings).watched
