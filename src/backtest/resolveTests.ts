@@ -39,7 +39,8 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   const { report } = names
   const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
   const start = Date.parse(test.start)
-  if (Number.isNaN(start)) report.add([...path, "start"], `"${test.start}" is not a time`, "write a time of the calendar")
+  if (Number.isNaN(start))
+    report.add([...path, "start"], `"${test.start}" is not a time`, "write a time of the calendar")
   const initial = [
     ...setEvents(test.balances, [...path, "balances"], start, names),
     ...assetEvents(test.assets, [...path, "assets"], start, names),
@@ -114,8 +115,7 @@ const momentsOf = (step: StepText, path: Path, start: number, names: Names): Rea
   const expected = (step.expect ?? []).flatMap((one, i) => resolveExpectation(one, [...path, "expect", i], names))
   const events = eventsOf(step, path, start + first, names)
   if (step.every === undefined) {
-    if (step.until !== undefined)
-      report.add([...path, "until"], "until needs every", "add every, or remove it")
+    if (step.until !== undefined) report.add([...path, "until"], "until needs every", "add every, or remove it")
     return [{ after: first, events, expected }]
   }
   if (step.until === undefined) {

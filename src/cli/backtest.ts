@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs"
-import type { Writable } from "node:stream"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Backtest, difference, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
@@ -18,7 +17,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
-import { failWith, outputFlag, printResult, writeOut } from "./common/output.ts"
+import { failWith, outputFlag, printResult, progressBar, writeOut } from "./common/output.ts"
 import {
   chosenTreasury,
   configFlag,
@@ -318,25 +317,3 @@ export const testCommand = Command.make(
     if (failed > 0) return yield* failWith("failure", `${failed} of ${results.length} tests failed`)
   }),
 ).pipe(Command.withDescription("Test rules in virtual time against a file of expectations"))
-
-const width = 30
-const clearLine = `\r${String.fromCharCode(27)}[K`
-
-/** A bar on a terminal's standard error; nothing where there is none. */
-const progressBar = (terminal: Writable | undefined, title: string) => {
-  let drawn = -1
-  return {
-    /** Draws the share that is done, 0 to 1, where it is another percent. */
-    show: (share: number): void => {
-      const percent = Math.floor(Math.min(1, Math.max(0, share)) * 100)
-      if (percent === drawn) return
-      drawn = percent
-      const done = Math.round((percent / 100) * width)
-      terminal?.write(`${clearLine}${title} [${"#".repeat(done)}${" ".repeat(width - done)}] ${percent} %`)
-    },
-    /** Takes the bar away. */
-    end: (): void => {
-      if (drawn >= 0) terminal?.write(clearLine)
-    },
-  }
-}

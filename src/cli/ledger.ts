@@ -1,5 +1,6 @@
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { ProcessContext } from "../config/Environment.ts"
 import { plural } from "../domain/text.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { askBackfill, type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../http/ledgerVerbs.ts"
@@ -8,9 +9,9 @@ import { pollBalances } from "../poller/BalancePoller.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
-import { throughDaemon } from "./common/client.ts"
-import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, type Setup, userName } from "./common/setup.ts"
+import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { failWith, printResult, progressBar, table } from "./common/output.ts"
+import { commonFlags, dataDirOf, type Setup, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { MomentText, parseMoment } from "./explain.ts"
 import { layerMetrics, loggingLayer } from "./run/logging.ts"
@@ -178,7 +179,31 @@ const backfillFlags = {
   ...commonFlags,
 }
 
-/** Has the daemon read the past behind its back; where none runs, the next one does. */
+const decodeReading = Schema.decodeUnknownEffect(
+  Schema.Struct({
+    backfills: Schema.Array(Schema.Struct({ since: Schema.String, share: Schema.Finite })),
+  }),
+)
+
+/** On a terminal, draws the daemon's progress and returns true once it has read; an interrupt does not stop it. */
+const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string) {
+  const { progress } = yield* ProcessContext
+  if (progress === undefined) return false
+  const bar = progressBar(progress, "backfill")
+  const step = Effect.gen(function* () {
+    const answer = yield* control(dataDir, "GET", "/api/v1/status")
+    const { backfills } = answer === undefined ? { backfills: [] } : yield* decodeReading(yield* bodyOf(answer))
+    const own = backfills.find((one) => one.since === since)
+    if (own !== undefined) bar.show(own.share)
+    return own === undefined
+  })
+  yield* Effect.repeat(step, { until: (isRead) => isRead, schedule: Schedule.spaced("1 second") }).pipe(
+    Effect.ensuring(Effect.sync(bar.end)),
+  )
+  return true
+})
+
+/** Has the daemon read the past beside its work; where none runs, the next one does. */
 export const backfill = Command.make(
   "backfill",
   backfillFlags,
@@ -188,11 +213,12 @@ export const backfill = Command.make(
     const stored = ({ treasury }: Setup) => askBackfill(since, treasury.keepMillis)
     const call = { body: { since: String(since) } }
     const { running, body: asked } = yield* throughDaemon(chosen, "/api/v1/backfill", stored, call)
-    const who = running ? "the daemon reads" : "the next daemon reads"
+    const isRead = running && asked.until !== null && (yield* showBackfill(yield* dataDirOf(chosen), asked.since))
+    const who = isRead ? "the daemon has read" : running ? "the daemon reads" : "the next daemon reads"
     yield* printResult(chosen.output, { running, ...asked }, () =>
       asked.until === null
         ? `balance changes since ${asked.since} are stored already, or being read`
-        : `${who} the balance changes from ${asked.since} to ${asked.until}; "status" tells how far it is`,
+        : `${who} the balance changes from ${asked.since} to ${asked.until}${isRead ? "" : '; "status" shows how far it is'}`,
     )
   }),
 ).pipe(Command.withDescription("Read balance changes of the past"))

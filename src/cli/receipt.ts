@@ -20,7 +20,7 @@ import type { EntryChain, Receipt } from "../store/journal/receipt.ts"
 import type { Statement } from "../store/journal/Statement.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
 import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
-import { type CliFailure, failWith, outputFlag, printResult, toJson, writeOut } from "./common/output.ts"
+import { type CliFailure, failWith, outputFlag, printResult, toJson, withSeconds, writeOut } from "./common/output.ts"
 import {
   type Chosen,
   commonFlags,
@@ -173,7 +173,9 @@ export const verify = Command.make(
   "verify",
   { ...commonFlags },
   Effect.fn(function* (chosen) {
-    const { body: found } = yield* throughDaemon(chosen, "/api/v1/verify", verifyStore, { timeoutMillis })
+    const { body: found } = yield* throughDaemon(chosen, "/api/v1/verify", verifyStore, { timeoutMillis }).pipe(
+      withSeconds("verify"),
+    )
     const { problem, entries, head } = found
     if (problem === null) {
       const text = `journal whole: ${entries} entries, head ${head.slice(0, 16)}`

@@ -41,7 +41,7 @@ export interface View {
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null until that lasts for five minutes. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
-  /** Since when and why no plausible newest block, and what people do about it; null while one does. */
+  /** Since when and why no newest block is plausible, and the remedy; null while one is. */
   readonly doubted: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /**
    * Terms that a person accepted without the operators' keys: while their hour runs (`inForceAt` is null), and for a

@@ -5,6 +5,7 @@ import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { tempDir } from "../support/tempDir.ts"
+import { startFakeDaemon } from "../walls/FakeDaemon.ts"
 
 const dir = tempDir("history")
 const header = "kind,at,party,asset,market,type,balance"
@@ -18,25 +19,56 @@ const play = (name: string, ...lines: ReadonlyArray<string>) => {
   return callCofferer(["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", file])
 }
 
+const cleared = `\r${String.fromCharCode(27)}[K`
+
+/** Calls the program with a terminal behind standard error; returns what it draws there too. */
+const onTerminal = async (args: ReadonlyArray<string>) => {
+  let drawn = ""
+  const progress = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      drawn += chunk.toString()
+      done()
+    },
+  })
+  return [await callCofferer(args, { progress }), drawn] as const
+}
+
 describe("the progress of a backtest", () => {
   it("is shown on a terminal alone, and taken away at the end", async () => {
     const rows = Array.from({ length: 40 }, (_, minute) => rowOf("hot", `${30_000_000_000 - minute}`, minute))
     const file = join(dir, "progress.csv")
     writeFileSync(file, `${[header, rowOf("reserve", "90000000000", 0), ...rows].join("\n")}\n`)
     const args = ["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", file]
-    let drawn = ""
-    const progress = new Writable({
-      write: (chunk: Buffer, _, done) => {
-        drawn += chunk.toString()
-        done()
-      },
-    })
-    const shown = await callCofferer(args, { progress })
-    const escape = String.fromCharCode(27)
+    const [shown, drawn] = await onTerminal(args)
     assert.match(drawn, /backtest \[#+ +\] [1-9]\d? %/)
-    assert.isTrue(drawn.endsWith(`\r${escape}[K`))
+    assert.isTrue(drawn.endsWith(cleared))
     const plain = await callCofferer(args)
     assert.deepStrictEqual([shown.stdout, shown.stderr], [plain.stdout, ""])
+  })
+})
+
+describe("long work with a daemon, on a terminal", () => {
+  it("shows how far it is, and takes that away at the end", async () => {
+    const home = tempDir("progress")
+    const daemon = await startFakeDaemon(home)
+    const shares = [0.25]
+    const range = { since: "2026-11-10T00:00:00.000Z", until: "2026-11-20T00:00:00.000Z" }
+    daemon.become((path) => {
+      if (path === "/api/v1/verify") return { problem: null, entries: 7, intents: 1, head: "ab".repeat(32) }
+      if (path === "/api/v1/backfill") return range
+      const share = shares.shift()
+      return { backfills: share === undefined ? [] : [{ since: range.since, share }] }
+    })
+    try {
+      const [backfill, filled] = await onTerminal(["backfill", "--since", "2026-11-10T00:00:00Z", "--data", home])
+      assert.match(backfill.stdout, /^the daemon has read the balance changes from 2026-11-10T\S+ to 2026-11-20T\S+$/m)
+      assert.match(filled, /backfill \[#+ +\] 25 %/)
+      const [, verified] = await onTerminal(["verify", "--data", home])
+      assert.match(verified, /verify 0 s/)
+      for (const drawn of [filled, verified]) assert.isTrue(drawn.endsWith(cleared))
+    } finally {
+      await daemon.close()
+    }
   })
 })
 

@@ -1,4 +1,5 @@
-import { Console, Effect, Predicate, Runtime, Schema } from "effect"
+import type { Writable } from "node:stream"
+import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext } from "../../config/Environment.ts"
 import { visible, visibleJson, visibleLines } from "../../domain/text.ts"
@@ -93,3 +94,40 @@ export const visibleConsole = (console: Console.Console): Console.Console => ({
   warn: (...values) => console.warn(...written(values)),
   info: (...values) => console.info(...written(values)),
 })
+
+const barWidth = 30
+const clearLine = `\r${String.fromCharCode(27)}[K`
+
+/** A bar on a terminal's standard error; nothing where there is none. */
+export const progressBar = (terminal: Writable | undefined, title: string) => {
+  let drawn = -1
+  return {
+    /** Draws the share that is done, 0 to 1, where it is another percent. */
+    show: (share: number): void => {
+      const percent = Math.floor(Math.min(1, Math.max(0, share)) * 100)
+      if (percent === drawn) return
+      drawn = percent
+      const done = Math.round((percent / 100) * barWidth)
+      terminal?.write(`${clearLine}${title} [${"#".repeat(done)}${" ".repeat(barWidth - done)}] ${percent} %`)
+    },
+    /** Takes the bar away. */
+    end: (): void => {
+      if (drawn >= 0) terminal?.write(clearLine)
+    },
+  }
+}
+
+/** Runs long work of unknown length, and shows its seconds on a terminal's standard error. */
+export const withSeconds =
+  (title: string) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.gen(function* () {
+      const { progress: terminal } = yield* ProcessContext
+      if (terminal === undefined) return yield* work
+      const start = yield* Clock.currentTimeMillis
+      const show = Effect.map(Clock.currentTimeMillis, (now) =>
+        terminal.write(`${clearLine}${title} ${Math.round((now - start) / 1_000)} s`),
+      )
+      const shown = Effect.andThen(Effect.repeat(show, Schedule.spaced("1 second")), Effect.never)
+      return yield* Effect.raceFirst(work, shown).pipe(Effect.ensuring(Effect.sync(() => terminal.write(clearLine))))
+    })
