@@ -226,7 +226,7 @@ const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
     until === null
       ? "for one window and ten blocks, counted once the newest block is known"
       : `until block ${until}, in ${minutes < 1 ? "less than 1 min" : `about ${minutes} min`}`
-  return warn(`Nothing is signed ${end}: what another copy of this database sent may still execute`, "it ends by itself")
+  return warn(`Nothing is signed ${end}: another copy of this database may have sent payments`, "it ends by itself")
 }
 
 /** Nothing is signed, or nothing is known of balances: people are alerted to the cause. */

@@ -118,7 +118,7 @@ const readUndecoded = Effect.fnUntraced(function* ({ network: { framing } }: Tre
   return framing === "auto" ? undecoded.size === framings.length : undecoded.has(framing)
 })
 
-/** Until when nothing is signed for another copy of the database; without a daemon a block takes what it mostly does. */
+/** End of the wait for another copy of the database; without a daemon by the usual time of a block. */
 const readQuarantine = Effect.fnUntraced(function* ({ mode, height }: Pick<View, "mode" | "height">) {
   const until = mode === "live" ? yield* quarantinedUntil : undefined
   if (until === undefined) return undefined

@@ -243,19 +243,19 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "signing_waits",
     "warn",
     { quarantine: { until: "128", seconds: 114 } },
-    "Nothing is signed until block 128, in about 2 min: what another copy of this database sent may still execute; it ends by itself.",
+    "Nothing is signed until block 128, in about 2 min: another copy of this database may have sent payments; it ends by itself.",
   ],
   [
     "signing_waits",
     "warn",
     { quarantine: { until: null, seconds: null } },
-    "Nothing is signed for one window and ten blocks, counted once the newest block is known: what another copy of this database sent may still execute; it ends by itself.",
+    "Nothing is signed for one window and ten blocks, counted once the newest block is known: another copy of this database may have sent payments; it ends by itself.",
   ],
   [
     "signing_waits",
     "warn",
     { quarantine: { until: "128", seconds: 0 } },
-    "Nothing is signed until block 128, in less than 1 min: what another copy of this database sent may still execute; it ends by itself.",
+    "Nothing is signed until block 128, in less than 1 min: another copy of this database may have sent payments; it ends by itself.",
   ],
   [
     "out_of_band",
