@@ -168,7 +168,7 @@ describe("what a store held open that was put back", () => {
         assert.lengthOf(yield* paid(world), 2)
         const told = (yield* alerts).filter((alert) => alert.includes("wage"))
         assert.lengthOf(told, 1, told.join("; "))
-        assert.match(told[0] ?? "", /let go .*; first look at transfer [0-9a-f]{64} \(done\), which another life/)
+        assert.match(told[0] ?? "", /is dropped.*; first look at transfer [0-9a-f]{64} \(done\), which another copy/)
       },
       {
         rules: [
@@ -202,7 +202,7 @@ describe("what a store held open that was put back", () => {
       function* (_, world) {
         assert.lengthOf(yield* paid(world), 1)
         const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
-        assert.match(told ?? "", /is manual: the store was put back from a copy/)
+        assert.match(told ?? "", /is manual: the database is a restored backup/)
       },
     ),
   )
