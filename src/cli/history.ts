@@ -40,7 +40,7 @@ const readGateway = Effect.fnUntraced(
     const from = nanosOf(span.from)
     const asked = { from, until: nanosOf(span.to), rowsMax }
     const held = yield* readSpan(treasury, asked, yield* makeTell)
-    if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway holds no balance change of that time")
+    if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway has no balance change of that time")
     if (held._tag === "Unreadable") return yield* failWith("failure", held.detail)
     const history: History = {
       before: held.openings.map(rowOf),
@@ -158,7 +158,9 @@ const objectIn = (line: string, place: () => string): ToldRow => {
     value = undefined
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as ToldRow
-  throw new Error(`${place()}: no JSON object; end the file's name in .csv if it is CSV, else write one object a line`)
+  throw new Error(
+    `${place()}: not a JSON object; end the file's name in .csv if it is CSV, else write one object a line`,
+  )
 }
 
 const csvRows = function* (text: string, at: At, place: () => string): Iterable<ToldRow> {
@@ -179,7 +181,7 @@ const csvCells = function* (text: string, at: At, place: () => string): Iterable
   while (cell.lastIndex < text.length) {
     const match = cell.exec(text)
     if (match === null)
-      throw new Error(`${place()}: no CSV; put a cell with quotes or commas in quotes, and double them`)
+      throw new Error(`${place()}: not CSV; put a cell with quotes or commas in quotes, and double them`)
     cells.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "")
     if (match[3] === ",") continue
     yield cells
@@ -307,5 +309,5 @@ const checked = ({ problems, history }: HistoryBook): Effect.Effect<History, Ret
   const found = history()
   return found.before.length + found.rows.length > 0
     ? Effect.succeed(found)
-    : Effect.fail(failWith("notFound", "no balance is known of that time; see backfill, or export --what balances"))
+    : Effect.fail(failWith("notFound", "no balance is known for that time; see backfill, or export --what balances"))
 }

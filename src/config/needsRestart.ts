@@ -45,7 +45,7 @@ type Path = ReadonlyArray<string>
 
 /** Values that a process uses once, at its start, and that cannot change while it runs. */
 const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
-  [["name"], "every row bears it"],
+  [["name"], "every stored row contains it"],
   [["mode"], "keys are opened at the start"],
   [["network", "chainId"], "every signature is for it"],
   [["network", "gateways"], "they are connected at the start"],

@@ -85,7 +85,6 @@ const phrases: Readonly<Record<GatewayReason["_tag"], string>> = {
   Unreadable: "unreadable answer",
   TooLarge: "too large",
   Unsupported: "not supported",
-  Stale: "stale",
   Doubted: "implausible block",
   BegunAgain: "the chain began again",
   OtherChain: "another chain",

@@ -244,7 +244,7 @@ const metricsResponse = ({ headers }: Request, text: string) =>
 
 /** Probes and metrics while the store takes no writes; `reason` answers all else. */
 export const outageAnswers = (reason: string): SurfaceAnswers<Metrics> => {
-  const refused = refusal(503, reason, "the daemon goes on by itself once its store takes writes")
+  const refused = refusal(503, reason, "the daemon continues automatically once its database takes writes")
   return {
     probe: (path) =>
       Effect.succeed(path === "/livez" ? live : path === "/readyz" ? json({ store: reason }, 503) : undefined),

@@ -32,7 +32,7 @@ export interface LastAlert {
   readonly detail: string
 }
 
-/** One kind of answer. Times are Unix milliseconds; `decided` is null where the engine has not looked at it yet. */
+/** One kind of answer. Times are Unix milliseconds; `decided` is null where not evaluated yet. */
 type About<F extends (...args: never) => Effect.Effect<unknown, unknown, unknown>> = Exclude<
   Effect.Success<ReturnType<F>>,
   HttpProblem
@@ -162,7 +162,7 @@ const pick = (
 }
 
 const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule, at: number | null) {
-  const watches = `tells when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`
+  const watches = `alerts when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`
   const last = (yield* lastAlertOf(rule, at ?? (yield* Clock.currentTimeMillis))) ?? null
   return { about: "notify" as const, rule: rule.name, watches, at, last }
 })

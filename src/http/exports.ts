@@ -94,7 +94,7 @@ interface ExportedPayment {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   /**
-   * The attempt that paid it, or where nothing did its last. Of one that another life of the store paid no attempt here
+   * The attempt that paid it, or where nothing did its last. Of one that another copy of the database paid no attempt here
    * is its transfer: `detail` names that.
    */
   readonly attempt: Attempt | undefined

@@ -102,7 +102,7 @@ const skipForgotten = Effect.fnUntraced(function* (
   if (oldest - job.next < silenceNanosMin) return false
   const backfills = yield* Backfills
   const [from, to] = [job.next, oldest].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
-  const cause = "the gateway has nothing of that time: it forgot it, or the network had not begun"
+  const cause = "the gateway has no data of that time: it deleted them, or the network did not exist yet"
   yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* isFirst ? backfills.lost({ since: job.next, until: oldest, cause }) : tellLoss(job.next, oldest)
@@ -253,6 +253,6 @@ const whyNot = (answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>): strin
     case "Overflow":
       return `balance changes do not fit: ${answer.detail}`
     case "Nothing":
-      return "the gateway is behind what it told before"
+      return "the gateway is behind its earlier answers"
   }
 }

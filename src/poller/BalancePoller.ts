@@ -253,7 +253,7 @@ export const isHurried = Effect.fnUntraced(function* (treasury: WatchedTreasury,
 /** The first reading. If a gateway reports no balances, a year of history takes their place. */
 const begin = Effect.fnUntraced(function* (treasury: WatchedTreasury, now: bigint) {
   const base = yield* readBaseTogether(partiesOf(treasury), now)
-  if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances to begin with")
+  if (base === "apart") yield* (yield* disagreement).note("the gateways show different first balances")
   if (base === "unusable" || base === "apart") return false
   const observations = yield* Observations
   if (base === "unsupported") {

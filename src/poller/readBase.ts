@@ -148,7 +148,7 @@ export const explainAnswer = (
     case "Ahead":
       return logAhead(answer.mark, now)
     case "Unwindowed":
-      return logEvent("gateway reads by no time", { remedy: "name another gateway: this one ignores dateRange" })
+      return logEvent("gateway cannot filter by time", { remedy: "name another gateway: this one ignores dateRange" })
     case "Overflow":
       return tellOverflow(answer)
     case "Nothing":

@@ -13,7 +13,7 @@ const refusedKey = (chainId: string): string => `refusedForm/${chainId}`
 
 /**
  * The form that the chain refused last; undefined: none. Attempts begin with the other one: where answers are slow and
- * the window is short, there is no time within it to try both.
+ * the window is short, there is not a time within it to try both.
  */
 export const refusedForm = Effect.fnUntraced(function* (chainId: string) {
   const stored = yield* (yield* Settings).get(refusedKey(chainId))

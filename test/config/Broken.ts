@@ -240,6 +240,12 @@ export const broken: ReadonlyArray<Broken> = [
     /there is no "streams" any more; remove it: the gateways are/,
   ),
   mistake(
+    "a gateway that is read by pages",
+    'example" }',
+    'example", reads: cursor }',
+    /there is no "reads" any more; remove it: each gateway/,
+  ),
+  mistake(
     "a list for a map",
     "poll: { busy: 1s, idle: 5s }",
     "poll: [1s, 5s]",

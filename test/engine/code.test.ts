@@ -219,7 +219,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
         assert.strictEqual(asked, 1)
-        const detail = "its code was asked, and what it is told has changed since"
+        const detail = "its code was asked, and its input has changed since"
         assert.deepInclude(yield* stateOf("calm"), { reason: "code", detail } as const)
         yield* look
         assert.strictEqual(asked, 2)

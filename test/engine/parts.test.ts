@@ -88,7 +88,7 @@ describe("another attempt of one part of a split", () => {
     halves(function* ({ second }) {
       assert.strictEqual(yield* second(), "wanted")
       assert.strictEqual(yield* second(inBand), "wanted")
-      assert.strictEqual(yield* second(unfunded), "gone", "funds are judged anew")
+      assert.strictEqual(yield* second(unfunded), "gone", "funds are judged again")
     }),
   )
 

@@ -66,12 +66,12 @@ describe("comparing rows with the gateway's own balances", () => {
       yield* TestClock.adjust("5 minutes")
       for (let i = 0; i < 12; i++) yield* round(options, sandbox, looking)
       const [ticket, ...others] = yield* told
-      assert.match(ticket ?? "", /^ticket .*the listing tells one account twice; no rule pays/)
+      assert.match(ticket ?? "", /^ticket .*the listing has one account twice; no rule pays/)
       assert.deepStrictEqual(others, [])
       const view = yield* shown
       const words = view.conditions.map(({ text }) => text).join()
       assert.include(words, "Balances are not compared with the gateway's own since")
-      assert.include(viewText(view), "the listing tells one account twice")
+      assert.include(viewText(view), "the listing has one account twice")
       yield* disarm(client)
       for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
       assert.match((yield* told).slice(1).join(), /^info over; it held since /)
@@ -97,7 +97,7 @@ describe("comparing rows with the gateway's own balances", () => {
     }, spending),
   )
 
-  it.effect("holds nothing if the gateway tells no balances", () =>
+  it.effect("holds nothing if the gateway reports no balances", () =>
     flow(
       function* (options, sandbox) {
         // More questions than its limit grants in a second of the test's clock.

@@ -189,7 +189,7 @@ describe("proof of work that is not found in time", () => {
         assert.deepStrictEqual([intent?.state, attempts.length], ["reserved", 0])
         assert.match(
           intent?.detail ?? "",
-          /^waits: the network's proof of work is not to be expected within its window of 5 blocks: difficulty 24 takes about \d+ (s|min) at /,
+          /^waits: the network's proof of work would not be ready within its window of 5 blocks: difficulty 24 takes about \d+ (s|min) at /,
         )
         const said = yield* workAlerts
         assert.deepStrictEqual(
@@ -207,7 +207,7 @@ describe("proof of work that is not found in time", () => {
     ),
   )
 
-  it.effect("leaves what was signed unsent, says so, and is judged anew after the window", () =>
+  it.effect("leaves what was signed unsent, says so, and is judged again after the window", () =>
     flow(
       function* (options, sandbox) {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
@@ -224,9 +224,9 @@ describe("proof of work that is not found in time", () => {
         const last = (attempts[0]?.anchorHeight ?? 0n) + 10n
         assert.match(
           intent?.detail ?? "",
-          /^attempt 1 is not sent: its proof of work is not to be expected in time \(difficulty 32 takes about .*\); /,
+          /^attempt 1 is not sent: its proof of work would not be ready in time \(difficulty 32 takes about .*\); /,
         )
-        assert.include(intent?.detail ?? "", `it ends after block ${last}, and the payment is judged anew then`)
+        assert.include(intent?.detail ?? "", `it ends after block ${last}, and the payment is judged again then`)
         const said = yield* workAlerts
         assert.lengthOf(said, 1)
         assert.match(said[0]?.detail ?? "", /^keep-bob: .*attempt 1 is not sent/)

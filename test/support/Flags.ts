@@ -32,6 +32,6 @@ export const readFlags = <const D extends Defaults>(program: string, usage: stri
   const whole = (name: string, text: string, from: 0 | 1 = 1): number =>
     /^\d{1,9}$/.test(text) && Number(text) >= from
       ? Number(text)
-      : fail(`--${name} ${text} is no number from ${from} on`)
+      : fail(`--${name} ${text} is not a number from ${from} on`)
   return { values: values as Values<D>, fail, whole }
 }

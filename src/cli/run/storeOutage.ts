@@ -100,7 +100,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-/** An outage as people hear of it. */
+/** An outage as alerts are sent. */
 interface Outage {
   /** Unix milliseconds. */
   readonly began: number

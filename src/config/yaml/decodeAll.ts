@@ -27,6 +27,7 @@ export const nameRemedy = (name: string, known: ReadonlyArray<string>, none: str
 /** Keys that a file may still hold, by the map that held them, and what takes their place. */
 const removed: Readonly<Record<string, string>> = {
   "network.chain": "remove it: the gateway is asked for the newest block and its work",
+  "network.gateways.*.reads": "remove it: each gateway is read by the time of a balance",
   "network.head": "remove it: a head may be 10 blocks ahead of the last one, and 20 for each second since",
   "network.streams": "remove it: the gateways are asked each second while money moves or is about to",
   "network.submitType": "remove it: each submission waits for the mempool's check",
@@ -39,11 +40,13 @@ const removed: Readonly<Record<string, string>> = {
 
 /** Replacement of a removed key; undefined for any other. `path` is that of its map. */
 const replacementOf = (path: ReadonlyArray<PropertyKey>, key: string): string | undefined => {
-  const way = path
-    .filter((step) => typeof step === "string")
-    .concat(key)
-    .join(".")
-  return Object.hasOwn(removed, way) ? removed[way] : undefined
+  const steps = path.filter((step) => typeof step === "string")
+  const ways = [
+    [...steps, key],
+    [...steps.slice(0, -1), "*", key],
+  ]
+  const way = ways.map((one) => one.join(".")).find((one) => Object.hasOwn(removed, one))
+  return way === undefined ? undefined : removed[way]
 }
 
 type Path = ReadonlyArray<PropertyKey>

@@ -194,7 +194,7 @@ export const feeRefused = (
   now: number,
 ): string | undefined => {
   if (share.numerator === 0n) return undefined
-  if (terms === undefined) return "the network's fee is not known; where no gateway tells it, write network.fee"
+  if (terms === undefined) return "the network's fee is not known; if no gateway reports it, set network.fee"
   const { readAt } = terms
   // A time from the future, or none at all, is no age.
   if (readAt !== undefined && !(readAt <= now && now - readAt <= feeAgeMillisMax)) {
