@@ -49,9 +49,10 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
       ),
     )
   /** A store that accepts no writes is reported elsewhere: the accepted head then holds in memory. */
-  const keep = Effect.fnUntraced(function* (after: HeadKnown) {
+  const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
     yield* health.judgeBy(after)
-    yield* Effect.catchTag(kept.keep(chainId, after), "StoreError", (error) =>
+    const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)
+    yield* Effect.catchTag(written, "StoreError", (error) =>
       logEvent("newest block not stored", { reason: error.message }),
     )
   })
@@ -74,8 +75,10 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     // A command that only reads has no time to wait for a second one.
     const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
     const after = heard.stray?.kind === "first" && !isWaiting ? acceptAnew(word.height, now) : heard
-    const { stray } = after
-    yield* keep(after)
+    const { accepted, stray } = after
+    const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
+    const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
+    yield* keep(after, isRisen ? words : undefined)
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
     const near = counting.filter(({ head }) => headFits(after, head.height, now))
@@ -152,13 +155,15 @@ const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark |
 /** Where there is no store, as for commands that only read. */
 const inMemory = (): AcceptedHead["Service"] => {
   let known: HeadKnown = {}
+  const keep = (_: string, next: HeadKnown) =>
+    Effect.sync(() => {
+      known = next
+    })
   return {
     of: () => Effect.succeed(known),
     isStray: Effect.sync(() => known.stray !== undefined),
-    keep: (_, next) =>
-      Effect.sync(() => {
-        known = next
-      }),
+    keep,
+    keepRisen: keep,
   }
 }
 

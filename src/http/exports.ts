@@ -94,8 +94,8 @@ interface ExportedPayment {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   /**
-   * The attempt that paid it, or where nothing did its last. Of one that another copy of the database paid no attempt here
-   * is its transfer: `detail` names that.
+   * The attempt that paid it, or the last one where none did. Undefined where another copy of the database paid it:
+   * `detail` names that transfer.
    */
   readonly attempt: Attempt | undefined
 }

@@ -9,7 +9,8 @@ import { boundaries, integersOf, routeOf, withBoundary } from "./lies.ts"
 const folder = new URL("../../src/gateway/schema/", import.meta.url)
 
 const exported = async (): Promise<ReadonlyArray<string>> => {
-  const modules = await Promise.all(readdirSync(folder).map((file) => import(new URL(file, folder).href)))
+  const files = [...readdirSync(folder), "../GatewayWriter.ts"]
+  const modules = await Promise.all(files.map((file) => import(new URL(file, folder).href)))
   return modules.flatMap((module: object) =>
     Object.entries(module).flatMap(([name, value]) => (Schema.isSchema(value) ? [name] : [])),
   )

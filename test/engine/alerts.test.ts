@@ -11,11 +11,11 @@ import { balanceOf } from "../../src/engine/snapshot.ts"
 import type { AlertRule } from "../../src/rules/Condition.ts"
 import { decideRound } from "../../src/rules/decideRound.ts"
 import { memoryKey } from "../../src/rules/RuleMemory.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { trip } from "../../src/store/controls/trip.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { flow, round } from "../support/Flow.ts"
 import { inTransaction } from "../support/inTransaction.ts"
 import { calmSnapshot } from "../support/Rules.ts"
@@ -85,10 +85,9 @@ const look = Effect.fnUntraced(function* (at: number, balance: bigint | undefine
   return decided.alerts
 })
 
-const told = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(1_000)),
-  (due) => [...new Set(due.map(({ severity, dedup, detail }) => `${severity} ${dedup} ${detail}`))],
-)
+const told = Effect.map(alertRows, (due) => [
+  ...new Set(due.map(({ severity, dedup, detail }) => `${severity} ${dedup} ${detail}`)),
+])
 
 describe("conditions over a real store", () => {
   it.effect("give one alert and one recovery for a balance that swings all day", () => {

@@ -11,10 +11,10 @@ import { storyOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
 import { toldOf } from "../../src/rules/kinds/code.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { flow, paid, round } from "../support/Flow.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { ticking } from "../support/ticking.ts"
@@ -55,9 +55,8 @@ writeFileSync(
 const calm = join(dir, "calm.ts")
 writeFileSync(calm, rules.replace('"half"', '"calm"').replace(/need: [\s\S]*?\n {6}\},/, "need: () => undefined,"))
 
-const alerts = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (due) => due.filter(({ dedup }) => dedup.startsWith("code/")).map(({ severity, detail }) => `${severity} ${detail}`),
+const alerts = Effect.map(alertRows, (due) =>
+  due.filter(({ dedup }) => dedup.startsWith("code/")).map(({ severity, detail }) => `${severity} ${detail}`),
 )
 const stateOf = (rule: string) =>
   Effect.map(

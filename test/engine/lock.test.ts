@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { planOf } from "../../src/http/planOf.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { makeAllClears } from "../../src/store/alerts/makeTrouble.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { flow, reason, round, states } from "../support/Flow.ts"
 
 const looking = new Set(["submit", "confirm"])
@@ -26,10 +26,8 @@ const locks = Effect.map(
   (all) => all.map(({ scope, reason, author }) => ({ scope, reason, author })),
 )
 const allClears = Effect.flatten(makeAllClears)
-const tickets = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (due) =>
-    due.filter(({ dedup }) => dedup.startsWith("lock/")).map(({ severity, subject }) => `${severity} ${subject}`),
+const tickets = Effect.map(alertRows, (due) =>
+  due.filter(({ dedup }) => dedup.startsWith("lock/")).map(({ severity, subject }) => `${severity} ${subject}`),
 )
 
 describe("a rule whose payments come to nothing", () => {

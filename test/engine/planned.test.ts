@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { explanationOf } from "../../src/http/explanationOf.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
 import type { Fields } from "../support/treasury.ts"
@@ -17,9 +17,8 @@ const wage = (cron: string, more: Fields = {}) => [
     schedule: { cron, ...more },
   },
 ]
-const told = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (all) => all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
+const told = Effect.map(alertRows, (all) =>
+  all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
 )
 const paidOf = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),

@@ -4,12 +4,12 @@ import { TestClock } from "effect/testing"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { Attention } from "../../src/engine/Attention.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Tags } from "../../src/store/payments/Tags.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { arrange, explainedTreasury, keys, now, payment } from "../support/Explained.ts"
 import { attemptOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -81,10 +81,9 @@ const paid = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(100)),
   (all) => all.map(({ rule, state, payment: p }) => `${rule} ${p.amount} ${state}`),
 )
-const told = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(1_000)),
-  (due) => [...new Set(due.filter(({ kind }) => kind === "rule").map(({ severity, dedup }) => `${severity} ${dedup}`))],
-)
+const told = Effect.map(alertRows, (due) => [
+  ...new Set(due.filter(({ kind }) => kind === "rule").map(({ severity, dedup }) => `${severity} ${dedup}`)),
+])
 const reasonOf = (rule: string) =>
   Effect.map(
     Effect.flatMap(RuleStates, (states) => states.all),

@@ -38,7 +38,7 @@ describe("a payment whose rule decides anew", () => {
       const [said = "", ...more] = yield* told
       assert.deepStrictEqual(more, [], "once in a day")
       assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob is decided again and again since 2027-01-15 08:00Z/)
-      assert.match(said, /never signed; it waited: .*503.*; mend what it waits for/)
+      assert.match(said, /never signed; it waited: .*503.*; fix what it waits for/)
       yield* disarm(client)
       for (let i = 0; i < 14; i++) yield* round(options, sandbox)
       assert.strictEqual((yield* (yield* Outbox).recent(1))[0]?.state, "confirmed")

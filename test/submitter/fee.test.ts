@@ -136,7 +136,7 @@ describe("the network's fee, when a payment is signed", () => {
         const network = { ...before.treasury.network, fee: undefined }
         yield* replace({ ...before, treasury: { ...before.treasury, network } }, Effect.void)
         yield* byOneConfig(submitOnce())
-        assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
+        assert.match(yield* details, /waits: .*the network's fee is not known; .* set network\.fee/)
         yield* replace(before, Effect.void)
         yield* submitOnce()
         yield* round(options, sandbox, still)

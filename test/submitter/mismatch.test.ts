@@ -31,7 +31,7 @@ const detail = Effect.map(
 )
 const rounds = (args: Parameters<Flow>, count: number, ...skip: ReadonlyArray<string>) =>
   Effect.repeat(round(args[0], args[1], new Set(["compare", ...skip])), { times: count - 1 })
-const waits = /^waits: our rows and the gateway's balance of an account of it differ/
+const waits = /^waits: our rows and the gateway's balance of one of its accounts differ/
 
 describe("a payment of an account in mismatch", () => {
   it.effect.each([

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import {
   addressesOf,
@@ -96,7 +96,7 @@ describe("a lone gateway that tells a head far ahead", () => {
           assert.strictEqual((yield* head)._tag, "Success")
           const { accepted } = yield* (yield* AcceptedHead).of(chainId)
           assert.isAbove(Number(accepted?.height), 1_000_000)
-          const tickets = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "head")
+          const tickets = (yield* alertRows).filter(({ kind }) => kind === "head")
           assert.match(
             tickets[0]?.detail ?? "",
             /^block 1000\d+ is accepted after block \d+: for five minutes none fitted/,

@@ -44,6 +44,17 @@ const ofTreasury = {
       ends: ["health/{condition}/{begun}"],
     },
   },
+  head_risen: {
+    kind: "head",
+    severity: "ticket",
+    id: "head-risen/{at}",
+    subject: "newest block",
+    text: "{words}",
+    remedy: "compare it with another source",
+    fields: ["chain"],
+    raised: "once the newest block is higher than a chain can rise, and is accepted all the same",
+    ends: "a person compared it",
+  },
   balances_overflow: {
     kind: "balances",
     severity: "ticket",

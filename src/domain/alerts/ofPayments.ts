@@ -54,7 +54,7 @@ export const ofPayments = {
     severity: "ticket",
     id: "dropped/{rule}/{account}/{first}/{times}",
     text: "{payment} is decided again and again since {since}, and never signed{kept}",
-    remedy: "remove what it waits for; the rule decides it again until then",
+    remedy: "fix what it waits for; until then the rule decides it again and again",
     raised: "once a need is decided and dropped for 1 h, and each 24 h",
     ends: "a payment of the rule is signed",
   },

@@ -1,8 +1,12 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { alertOf } from "../../domain/alerts/Alert.ts"
 import type { HeadKnown } from "../../rules/saneHead.ts"
+import { AlertQueue } from "../alerts/AlertQueue.ts"
 import { Digits } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({
@@ -43,35 +47,51 @@ export class AcceptedHead extends Context.Service<
     readonly isStray: Effect.Effect<boolean>
     /** Holds at once; what differs little from what is stored is not written. */
     readonly keep: (chainId: string, known: HeadKnown) => Effect.Effect<void, StoreError>
+    /** The same, of a higher line that lasted: with a journal entry and a ticket. */
+    readonly keepRisen: (chainId: string, known: HeadKnown, words: string) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/AcceptedHead") {
-  static readonly layerNoDeps: Layer.Layer<AcceptedHead, never, Settings> = Layer.effect(
-    AcceptedHead,
-    Effect.gen(function* () {
-      const settings = yield* Settings
-      const now = new Map<string, HeadKnown>()
-      const stored = new Map<string, HeadKnown>()
-      const keep = Effect.fnUntraced(function* (chainId: string, known: HeadKnown) {
-        now.set(chainId, known)
-        if (isNear(stored.get(chainId), known)) return
-        yield* settings.set(keyOf(chainId), encode(known))
-        stored.set(chainId, known)
-      })
-      return AcceptedHead.of({
-        of: Effect.fnUntraced(function* (chainId: string) {
-          const known = now.get(chainId)
-          if (known !== undefined) return known
-          // An unreadable value counts as none: the next head is accepted as on the first day.
-          const read = Option.getOrElse(decode(yield* settings.get(keyOf(chainId))), (): HeadKnown => ({}))
-          now.set(chainId, read)
-          stored.set(chainId, read)
-          return read
-        }),
-        isStray: Effect.sync(() => [...now.values()].some(({ stray }) => stray !== undefined)),
-        keep,
-      })
-    }),
-  )
+  static readonly layerNoDeps: Layer.Layer<AcceptedHead, never, Settings | Database | Journal | AlertQueue> =
+    Layer.effect(
+      AcceptedHead,
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        const database = yield* Database
+        const journal = yield* Journal
+        const alerts = yield* AlertQueue
+        const now = new Map<string, HeadKnown>()
+        const stored = new Map<string, HeadKnown>()
+        const keep = Effect.fnUntraced(function* (chainId: string, known: HeadKnown) {
+          now.set(chainId, known)
+          if (isNear(stored.get(chainId), known)) return
+          yield* settings.set(keyOf(chainId), encode(known))
+          stored.set(chainId, known)
+        })
+        return AcceptedHead.of({
+          of: Effect.fnUntraced(function* (chainId: string) {
+            const known = now.get(chainId)
+            if (known !== undefined) return known
+            // An unreadable value counts as none: the next head is accepted as on the first day.
+            const read = Option.getOrElse(decode(yield* settings.get(keyOf(chainId))), (): HeadKnown => ({}))
+            now.set(chainId, read)
+            stored.set(chainId, read)
+            return read
+          }),
+          isStray: Effect.sync(() => [...now.values()].some(({ stray }) => stray !== undefined)),
+          keep,
+          keepRisen: (chainId, known, words) =>
+            database.write(
+              Effect.gen(function* () {
+                yield* journal.append({ kind: "config", subject: chainId, body: { detail: words } })
+                yield* alerts.raise(
+                  alertOf("head_risen", { at: yield* Clock.currentTimeMillis, words, chain: chainId }),
+                )
+                yield* keep(chainId, known)
+              }),
+            ),
+        })
+      }),
+    )
 }
 
 const isNear = (stored: HeadKnown | undefined, { accepted, stray }: HeadKnown): boolean => {
