@@ -19,12 +19,12 @@ const urlTo = (name: string, user?: string) => Redacted.make(urlOf(serverUrl(), 
 const usual = 60_000
 const open = (
   name: string,
-  { treasury = "harbor", lastsMillis = usual, waitMillis = 0, url = urlTo(name) } = {},
+  { treasury = "harbor", lastsMillis = usual, waitMillis = 0, connectionsMax = 3, url = urlTo(name) } = {},
 ): Layer.Layer<Database.Database | Sql | Lease, StoreError> => {
-  const store = Database.layer({ treasury, postgres: { url, connectionsMax: 3, lease: { lastsMillis, waitMillis } } })
+  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease: { lastsMillis, waitMillis } } })
   if (lastsMillis === usual) return store
   // Transactions last longer than the shortest leases.
-  const sessions = Connections.layer({ url, connectionsMax: 3, lease: { lastsMillis: usual } })
+  const sessions = Connections.layer({ url, connectionsMax, lease: { lastsMillis: usual } })
   return Layer.provide(store, Layer.orDie(sessions))
 }
 const built = (...args: Parameters<typeof open>) => Layer.build(Layer.fresh(open(...args)))
@@ -40,7 +40,8 @@ const refusal = (...args: Parameters<typeof open>) => Effect.map(Effect.flip(bui
 describe("a database of several processes", () => {
   it.live("is written by the holder of the lease alone, and waits for its open transaction", function* () {
     const name = yield* database
-    const first = yield* built(name, { lastsMillis: 100 })
+    // Its renewal has no session of its own, and so cannot come before the takeover.
+    const first = yield* built(name, { lastsMillis: 100, connectionsMax: 1 })
     const second = yield* Effect.provide(
       Effect.flatMap(Database.Database, ({ write }) =>
         write(

@@ -159,10 +159,10 @@ const believes = async (place: string, args: ReadonlyArray<string>): Promise<str
   const halt = join(place, "HALT")
   if ((args[0] === "halt" || args[0] === "pause") && existsSync(halt)) {
     rmSync(halt)
-    return /^warn .*: nothing was said to who listens there/.test(stderr) ? undefined : stderr
+    return /^warn .*: the request was not sent/.test(stderr) ? undefined : stderr
   }
   if (code === 0 || stdout !== "") return `exit ${code}: ${stdout}`
-  return /nothing was said to who listens there/.test(stderr) ? undefined : stderr
+  return /the request was not sent/.test(stderr) ? undefined : stderr
 }
 
 /** [who, how the place is made ready] */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util"
 import { Effect, Schema } from "effect"
 
 /** The store failed. Nothing may be assumed: a failed commit is read again, not believed undone. */
@@ -12,7 +13,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
 
 /** PostgreSQL's client keeps what the server said one cause below its own words. */
 const wordsOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause)
+  if (!(cause instanceof Error)) return typeof cause === "string" ? cause : inspect(cause)
   return /^PgConnection: /.test(cause.message) && cause.cause instanceof Error ? wordsOf(cause.cause) : cause.message
 }
 
