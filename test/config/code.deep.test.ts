@@ -199,7 +199,7 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "a syntax error",
     { '    for: "30s",': '    for: "30s"; x' },
-    [/^rules\.ts:13:15 {2}Expected ',', got ';'; mend it there/],
+    [/^rules\.ts:13:15 {2}Expected ',', got ';'; correct it/],
   ],
   ["an enum", { "const lack": "enum A { B }\nconst lack" }, [/^rules\.ts:4:1 {2}TypeScript enum is not supported/]],
   [
@@ -216,7 +216,7 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "the clock at its top",
     { "const lack": "const now = Date.now()\nconst lack" },
-    [/^rules\.ts:4:18 {2}it cannot be run: Date\.now is not for rules/],
+    [/^rules\.ts:4:18 {2}it cannot be run: Date\.now is not available to rules/],
   ],
   [
     "a promise at its top",
@@ -281,7 +281,7 @@ describe("a broken file of rules", () => {
 
   it.effect("is refused at its name if it loops, is missing or is no TypeScript", function* () {
     const lines = yield* problemsOf(made({ "const lack": "for (;;) {}\nconst lack" }))
-    assert.match(lines[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: it does not end within 5 s; take out/)
+    assert.match(lines[0] ?? "", /^treasury\.yaml:20:8 {2}\.\/rules\.ts: it does not end within 5 s; remove/)
     const python = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("rules.py") }))
     assert.match(python[0] ?? "", /^treasury\.yaml:20:8 {2}"rules\.py" is not a rule, and not a file of rules/)
     const none = yield* problemsOf(folder({ "treasury.yaml": codeTreasury("./rules.ts") }))

@@ -140,7 +140,7 @@ const cases: ReadonlyArray<Case> = [
   {
     title: "with no words",
     make: () => () => ({ pay: "1", to: "hot", because: 1 }),
-    says: /^its code says because without words/,
+    says: /^its code gives a because that is not text/,
   },
   {
     title: "a list without end",

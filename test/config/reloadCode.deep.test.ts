@@ -62,6 +62,6 @@ describe("a daemon whose rules become code", () => {
     write("1_000_000n ? {")
     const third = await reload("--allow-weaker")
     assert.strictEqual(third.code, 3, third.stdout)
-    assert.match(third.stderr, /rules\.ts:\d+:\d+ {2}.*; mend it there/)
+    assert.match(third.stderr, /rules\.ts:\d+:\d+ {2}.*; correct it/)
   })
 })

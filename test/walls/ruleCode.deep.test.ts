@@ -280,7 +280,7 @@ const attacks: ReadonlyArray<Attack> = [
       `looks at the clock (${clock})`,
       async () => {
         const said = await outcome(written(asked(`return { pay: 1n, because: String(${clock}) }`)))
-        return /not for rules/.test(said) ? undefined : said
+        return /not available to rules/.test(said) ? undefined : said
       },
     ],
   ),
@@ -328,7 +328,7 @@ describe("rules in code", () => {
   )
 
   it.each([
-    ["ends its process", "(process as any).exit(0)", 3, /not for rules/],
+    ["ends its process", "(process as any).exit(0)", 3, /not available to rules/],
     ["throws late", '(async () => { throw new Error("late") })()', 0, /ok/],
     ["spins for ever behind an await", "const spin = (): any => Promise.resolve().then(spin); spin()", 0, /ok/],
     ["loops", "for (;;) {}", 3, /does not end within 5 s/],
