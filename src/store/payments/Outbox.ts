@@ -228,7 +228,7 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
       sql`SELECT s.framing, s.outcome IN ('refused', 'framing') AND s.code = 60 AND a.state <> 'confirmed' AS undecoded
         FROM sends s JOIN attempts a ON a.intent_id = s.intent_id AND a.k = s.k
         WHERE s.started_at > ${since} AND s.outcome IN ('accepted', 'duplicate', 'refused', 'framing')
-        ORDER BY s.seq DESC`.pipe(
+        ORDER BY s.started_at DESC, s.seq DESC`.pipe(
         rowsOf(FormRow, "Outbox.undecoded"),
         Effect.map((rows) => {
           const decoded = rows.findIndex(({ undecoded }) => undecoded === 0)
