@@ -137,7 +137,8 @@ const readWanted = (
   const { pay, to, because } = wanted as Readonly<Record<string, unknown>>
   const amount = amountOf(pay, payer)
   if (typeof amount === "string") return amount
-  if (because !== undefined && typeof because !== "string") return "its code gives a because that is not text: write a text"
+  if (because !== undefined && typeof because !== "string")
+    return "its code gives a because that is not text: write a text"
   const names = payer.to.map(({ name }) => name)
   if (to === undefined && names.length > 1)
     return `its code does not say whom to pay: add to, one of ${names.join(", ")}`
