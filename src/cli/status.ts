@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { ageText, plural } from "../domain/text.ts"
+import { ageText } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
@@ -37,7 +37,7 @@ export const viewText = (view: View): string => {
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
     ...pastText(view),
-    `${accepted} of ${plural(accepted + refused, "answered submission")} accepted in 24 h, ${lost} unanswered; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
+    `submissions in 24 h: ${accepted} accepted, ${refused} refused, ${lost} without an answer; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")
 }
 

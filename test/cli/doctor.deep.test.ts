@@ -99,7 +99,7 @@ describe("doctor", () => {
         assert.sameMembers(readdirSync(place.folder), ["reserve", "treasury.yaml"])
         const { stdout } = await callCofferer(["doctor", place.file, "--data", place.data])
         assert.lengthOf(stdout.trimEnd().split("\n"), 12)
-        assert.match(stdout, /^ok {4}chain {7}sandbox-1, as the file says$/m)
+        assert.match(stdout, /^ok {4}chain {8}sandbox-1, as the file says$/m)
       }),
     ),
   )

@@ -1,4 +1,5 @@
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import { plural } from "../../domain/text.ts"
 import type { ApprovalView } from "../../http/approvals.ts"
 import type { IntentView } from "../../http/View.ts"
 import { readPaymentTerms } from "../../tx/Approval.ts"
@@ -157,7 +158,7 @@ export const storyText = (story: Story): string => {
   const attempts = story.attempts.map((a) => [
     `  ${a.k}`,
     a.state,
-    `${a.sends} sends`,
+    plural(a.sends, "send"),
     `window ends at block ${a.deadline}`,
     `transfer ${a.transferId}`,
     a.txHash === null ? "" : `tx ${a.txHash}`,

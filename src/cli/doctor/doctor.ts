@@ -35,7 +35,7 @@ const signs = { ok: "ok  ", warn: "warn", bad: "BAD " } as const
 const linesOf = ({ check, severity, text, remedy }: DoctorFinding): ReadonlyArray<string> => {
   const indent = " ".repeat(18)
   return [
-    `${signs[severity]}  ${check.replaceAll("_", " ").padEnd(12)}${text}`,
+    `${signs[severity]}  ${check.replaceAll("_", " ").padEnd(13)}${text}`,
     ...(remedy === null ? [] : [`${indent}fix: ${remedy}`]),
   ]
 }
