@@ -227,7 +227,6 @@ const Conditions = (conditions: View["conditions"]) =>
 
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
   const { accepted, refused, lost } = view.acceptance
-  const definite = accepted + refused
   const gone = staleSeconds > 3
   const sentence = gone
     ? `This page is ${Math.round(staleSeconds)} s old: the daemon does not answer.`
@@ -249,7 +248,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
       ${Past(view)}
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
-        <p>${accepted} of ${definite} answered submissions accepted in 24 h; ${lost} unanswered. ${view.alertsPending} alerts wait for delivery.</p>
+        <p>Submissions in 24 h: ${accepted} accepted, ${refused} refused, ${lost} without an answer. ${view.alertsPending} alerts wait for delivery.</p>
         <h2>Gateways</h2>
         <ul>${view.network.gateways.map(Gateway)}</ul>
         ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}
