@@ -102,7 +102,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the mempool's yes for the payment",
-    oracles: twice,
+    oracles: ["end", ...twice],
     edits: [
       {
         file: confirm,
