@@ -201,7 +201,7 @@ export const realMachine = (options: DaemonOptions): Machine => ({
   notifier: notifierLayer(options),
 })
 
-/** What the treasuries of a process have in common. */
+/** Parts that the treasuries of a process share. */
 export interface SharedParts {
   readonly http: Machine["http"]
   readonly gateways: GatewayPool["Service"]

@@ -22,7 +22,7 @@ export interface SharedRead<W> {
   readonly widen: (wide: W | undefined) => W | undefined
 }
 
-/** What of a gateway's options tells it from others, and what its limiter needs. */
+/** Options by which one gateway is told from another, and those of its limiter. */
 interface PoolOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, Redacted.Redacted>>

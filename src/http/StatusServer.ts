@@ -63,7 +63,7 @@ type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
 type Answer = (request: Request) => Effect.Effect<Response>
 
-/** What is answered over HTTP, at whatever address and whoever may read there. */
+/** Answers to requests, the same at every address; `Surface` decides who may read them. */
 export interface SurfaceAnswers<R> {
   /** Answered to everybody; undefined: no probe has this path. */
   readonly probe: (path: string) => Effect.Effect<Response | undefined, never, R>

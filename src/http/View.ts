@@ -187,7 +187,7 @@ export interface AlertView {
   readonly detail: string
   /** null: an info, which asks nobody to act. */
   readonly state: "firing" | "acknowledged" | "resolved" | null
-  /** Who acknowledged it; null: nobody. */
+  /** Name of the person who acknowledged it; null: nobody has. */
   readonly ackedBy: string | null
   /** Receivers that have not taken it. */
   readonly waiting: number

@@ -86,6 +86,25 @@ const undecoding: Manner = async ({ method, url }, ask) => {
   return { status: 200, headers: { "content-type": "application/json" }, text }
 }
 
+const receiverFails = (name: string, manner: "refuses" | "hangs"): Outage => ({
+  name,
+  begin: (world) =>
+    Effect.gen(function* () {
+      world.refusing.set("desk", manner)
+      yield* haltAll({ author: "ana", reason: "audit" })
+      yield* resumeAll(world)
+    }),
+  end: (world) =>
+    Effect.sync(() => {
+      world.refusing.clear()
+    }),
+  condition: "alerts_undelivered",
+  severity: "bad",
+  headline: /^desk has not taken \d alerts? for 1 min; /,
+  remedy: /check that receiver and its address in alerts\.receivers/,
+  alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
+  alertSeconds: 70,
+})
 const outages: ReadonlyArray<Outage> = [
   {
     name: "halted by a person",
@@ -228,44 +247,8 @@ const outages: ReadonlyArray<Outage> = [
     alert: { receiver: "log", severity: "ticket", subject: /^flow$/ },
     alertSeconds: 2,
   },
-  {
-    name: "a receiver that has not taken a page for a minute",
-    begin: (world) =>
-      Effect.gen(function* () {
-        world.refusing.set("desk", "refuses")
-        yield* haltAll({ author: "ana", reason: "audit" })
-        yield* resumeAll(world)
-      }),
-    end: (world) =>
-      Effect.sync(() => {
-        world.refusing.clear()
-      }),
-    condition: "alerts_undelivered",
-    severity: "bad",
-    headline: /^desk has not taken \d alerts? for 1 min; /,
-    remedy: /check that receiver and its address in alerts\.receivers/,
-    alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
-    alertSeconds: 70,
-  },
-  {
-    name: "a receiver that hangs",
-    begin: (world) =>
-      Effect.gen(function* () {
-        world.refusing.set("desk", "hangs")
-        yield* haltAll({ author: "ana", reason: "audit" })
-        yield* resumeAll(world)
-      }),
-    end: (world) =>
-      Effect.sync(() => {
-        world.refusing.clear()
-      }),
-    condition: "alerts_undelivered",
-    severity: "bad",
-    headline: /^desk has not taken \d alerts? for 1 min; /,
-    remedy: /check that receiver and its address in alerts\.receivers/,
-    alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
-    alertSeconds: 70,
-  },
+  receiverFails("a receiver that has not taken a page for a minute", "refuses"),
+  receiverFails("a receiver that hangs", "hangs"),
   {
     name: "an approval that lapses",
     setup: {

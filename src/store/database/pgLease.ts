@@ -9,7 +9,7 @@ import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 /** The holder believes in its lease for this part of its time: the rest is for an answer on its way. */
 export const trusted = 0.8
 
-/** What a holder knows of its lease. */
+/** A lease as its holder knows it. */
 export interface Held {
   readonly holder: string
   readonly epoch: number
@@ -20,7 +20,7 @@ export interface Held {
 
 export const serverMillis = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/** What the server must be like for payments to be sent on the strength of its COMMIT. */
+/** Reason why payments cannot rely on this server's COMMIT; undefined where they can. */
 const serverProblem = ([row]: ReadonlyArray<ReadonlyArray<unknown>>): string | undefined => {
   const [version, fsync, commits, pages, isStandby, isAbove] = row ?? []
   if (Number(version) < 140_000) return `PostgreSQL ${version} is older than 14; upgrade it`

@@ -33,7 +33,7 @@ export const sqlStateOf = (error: unknown): string | undefined =>
 export const refusalOf = (error: unknown): StoreRefusal["kind"] | undefined =>
   amongCauses(error, (cause) => (cause instanceof StoreRefusal ? cause.kind : undefined))
 
-/** What ends without a mistake of ours: connection, conflict, intervention of an operator, a frozen process. */
+/** Failures that are no mistake of ours: connection, conflict, intervention of an operator, a frozen process. */
 const transient = /^(?:08|40|57|25P03)/
 
 /** True if the same may succeed a moment later, and nothing of it was done. */

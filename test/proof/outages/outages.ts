@@ -74,6 +74,21 @@ const skewed = (name: string, skewMillis: number, gateways: 1 | 3, cause: RegExp
   cause,
 })
 
+const receiverFails = (name: string, manner: "hangs" | "is closed"): Outage => ({
+  name,
+  bound: 70,
+  begin: async (world) => {
+    await world.receivers.desk.set(manner)
+    await world.run("halt", ...reason)
+    await world.run("resume", ...reason)
+  },
+  mend: async (world) => {
+    await world.receivers.desk.set("answers")
+    return "answers again"
+  },
+  cause: /desk has not taken/,
+})
+
 export const outages: ReadonlyArray<Outage> = [
   {
     name: "kill loop: `kill -9` three times",
@@ -207,34 +222,8 @@ export const outages: ReadonlyArray<Outage> = [
     },
     cause: /payment \w{4} is unknown/,
   },
-  {
-    name: "receiver hangs",
-    bound: 70,
-    begin: async (world) => {
-      await world.receivers.desk.set("hangs")
-      await world.run("halt", ...reason)
-      await world.run("resume", ...reason)
-    },
-    mend: async (world) => {
-      await world.receivers.desk.set("answers")
-      return "answers again"
-    },
-    cause: /desk has not taken/,
-  },
-  {
-    name: "receiver down: port closed",
-    bound: 70,
-    begin: async (world) => {
-      await world.receivers.desk.set("is closed")
-      await world.run("halt", ...reason)
-      await world.run("resume", ...reason)
-    },
-    mend: async (world) => {
-      await world.receivers.desk.set("answers")
-      return "answers again"
-    },
-    cause: /desk has not taken/,
-  },
+  receiverFails("receiver hangs", "hangs"),
+  receiverFails("receiver down: port closed", "is closed"),
   {
     name: "disk full",
     plan: { isSmallDisk: true },
