@@ -61,9 +61,11 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection) {
 const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string, { lastsMillis }: LeaseTerms) {
   const asked = performance.now()
   yield* ask(at, "BEGIN READ WRITE")
+  // A row that is there is not inserted: that would wait for the holder's transaction, and the UPDATE come too late.
   yield* ask(
     at,
-    "INSERT INTO leases (holder, epoch, until, writes) VALUES ('', 0, 0, 0) ON CONFLICT (treasury) DO NOTHING",
+    `INSERT INTO leases (holder, epoch, until, writes) SELECT '', 0, 0, 0
+      WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`,
   )
   const [row] = yield* ask(
     at,
