@@ -45,7 +45,7 @@ export const runBacktest = async (asked: BacktestAsked) => {
     holds: entries.flatMap(({ subject, millis }) =>
       [...millis].map(([reason, spent]) => ({ rule: subject.rule.name, subject: subject.name, reason, millis: spent })),
     ),
-    drawing: drawing?.drawn(rehearsal, settings.rules),
+    drawing: drawing?.drawn(rehearsal),
   }
 }
 

@@ -1,7 +1,6 @@
 import { toDouble } from "../domain/Amount.ts"
 import { accountName } from "../rules/Account.ts"
 import { type AlertRule, partsOf } from "../rules/Condition.ts"
-import { levelsOf, type Rule } from "../rules/Rule.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { Holding } from "./Ledger.ts"
 import type { Listener } from "./Play.ts"
@@ -19,7 +18,6 @@ export interface Line {
   readonly highs: ReadonlyArray<number>
   readonly least: number | undefined
   readonly most: number | undefined
-  readonly targets: ReadonlyArray<number>
   readonly floor: number | undefined
   /** Columns (with fractions) of payments that it made and got. */
   readonly paid: ReadonlyArray<number>
@@ -85,8 +83,8 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, said)
     },
   }
-  const drawn = ({ ledger, entries, alarms }: Rehearsal, rules: ReadonlyArray<Rule>): Drawing => {
-    for (const [key, said] of open) listener.said?.({ ...said, at: to, reason: undefined, rule: key.split("|")[0]! })
+  const drawn = ({ ledger, entries, alarms }: Rehearsal): Drawing => {
+    for (const said of open.values()) listener.said?.({ ...said, at: to, reason: undefined })
     const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
       fill(trace, columns)
       const holding = ledger.holdings.get(key)
@@ -104,14 +102,6 @@ export const makeDrawing = (from: number, to: number) => {
           lows: numbers(trace.lows, units),
           highs: numbers(trace.highs, units),
           ...bandOf(holding, units),
-          targets: [
-            ...new Set(
-              rules
-                .flatMap(levelsOf)
-                .filter((l) => accountKey(l.party.publicKey, l.asset.id) === key)
-                .map(({ target }) => units(target)),
-            ),
-          ],
           floor: floor === undefined ? undefined : units(floor),
           paid: ledger.paid
             .filter(({ intent: { payment: p } }) => accountKey(p.fromKey, p.assetId) === key)

@@ -37,8 +37,9 @@ const scaleOf = (lines: ReadonlyArray<Line>, offset: number): Scale => {
   const all = [...(known.length === 0 ? [0] : known), ...levels]
   const lowest = all.reduce((a, b) => Math.min(a, b))
   const highest = all.reduce((a, b) => Math.max(a, b))
-  // Where all of it lies far above zero, the axis begins below it: its changes could not be seen otherwise.
-  const isFar = lowest > highest * 0.6
+  // A balance far above zero gets an axis that begins near it, since its changes could not be seen otherwise; but none
+  // over so small a range that floating point cannot divide it.
+  const isFar = lowest > highest * 0.6 && highest - lowest > highest * 1e-6
   const pad = (highest - lowest) * 0.08
   const low = isFar ? lowest - pad : Math.min(0, lowest)
   const high = Math.max(highest + (isFar ? pad : (highest - low) * 0.06), low + 1e-9)

@@ -137,7 +137,7 @@ export const check = Command.make(
       file: treasury.file,
       ok: true,
       treasury: treasury.name,
-      mode: treasury.mode,
+      mode,
       rules: rules.length,
       parties: parties.size,
       assets: assets.size,
@@ -149,7 +149,7 @@ export const check = Command.make(
     const counts = [plural(rules.length, "rule"), `${parties.size} parties`, plural(assets.size, "asset")].join(", ")
     return yield* printResult(chosen.output, result, () =>
       [
-        `${treasury.file}  ok   ${counts}, mode ${treasury.mode}, policy ${policy.hash}`,
+        `${treasury.file}  ok   ${counts}, mode ${mode}, policy ${policy.hash}`,
         "At worst, whatever the gateway says and whatever the rules decide, in any 24 hours:",
         ...worstText(worst).map((line) => `  ${line}`),
         ...notes.map((note) => `warn ${formatProblem(note)}`),

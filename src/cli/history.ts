@@ -189,6 +189,8 @@ const csvCells = function* (text: string, at: At, place: () => string): Iterable
     line += match[0].split("\n").length - 1
     at(line)
   }
+  // A text that ends with a comma has an empty cell behind it.
+  if (cells.length > 0) yield [...cells, ""]
 }
 
 /** Columns and units of a file of balances, in one sentence. */

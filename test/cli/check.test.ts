@@ -79,6 +79,7 @@ describe("check", () => {
     }
     const shadow = await callCofferer(["check", "config/sandbox.yaml"], { env: { ...env, COFFERER_MODE: "shadow" } })
     assert.strictEqual(shadow.code, 0, shadow.stderr)
+    assert.include(shadow.stdout, "mode shadow, policy", "the mode that a run would have")
   })
 
   it("prints the same as JSON", async () => {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
+import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,6 +9,7 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
 import { tempDir } from "../support/tempDir.ts"
+import { inTime } from "../support/until.ts"
 
 const dir = tempDir("emergency")
 const run = (...args: ReadonlyArray<string>) => Effect.promise(() => callCofferer(args))
@@ -78,18 +79,29 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     }
   })
 
-  it("halt a daemon that answers with nonsense by the HALT file", async () => {
-    const data = join(dir, "deaf")
+  it.each<readonly [title: string, answer: (response: ServerResponse) => void, warning: RegExp]>([
+    [
+      "answers with nonsense",
+      (response) => response.end("nonsense"),
+      /^warn the daemon's answer is not JSON: nonsense/,
+    ],
+    [
+      "breaks off in its answer",
+      (response) => response.writeHead(200, { "content-length": 9 }).write("{", () => response.destroy()),
+      /^warn the daemon cannot be reached: aborted/,
+    ],
+  ])("halt a daemon that %s by the HALT file", async (title, answer, warning) => {
+    const data = join(dir, title.replaceAll(" ", "-"))
     mkdirSync(data, { mode: 0o700 })
-    const server = createServer((_, response) => response.end("nonsense"))
+    const server = createServer((_, response) => answer(response))
     await new Promise<void>((resolve) => {
       server.listen(join(data, socketFile), resolve)
     })
-    const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", data])
+    const { code, stdout, stderr } = await inTime("the halt", callCofferer(["halt", ...reason, "--data", data]), 10_000)
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn the daemon's answer is not JSON: nonsense/)
-    assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon at its next check; /)
+    assert.match(stderr, warning)
+    assert.include(stdout, `wrote ${data}/HALT, which halts the daemon at its next check; `)
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 

@@ -81,6 +81,22 @@ describe("a file of balances", () => {
     assert.match(stdout, /^1 payment: 24,000.00 USDT/m)
   })
 
+  it("keeps its last row where that ends in an empty cell, without a line end", async () => {
+    const file = join(dir, "open.csv")
+    const rows = [header, ...past].map(
+      (row) => `${row.split(",").toSpliced(4, 1).join(",")},${row === header ? "market" : ""}`,
+    )
+    writeFileSync(file, rows.join("\n"))
+    const { stdout, stderr } = await callCofferer([
+      "backtest",
+      "-c",
+      join(root, "config/sandbox.yaml"),
+      "--history",
+      file,
+    ])
+    assert.match(stdout, /^1 payment: 24,000.00 USDT/m, stderr)
+  })
+
   it("is refused where it names a party that nobody knows", async () => {
     const { code, stderr } = await play("mm1.csv", header, ...past, rowOf("mm1", "1", 2), rowOf("mm1", "2", 3))
     assert.strictEqual(code, 1)

@@ -33,6 +33,8 @@ export const exchange = (options: RequestOptions & { readonly timeout: number },
     // A connection that is kept for the next request may be closed by then.
     const call = request({ ...options, agent: false }, (response) => {
       const chunks: Array<Buffer> = []
+      // A connection that breaks off within the answer ends here, not at the request.
+      response.on("error", (error) => fail("failed", error.message))
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () =>
         resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
