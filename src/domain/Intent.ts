@@ -116,8 +116,8 @@ const unsettledCalled =
   "page 60 blocks after its window and margin; page 30 min after its signature, or 10 s a block of its window"
 
 /**
- * The table of src/README.md: no open payment waits for ever in silence. Each state has a bound after which people are
- * called whatever fails meanwhile, and a way out.
+ * The table of docs/safety.md: no open payment waits for ever in silence. Each state has a bound after which people are
+ * alerted whatever else fails, and a way out.
  */
 export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
   proposed: {
@@ -191,7 +191,7 @@ export const overdueOf = (
 
 const cells = ({ waitsFor, called, endedBy }: IntentWait): string => `${waitsFor} | ${called} | ${endedBy}`
 
-/** The table as src/README.md shows it, a line for each state. */
+/** The rows of that table, one for each state. */
 export const intentWaitLines: ReadonlyArray<string> = Object.entries(intentWaits).map(
   ([state, wait]) => `| \`${state}\` | ${cells(wait)} |`,
 )

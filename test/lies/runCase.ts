@@ -18,7 +18,7 @@ const honestSecondsMax = 60
 const askedSecondsMax = 130
 /** The longest window of a network: so long may an attempt live that a lie about it met. */
 const windowSecondsMax = 520
-/** People are called by the last bound of the table in src/README.md: an hour. */
+/** People are called by the last bound of the table in docs/safety.md: an hour. */
 const toldMillisMax = 65 * 60_000
 /** Operators look so many seconds after the lie is over. */
 const operatorMillis = 5_000
