@@ -5,7 +5,6 @@ import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import type { Asset } from "../domain/Asset.ts"
-import { ChainContext } from "../gateway/ChainContext.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
@@ -205,7 +204,7 @@ export const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
     // The file's own network is held against the file itself.
     if (isEmbedded(treasury)) return whole([])
-    const { chainId } = yield* (yield* ChainContext).head
+    const { chainId } = yield* (yield* GatewayReader).head
     if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {

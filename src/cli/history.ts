@@ -15,7 +15,6 @@ import { type NotRead, readUtf8 } from "../config/yaml/readBytes.ts"
 import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { NetworkParameters } from "../gateway/NetworkFacts.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
 import { type HeldSpan, readSpan, type Tell } from "../poller/Backfill.ts"
@@ -83,7 +82,7 @@ const makeTell = Effect.map(Clock.currentTimeMillis, (begun): Tell => {
   })
 })
 
-const parameters = Effect.flatMap(NetworkParameters, (network) => network.parameters).pipe(
+const parameters = Effect.flatMap(GatewayReader, (network) => network.parameters).pipe(
   Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
 )
 

@@ -1,21 +1,9 @@
 import { Cause, Context, Deferred, Effect, Exit, Result, type Scope } from "effect"
-import type { ChainContext } from "./ChainContext.ts"
-import type { Confirmation } from "./Confirmation.ts"
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
-import type { LedgerHistory } from "./LedgerHistory.ts"
-import type { NetworkEpoch, NetworkParameters } from "./NetworkFacts.ts"
 
 /** One gateway of the network, and what it alone says. */
-export interface Gateway {
-  readonly name: string
-  readonly reader: GatewayReader["Service"]
-  readonly confirmation: Confirmation["Service"]
-  readonly history: LedgerHistory["Service"]
-  readonly parameters: NetworkParameters["Service"]
-  readonly epoch: NetworkEpoch["Service"]
-  readonly chain: ChainContext["Service"]
-}
+export type Gateway = GatewayReader["Service"] & { readonly name: string }
 
 /** Answer of one gateway. */
 export interface GatewayAnswer<A> {

@@ -4,7 +4,6 @@ import { quorumTip } from "../domain/chain.ts"
 import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { ChainContext } from "./ChainContext.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { type GatewayAnswer, Gateways } from "./Gateways.ts"
 import { Health, isUnheard } from "./Health.ts"
@@ -106,24 +105,21 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   // Answers are judged by what was known before this process, from the first one on.
   yield* Effect.ignore(Effect.flatMap(known, health.judgeBy))
 
-  return ChainContext.of({
-    head: Effect.gen(function* () {
-      const unheard = new Set(
-        (yield* health.all).filter((one) => isUnheard(one) && !one.isStray).map((one) => one.name),
-      )
-      const everyone = yield* gateways.everyone((g) => g.chain.head)
-      const told = isAlone ? everyone : everyone.filter(({ gateway }) => !unheard.has(gateway.name))
-      const ours = told.filter(({ value }) => value.chainId === chainId)
-      const theirs = told.filter((one) => !ours.includes(one))
-      if (theirs.length >= quorum) return yield* otherChain(name, theirs[0]!.value.chainId, chainId)
-      if (ours.length < quorum) {
-        const detail = `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
-        return yield* failed({ _tag: "Ambiguous", detail })
-      }
-      const fitting = yield* judge(ours)
-      return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
-    }).pipe(Effect.withSpan("Gateways.head")),
-  })
+  const head = Effect.gen(function* () {
+    const unheard = new Set((yield* health.all).filter((one) => isUnheard(one) && !one.isStray).map((one) => one.name))
+    const everyone = yield* gateways.everyone((g) => g.head)
+    const told = isAlone ? everyone : everyone.filter(({ gateway }) => !unheard.has(gateway.name))
+    const ours = told.filter(({ value }) => value.chainId === chainId)
+    const theirs = told.filter((one) => !ours.includes(one))
+    if (theirs.length >= quorum) return yield* otherChain(name, theirs[0]!.value.chainId, chainId)
+    if (ours.length < quorum) {
+      const detail = `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
+      return yield* failed({ _tag: "Ambiguous", detail })
+    }
+    const fitting = yield* judge(ours)
+    return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
+  }).pipe(Effect.withSpan("Gateways.head"))
+  return { head }
 })
 
 /** Head of a quorum: the lower of its heights. It is another chain only if a quorum reports that. */

@@ -1,9 +1,9 @@
 import { Option, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
-import type { TransferListing } from "./Confirmation.ts"
 import type { GatewayAnswer } from "./Gateways.ts"
-import type { LedgerDebits, SendCounts } from "./LedgerHistory.ts"
+import type { LedgerDebits, SendCounts } from "./readLedger.ts"
+import type { TransferListing } from "./readTransfers.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 
 /** A cursor means something to the gateway alone that gave it, so several are kept with their gateways' names. */

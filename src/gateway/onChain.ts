@@ -1,10 +1,10 @@
 import { Clock, Deferred, Effect, Exit } from "effect"
 import { hasElapsed } from "../domain/Time.ts"
-import { headsAtOnce } from "./ChainContext.ts"
-import type { Confirmation, TransferListing, TransferSighting } from "./Confirmation.ts"
 import { type GatewayError, otherChain } from "./GatewayError.ts"
 import type { Gateway } from "./Gateways.ts"
 import { Health } from "./Health.ts"
+import { headsAtOnce } from "./readChain.ts"
+import type { TransferListing, TransferSighting } from "./readTransfers.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 import { SendMoment } from "./Transport.ts"
 
@@ -61,7 +61,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     const leave = () => {
       flight.sent = ++moment
     }
-    return yield* gateway.chain.head.pipe(
+    return yield* gateway.head.pipe(
       Effect.provideService(SendMoment, leave),
       Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, atMillis, exit })),
     )
@@ -129,52 +129,26 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       yield* since(++moment)
       return sighting
     })
-  const guardedOne = guarded(gateway, sure, seen)
-  const headKnown = () => (last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined)
-  const confirmation = withReach(guardedOne.confirmation, headKnown)
-  return { ...gateway, chain: { head: fresh }, ...guardedOne, confirmation } satisfies Gateway
-})
-
-/** Listings that say how far they reach, by the gateway's head that was known before each. */
-const withReach = (
-  confirmation: Confirmation["Service"],
-  headKnown: () => bigint | undefined,
-): Confirmation["Service"] => {
+  /** Listings say how far they reach, by the gateway's head that was known before each. */
   const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
     Effect.suspend(() => {
-      const height = headKnown()
-      return Effect.map(asked, (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
+      const height = last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined
+      return Effect.map(sure(asked), (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
     })
   return {
-    ...confirmation,
-    transfersFrom: (key, options) => dated(confirmation.transfersFrom(key, options)),
-    withdrawalsFrom: (key, options) => dated(confirmation.withdrawalsFrom(key, options)),
-  }
-}
-
-const guarded = (
-  { reader, confirmation, history, parameters, epoch }: Gateway,
-  sure: Sure,
-  seen: (ask: Effect.Effect<TransferSighting, GatewayError>) => Effect.Effect<TransferSighting, GatewayError>,
-) => ({
-  reader: {
-    balanceChanges: (query) => sure(reader.balanceChanges(query)),
-    assets: (query) => sure(reader.assets(query)),
-    accounts: (query) => sure(reader.accounts(query)),
-  } satisfies Gateway["reader"],
-  confirmation: {
-    transfer: (id) => seen(confirmation.transfer(id)),
-    transfersFrom: (key, options) => sure(confirmation.transfersFrom(key, options)),
-    withdrawal: (id) => seen(confirmation.withdrawal(id)),
-    withdrawalsFrom: (key, options) => sure(confirmation.withdrawalsFrom(key, options)),
-  } satisfies Confirmation["Service"],
-  history: {
-    sends: (key, from, until) => sure(history.sends(key, from, until)),
-    debits: (key, from, until) => sure(history.debits(key, from, until)),
-  } satisfies Gateway["history"],
-  parameters: { parameters: sure(parameters.parameters) } satisfies Gateway["parameters"],
-  epoch: {
-    current: sure(epoch.current),
-    transfersOf: (key) => sure(epoch.transfersOf(key)),
-  } satisfies Gateway["epoch"],
+    name: gateway.name,
+    head: fresh,
+    balanceChanges: (query) => sure(gateway.balanceChanges(query)),
+    assets: (query) => sure(gateway.assets(query)),
+    accounts: (query) => sure(gateway.accounts(query)),
+    transfer: (id) => seen(gateway.transfer(id)),
+    transfersFrom: (key, options) => dated(gateway.transfersFrom(key, options)),
+    withdrawal: (id) => seen(gateway.withdrawal(id)),
+    withdrawalsFrom: (key, options) => dated(gateway.withdrawalsFrom(key, options)),
+    sends: (key, from, until) => sure(gateway.sends(key, from, until)),
+    debits: (key, from, until) => sure(gateway.debits(key, from, until)),
+    parameters: sure(gateway.parameters),
+    epoch: sure(gateway.epoch),
+    epochCount: (key) => sure(gateway.epochCount(key)),
+  } satisfies Gateway
 })

@@ -1,14 +1,13 @@
 import { Effect, Layer } from "effect"
 import { acceptedHead, type ChainOptions } from "./acceptedHead.ts"
 import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
-import { ChainContext } from "./ChainContext.ts"
-import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { GatewayReader } from "./GatewayReader.ts"
-import { type GatewayAnswer, Gateways } from "./Gateways.ts"
+import { type Gateway, type GatewayAnswer, Gateways } from "./Gateways.ts"
 import type { Health } from "./Health.ts"
-import { LedgerHistory } from "./LedgerHistory.ts"
-import { type EpochCount, NetworkEpoch, NetworkParameters } from "./NetworkFacts.ts"
+import type { EpochCount } from "./readChain.ts"
+import type { RowReader } from "./readRows.ts"
+import type { TransferReader, TransferSighting } from "./readTransfers.ts"
 import type { Epoch } from "./schema/ChainHead.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
@@ -19,31 +18,30 @@ const valuesOf = <A>(told: ReadonlyArray<GatewayAnswer<A>>): ReadonlyArray<A> =>
 const cursorsMax = 256
 
 /** Reads from the best gateway; a walk that goes on by cursor stays with the one that gave the cursor. */
-const reader = Effect.gen(function* () {
-  const gateways = yield* Gateways
+const bestRows = (gateways: Gateways["Service"]): RowReader => {
   const owners = new Map<string, string>()
   const read = <A extends { readonly pageInfo: { readonly endCursor: string } }>(
     cursor: string | undefined,
-    ask: (one: GatewayReader["Service"]) => Effect.Effect<A, GatewayError>,
+    ask: (one: RowReader) => Effect.Effect<A, GatewayError>,
   ): Effect.Effect<A, GatewayError> => {
     const owner = cursor === undefined ? undefined : owners.get(cursor)
     const own = gateways.all.find(({ name }) => name === owner)
-    const page = (name: string, one: GatewayReader["Service"]) =>
+    const page = (one: Gateway) =>
       Effect.tap(ask(one), ({ pageInfo: { endCursor } }) =>
         Effect.sync(() => {
           owners.delete(endCursor)
-          if (endCursor !== "") owners.set(endCursor, name)
+          if (endCursor !== "") owners.set(endCursor, one.name)
           if (owners.size > cursorsMax) for (const oldest of owners.keys()) return void owners.delete(oldest)
         }),
       )
-    return own === undefined ? gateways.first((g) => page(g.name, g.reader)) : page(own.name, own.reader)
+    return own === undefined ? gateways.first(page) : page(own)
   }
-  return GatewayReader.of({
+  return {
     balanceChanges: (query) => read(query.after ?? query.before, (one) => one.balanceChanges(query)),
     assets: (query) => read(query.after ?? query.before, (one) => one.assets(query)),
     accounts: (query) => read(query.after ?? query.before, (one) => one.accounts(query)),
-  })
-})
+  }
+}
 
 /** Identity of a payment: parties, asset and amount. */
 const paymentOf = ({ id, from, to, asset, amount }: ObservedTransfer): string => [id, from, to, asset, amount].join(" ")
@@ -85,20 +83,20 @@ export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: nu
   }
 }
 
-type Looked = Pick<Confirmation["Service"], "transfer" | "transfersFrom">
+type Looked = Pick<TransferReader, "transfer" | "transfersFrom">
 
 /** Both kinds of payments are agreed on alike. */
-const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]) => Looked): Looked => ({
+const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Looked): Looked => ({
   transfer: (id) =>
     Effect.map(
-      gateways.several((g) => of(g.confirmation).transfer(id)),
+      gateways.several((g) => of(g).transfer(id)),
       (told) => agreedSighting(valuesOf(told), gateways.quorum),
     ),
   transfersFrom: (publicKey, options) =>
     Effect.map(
       gateways.several((g) => {
         const after = cursorOf(options?.after, g.name, gateways.all.length)
-        const one = of(g.confirmation)
+        const one = of(g)
         return one
           .transfersFrom(publicKey, { ...options, after })
           .pipe(
@@ -111,15 +109,6 @@ const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]
       }),
       (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
     ),
-})
-
-const confirmation = Effect.map(Gateways, (gateways) => {
-  const withdrawals = agreed(gateways, (one) => ({ transfer: one.withdrawal, transfersFrom: one.withdrawalsFrom }))
-  return Confirmation.of({
-    ...agreed(gateways, (one) => one),
-    withdrawal: withdrawals.transfer,
-    withdrawalsFrom: withdrawals.transfersFrom,
-  })
 })
 
 /**
@@ -160,60 +149,43 @@ const agreedCount = (told: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: num
   return { seq, used, limit, asOf: same.map(({ value }) => value.asOf).reduce((a, b) => (a < b ? a : b)) }
 }
 
-/** The services of a network that several gateways show. */
-export const layerTogether = (
-  chain: ChainOptions,
-): Layer.Layer<
-  GatewayReader | Confirmation | LedgerHistory | NetworkParameters | NetworkEpoch | ChainContext,
-  never,
-  Gateways | Health
-> =>
-  Layer.mergeAll(
-    Layer.effect(GatewayReader, reader),
-    Layer.effect(Confirmation, confirmation),
-    Layer.effect(
-      LedgerHistory,
-      Effect.map(Gateways, ({ several, quorum }) =>
-        LedgerHistory.of({
-          sends: (key, since, until) =>
-            Effect.map(
-              several((g) => g.history.sends(key, since, until)),
-              (told) => agreedSends(valuesOf(told), quorum),
-            ),
-          debits: (key, since, until) =>
-            Effect.map(
-              several((g) => g.history.debits(key, since, until)),
-              (told) => anyDebits(valuesOf(told), quorum),
-            ),
-        }),
-      ),
-    ),
-    Layer.effect(
-      NetworkParameters,
-      Effect.map(Gateways, ({ several, quorum }) =>
-        NetworkParameters.of({
-          parameters: Effect.map(
-            several((g) => g.parameters.parameters),
-            (told) => agreedParameters(told, quorum),
+/** Readings of a network that several gateways show. */
+export const layerTogether = (chain: ChainOptions): Layer.Layer<GatewayReader, never, Gateways | Health> =>
+  Layer.effect(
+    GatewayReader,
+    Effect.gen(function* () {
+      const gateways = yield* Gateways
+      const { several, quorum } = gateways
+      const withdrawals = agreed(gateways, (one) => ({ transfer: one.withdrawal, transfersFrom: one.withdrawalsFrom }))
+      return GatewayReader.of({
+        ...(yield* acceptedHead(chain)),
+        ...bestRows(gateways),
+        ...agreed(gateways, (one) => one),
+        withdrawal: withdrawals.transfer,
+        withdrawalsFrom: withdrawals.transfersFrom,
+        sends: (key, since, until) =>
+          Effect.map(
+            several((g) => g.sends(key, since, until)),
+            (told) => agreedSends(valuesOf(told), quorum),
           ),
-        }),
-      ),
-    ),
-    Layer.effect(
-      NetworkEpoch,
-      Effect.map(Gateways, ({ several, quorum }) =>
-        NetworkEpoch.of({
-          current: Effect.map(
-            several((g) => g.epoch.current),
-            (told) => agreedEpoch(told, quorum),
+        debits: (key, since, until) =>
+          Effect.map(
+            several((g) => g.debits(key, since, until)),
+            (told) => anyDebits(valuesOf(told), quorum),
           ),
-          transfersOf: (key) =>
-            Effect.map(
-              several((g) => g.epoch.transfersOf(key)),
-              (told) => agreedCount(told, quorum),
-            ),
-        }),
-      ),
-    ),
-    Layer.effect(ChainContext, acceptedHead(chain)),
+        parameters: Effect.map(
+          several((g) => g.parameters),
+          (told) => agreedParameters(told, quorum),
+        ),
+        epoch: Effect.map(
+          several((g) => g.epoch),
+          (told) => agreedEpoch(told, quorum),
+        ),
+        epochCount: (key) =>
+          Effect.map(
+            several((g) => g.epochCount(key)),
+            (told) => agreedCount(told, quorum),
+          ),
+      })
+    }),
   )

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
-import type { GatewayReader } from "./GatewayReader.ts"
+import type { RowReader } from "./readRows.ts"
 import type { Page } from "./schema/Numbers.ts"
 
 /** Rows per request, and pages of one walk at most: a gateway decides neither. */
@@ -54,7 +54,7 @@ export const lowerMark = (a: BlockMark | undefined, b: BlockMark | undefined): B
   a === undefined || b === undefined ? undefined : a.height <= b.height ? a : b
 
 /** The whole listing of assets, oldest id first: their cursors are exact. */
-export const walkAssets = (reader: Pick<GatewayReader["Service"], "assets">) =>
+export const walkAssets = (reader: Pick<RowReader, "assets">) =>
   walkPages((after) =>
     reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
   )

@@ -65,7 +65,7 @@ export const backfillOnce = Effect.fn("Backfill.once")(
 
 /** One window of the past, from `job.next` on; the pace learns from it. */
 const readPast = Effect.fnUntraced(function* (
-  { reader }: Gateway,
+  reader: Gateway,
   treasury: WatchedTreasury,
   {
     job,

@@ -317,7 +317,7 @@ const tooFewWords = Effect.gen(function* () {
 
 /** The rows from the watermark on, window by window. */
 const readOn = Effect.fnUntraced(function* (
-  { reader }: Gateway,
+  reader: Gateway,
   treasury: WatchedTreasury,
   progress: Progress,
 ): Effect.fn.Return<WindowAnswer, GatewayError> {

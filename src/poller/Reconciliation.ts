@@ -111,7 +111,7 @@ const list = Effect.fnUntraced(function* (
     yield* (yield* uncompared).note(reason)
     return yield* logEvent("balances not compared", { reason })
   }
-  const listed = yield* listAccounts(gateway.reader, partiesOf(treasury))
+  const listed = yield* listAccounts(gateway, partiesOf(treasury))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
   // A gateway that is named alone and tells no balances leaves nothing to compare.
   else if (listed._tag === "Unsupported" && all.length === 1) {

@@ -2,7 +2,8 @@ import { type Effect, Ref } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
-import type { AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
+import type { GatewayReader } from "../gateway/GatewayReader.ts"
+import type { AccountFilter } from "../gateway/readRows.ts"
 import type { Page } from "../gateway/schema/Numbers.ts"
 
 /** One gateway. It is an argument, so that windows of several can be read side by side and compared. */

@@ -1,8 +1,7 @@
 import { Clock, Effect, Result } from "effect"
 import { hasElapsed, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
-import { ChainContext } from "../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
-import { NetworkEpoch, NetworkParameters } from "../gateway/NetworkFacts.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Party } from "../rules/Account.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -21,16 +20,14 @@ const parametersMillis = 60_000
  * it has none: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
-  const parameters = yield* NetworkParameters
+  const { parameters } = yield* GatewayReader
   const listings = yield* Listings
   const settings = yield* Settings
   const database = yield* Database
   const now = yield* Clock.currentTimeMillis
   const last = Number((yield* settings.get(parametersReadKey)) ?? 0)
   if (!hasElapsed(last, now, parametersMillis)) return
-  const values = yield* parameters.parameters.pipe(
-    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
-  )
+  const values = yield* parameters.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   yield* database.write(
     Effect.gen(function* () {
       const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
@@ -86,7 +83,7 @@ const pollHead = Effect.gen(function* () {
   const rules = yield* ChainRules
   const isAsking = (yield* rules.odd) !== undefined || (yield* (yield* AcceptedHead).isStray)
   if (!isAsking && !(yield* isDue(headKey))) return
-  const head = yield* (yield* ChainContext).head
+  const head = yield* (yield* GatewayReader).head
   yield* rules.see(head)
   yield* looked(headKey)
 })
@@ -97,7 +94,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   const now = yield* Clock.currentTimeMillis
   const isAsking = known !== undefined && now >= known.endsAtMillis
   if (!isAsking && !(yield* isDue(epochKey))) return
-  const current = yield* orNone((yield* NetworkEpoch).current)
+  const current = yield* orNone((yield* GatewayReader).epoch)
   if (current === undefined) {
     if (known === undefined) return yield* looked(epochKey)
     // The answer that took it back may be the wrong one: the next call asks again.
@@ -117,8 +114,7 @@ type Count = KnownEpoch["told"][string]
 
 /** The network's count for a key, undefined if it has none; the previous count if reading fails. */
 const countOf = Effect.fnUntraced(function* (payer: string, before: Count | undefined) {
-  const network = yield* NetworkEpoch
-  const count = yield* Effect.result(orNone(network.transfersOf(payer)))
+  const count = yield* Effect.result(orNone((yield* GatewayReader).epochCount(payer)))
   if (Result.isFailure(count)) {
     yield* logEvent("transfer count not read", { reason: count.failure.message })
     return before

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
-import { type AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import type { AccountFilter } from "../gateway/readRows.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { accountKeyText } from "../store/balances/Drifts.ts"
@@ -34,7 +35,7 @@ const textOf = (base: Read): string =>
 export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyArray<string>, now: bigint) {
   const gateways = yield* Gateways
   if (gateways.quorum === 1) return yield* readBase(yield* GatewayReader, parties, now)
-  const told = yield* gateways.several(({ reader }) => readBase(reader, parties, now))
+  const told = yield* gateways.several((reader) => readBase(reader, parties, now))
   const bases: ReadonlyArray<Read> = told.map(({ value }) => value)
   const agreed = bases.find((one) => bases.filter((other) => textOf(other) === textOf(one)).length >= gateways.quorum)
   if (agreed === undefined) return "apart" as const

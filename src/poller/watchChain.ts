@@ -1,7 +1,7 @@
 import { Clock, Effect, Result } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
-import { ChainContext } from "../gateway/ChainContext.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { acceptAnew } from "../rules/saneHead.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
@@ -108,7 +108,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
   yield* (yield* Drifts).uncheck
   yield* logEvent("chain accepted again", { chainId, detail: words })
   // From this one on answers are judged by the new chain; where it cannot be had, from the next.
-  yield* Effect.result((yield* ChainContext).head)
+  yield* Effect.result((yield* GatewayReader).head)
   const signals = yield* Signals
   for (const loop of ["balances", "submitter", "confirm", "reconcile"] as const) yield* signals.wake(loop)
 })
@@ -120,7 +120,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
  * nothing has to be undone; other reasons for a missing head are reported by the caller that needs it.
  */
 export const watchChain = Effect.fn("Poller.chain")(function* () {
-  const head = yield* Effect.result((yield* ChainContext).head)
+  const head = yield* Effect.result((yield* GatewayReader).head)
   if (Result.isSuccess(head)) return
   const { gateway, reason } = head.failure
   if (reason._tag === "BegunAgain") return yield* acceptChain(gateway, reason)

@@ -2,9 +2,10 @@ import { Clock, Effect, Result } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
-import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import type { TransferSighting } from "../gateway/readTransfers.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { agreedSighting } from "../gateway/together.ts"
 import {
@@ -39,7 +40,7 @@ import { clockAgrees } from "./waiting.ts"
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") return (yield* isSentUnseen(attempt)) ? undefined : yield* expireUnsent(live)
-  const looks = looksFor(live.intent.command, yield* Confirmation)
+  const looks = looksFor(live.intent.command, yield* GatewayReader)
   const asked = yield* Effect.result(looks.byId(attempt.transferId))
   if (Result.isFailure(asked)) {
     const listed = yield* listedSighting(live)
@@ -63,10 +64,10 @@ const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
 })
 
 /** Lookups for such a payment on the ledger. */
-const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"]) =>
+const looksFor = (command: IntentCommand, reader: GatewayReader["Service"]) =>
   command === "withdraw"
-    ? { byId: confirmation.withdrawal, listing: confirmation.withdrawalsFrom }
-    : { byId: confirmation.transfer, listing: confirmation.transfersFrom }
+    ? { byId: reader.withdrawal, listing: reader.withdrawalsFrom }
+    : { byId: reader.transfer, listing: reader.transfersFrom }
 
 /** A listing is read so often at most for one payment that cannot be looked up by its id. */
 const listMillisMin = 10_000
@@ -82,7 +83,7 @@ const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt,
   if (!(yield* (yield* Looks).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
   const told = yield* gateways
-    .several(({ confirmation }) => looksFor(intent.command, confirmation).listing(attempt.party))
+    .several((reader) => looksFor(intent.command, reader).listing(attempt.party))
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   const sightings = told?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
     const found = transfers.find(({ id }) => id === attempt.transferId)
@@ -99,7 +100,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   if (!(yield* clockAgrees)) return yield* giveUp(live, "clock and blocks differ")
   const gateways = yield* Gateways
-  const told = yield* gateways.several(({ confirmation }) => looksFor(command, confirmation).listing(attempt.party))
+  const told = yield* gateways.several((reader) => looksFor(command, reader).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
   const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Exit, Layer, Semaphore } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { hasElapsed } from "../domain/Time.ts"
-import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
 import { trip } from "../store/controls/trip.ts"
@@ -29,7 +29,7 @@ export class Tip extends Context.Service<
   static readonly layer = Layer.effect(
     Tip,
     Effect.gen(function* () {
-      const chain = yield* ChainContext
+      const { head: askHead } = yield* GatewayReader
       const rules = yield* ChainRules
       const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
@@ -38,7 +38,7 @@ export class Tip extends Context.Service<
       let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
       const ask = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        const head = yield* chain.head
+        const head = yield* askHead
         yield* rules.see(head)
         askedAt = now
         const kept = recent.filter(

@@ -3,9 +3,9 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { withdrawn } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import type { TransferSighting } from "../gateway/readTransfers.ts"
 import { judgeSighting } from "../payments/judgeAttempt.ts"
 import { behindNanos, hasFallen, isInBalances, judgeExecuted, mayHaveLeft, signedBy } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -45,7 +45,7 @@ const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(at
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
 const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  const told = yield* (yield* LedgerHistory)
+  const told = yield* (yield* GatewayReader)
     .debits(attempt.party, signedBy(attempt) - clockNanos, now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   return told?.debits.some(
@@ -59,7 +59,7 @@ const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, m
   const since = sinceOf(attempt)
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const newest = mark?.timestamp ?? now
-  const told = yield* (yield* LedgerHistory).debits(attempt.party, since, newest > now ? newest : now)
+  const told = yield* (yield* GatewayReader).debits(attempt.party, since, newest > now ? newest : now)
   const alike = told.debits.filter(
     ({ type, asset, quantity, timestamp }) =>
       type === withdrawn && asset === assetId && quantity === amount && timestamp > since,
@@ -87,7 +87,7 @@ export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: Non
 
 /** Withdrawals alike that another store of the key made: listed under ids of their own, as no replay is. */
 const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, amount } }: Intent, attempt: Attempt) {
-  const listing = yield* (yield* Confirmation)
+  const listing = yield* (yield* GatewayReader)
     .withdrawalsFrom(fromKey)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (listing !== undefined) yield* noteListing(fromKey, { ...listing, cursor: undefined })

@@ -3,7 +3,7 @@ import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { warnOf } from "../gateway/GatewayError.ts"
-import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { behindNanos, type Ends, hasFallen, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -12,11 +12,11 @@ import { Looks } from "./Looks.ts"
 
 /** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
 export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
-  const history = yield* LedgerHistory
+  const reader = yield* GatewayReader
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
   const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
-  return yield* history
+  return yield* reader
     .sends(party, since, newest > now ? newest : now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
 })

@@ -42,14 +42,14 @@ export const failpoints: ReadonlyArray<Failpoint> = [
     at("Observations.prune"),
     at("Settings.set"),
     at("GatewayReader.accounts"),
-    at("NetworkParameters.parameters"),
+    at("GatewayReader.parameters"),
     at("Listings.saveParameters"),
   ),
 
   at("Daemon.prepare"),
   at("Brake.release", 2),
   at("Journal.append", 4),
-  at("ChainContext.head", 3),
+  at("GatewayReader.head", 3),
   at("Transport.request", 6),
 
   at("GatewayReader.balanceChanges", 3),
@@ -94,7 +94,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Submitter.reflect"),
 
   at("Confirm.look", 2),
-  at("Confirmation.transfer", 2),
+  at("GatewayReader.transfer", 2),
   at("Outbox.addEvidence"),
   at("Confirm.confirmed"),
   at("Outbox.settle"),
@@ -111,7 +111,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   ...when(
     "expiry",
     at("Confirm.judgeAbsent"),
-    at("Confirmation.transfersFrom"),
+    at("GatewayReader.transfersFrom"),
     within("Confirm.judgeAbsent", "Outbox.addEvidence"),
     at("Confirm.expired"),
     within("Confirm.expired", "Outbox.settle"),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { ChainRules } from "../../src/store/network/ChainRules.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
@@ -13,7 +13,7 @@ const reasons = Effect.map(
 describe("work that the network asks for and that is not legal", () => {
   it.effect("holds payments until the next legal answer", () =>
     flow(function* (options, sandbox) {
-      const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+      const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
       const undone = new Set(["submit", "confirm", "reconcile"])
       const hear = Effect.flatMap(ChainRules, ({ see }) => see({ ...head, pow: { ...head.pow, hashFunction: "md5" } }))
       for (let i = 0; i < 5; i++) yield* Effect.andThen(hear, round(options, sandbox, undone))

@@ -2,13 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { Confirmation } from "../../src/gateway/Confirmation.ts"
 import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
-import { NetworkParameters } from "../../src/gateway/NetworkFacts.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
@@ -26,18 +23,15 @@ const tx = { inputData: Uint8Array.of(1), signature: "", pubKey: "", version: 3,
 const calls = Effect.gen(function* () {
   const reader = yield* GatewayReader
   const writer = yield* GatewayWriter
-  const chain = yield* ChainContext
-  const confirmation = yield* Confirmation
-  const network = yield* NetworkParameters
   const all: ReadonlyArray<Effect.Effect<unknown, GatewayError>> = [
     reader.balanceChanges({}),
     reader.assets({}),
     reader.accounts({}),
     writer.submit(tx),
-    chain.head,
-    confirmation.transfer("a"),
-    confirmation.transfersFrom("a"),
-    network.parameters,
+    reader.head,
+    reader.transfer("a"),
+    reader.transfersFrom("a"),
+    reader.parameters,
   ]
   return all
 })

@@ -41,21 +41,17 @@ const held = Effect.gen(function* () {
   const empty = { rows: [], next: undefined, mark: undefined }
   const bare = {
     name: "g",
-    chain: { head: one },
-    reader: { assets: () => Effect.succeed(empty), balanceChanges: () => Effect.never, accounts: () => Effect.never },
-    confirmation: {},
-    history: {},
-    parameters: {},
-    epoch: {},
+    head: one,
+    assets: () => Effect.succeed(empty),
   }
   const gateway = yield* onChain(bare as unknown as Gateway, "ours")
-  const read = Effect.exit(gateway.reader.assets({} as never))
+  const read = Effect.exit(gateway.assets({} as never))
   /** The next head that is asked for, on its way. */
   const take = soon("a request", Queue.take(asked))
   const next = Effect.tap(take, ({ leave }) => leave)
   /** One head is known, and is no longer the newest. */
   const known = Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(gateway.chain.head)
+    const fiber = yield* Effect.forkChild(gateway.head)
     yield* (yield* next).answer("ours")
     yield* Fiber.join(fiber)
     yield* TestClock.adjust("301 millis")
@@ -73,7 +69,7 @@ describe("answers between two heads", () => {
     provided(function* () {
       const { gateway, read, known, next, asked } = yield* held
       yield* known
-      const other = yield* Effect.forkChild(gateway.chain.head)
+      const other = yield* Effect.forkChild(gateway.head)
       const early = yield* next
       const answer = yield* Effect.forkChild(read)
       const own = yield* next
@@ -91,7 +87,7 @@ describe("answers between two heads", () => {
     provided(function* () {
       const { gateway, read, known, next, take, asked } = yield* held
       yield* known
-      const waiting = yield* Effect.forkChild(gateway.chain.head)
+      const waiting = yield* Effect.forkChild(gateway.head)
       const queued = yield* take
       const sharing = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
       yield* settle
@@ -135,7 +131,7 @@ describe("answers between two heads", () => {
       yield* known
       const first = yield* Effect.forkChild(read)
       yield* next
-      const second = yield* Effect.forkChild(gateway.chain.head)
+      const second = yield* Effect.forkChild(gateway.head)
       yield* next
       yield* Fiber.interrupt(first)
       const third = yield* Effect.forkChild(read)
@@ -153,10 +149,10 @@ describe("answers between two heads", () => {
       yield* (yield* next).answer("ours")
       yield* Fiber.join(answer)
       yield* TestClock.adjust("299 millis")
-      assert.strictEqual((yield* gateway.chain.head).chainId, "ours")
+      assert.strictEqual((yield* gateway.head).chainId, "ours")
       assert.strictEqual(yield* asked, 0)
       yield* TestClock.adjust("1 millis")
-      const later = yield* Effect.forkChild(gateway.chain.head)
+      const later = yield* Effect.forkChild(gateway.head)
       yield* (yield* next).answer("theirs")
       assert.strictEqual((yield* Fiber.join(later)).chainId, "theirs")
     }),

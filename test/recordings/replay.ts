@@ -1,11 +1,9 @@
 import { Effect, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
-import { Confirmation } from "../../src/gateway/Confirmation.ts"
 import type { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { type BalanceChangesQuery, GatewayReader, type Pagination } from "../../src/gateway/GatewayReader.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { SubmissionAnswer } from "../../src/gateway/GatewayWriter.ts"
-import { NetworkParameters } from "../../src/gateway/NetworkFacts.ts"
+import type { BalanceChangesQuery, Pagination } from "../../src/gateway/readRows.ts"
 import { AssetRow } from "../../src/gateway/schema/Assets.ts"
 import { TransfersAnswer } from "../../src/gateway/schema/Transfers.ts"
 import { gatewayOptions, Transport } from "../../src/gateway/Transport.ts"
@@ -91,13 +89,13 @@ export const replay = (
       case "accounts":
         return reader.accounts(queryOf(search))
       case "height":
-        return ChainContext.make(transport).head
+        return GatewayReader.make(transport).head
       case "transfer":
-        return Confirmation.make(transport).transfer(id)
+        return GatewayReader.make(transport).transfer(id)
       case "transfers":
         return transport.request({ operation: "transfer", path, query: [...search], schema: TransfersAnswer })
       case "parameters":
-        return NetworkParameters.make(transport).parameters
+        return GatewayReader.make(transport).parameters
       case "submit":
         // GatewayWriter posts to /transaction alone; both answers have one form.
         return transport.request({ operation: "submit", path, body: {}, schema: SubmissionAnswer })

@@ -1,10 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
-import { LedgerHistory } from "../../src/gateway/LedgerHistory.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
 import { json, live, openTransport, startGateway } from "../gateway/GatewayServer.ts"
@@ -23,7 +21,7 @@ const withTip = (
     const store = testStore()
     let asked = 0
     const answer = Deferred.makeUnsafe<ChainHead, GatewayError>()
-    const chain = Layer.succeed(ChainContext, {
+    const chain = Layer.mock(GatewayReader, {
       head: Effect.suspend(() => {
         asked++
         return Deferred.await(answer)
@@ -85,7 +83,7 @@ describe("a gateway that takes few requests", () => {
       const poll = GatewayReader.make(transport).assets({ first: 10, newestFirst: false })
       yield* poll
       const polling = yield* Effect.forkChild(Effect.exit(poll), { startImmediately: true })
-      const counting = yield* Effect.forkChild(LedgerHistory.make(transport).sends("ab", 0n, 1n), {
+      const counting = yield* Effect.forkChild(GatewayReader.make(transport).sends("ab", 0n, 1n), {
         startImmediately: true,
       })
       yield* TestClock.adjust("5 seconds")

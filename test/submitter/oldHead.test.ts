@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { heightNow } from "../../src/submitter/beginSend.ts"
@@ -36,14 +36,14 @@ it.effect("nothing is sent by a head from before the machine slept", () =>
         front.manner = honest
         yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
         // Another loop has just read the newest block.
-        yield* (yield* ChainContext).head
-        const before = (yield* (yield* ChainContext).head).height
+        yield* (yield* GatewayReader).head
+        const before = (yield* (yield* GatewayReader).head).height
         slept = 600_000
         for (let i = 0; i < 600; i++) yield* sandbox.stepBlock
         yield* submitOnce()
         const posted = posts(front)
         yield* TestClock.adjust("1 second")
-        const after = yield* Effect.result((yield* ChainContext).head)
+        const after = yield* Effect.result((yield* GatewayReader).head)
         assert.deepStrictEqual(
           { posted, after: Result.map(after, ({ height }) => height) },
           { posted: 1, after: Result.succeed(before + 600n) },
@@ -73,7 +73,7 @@ it.effect.each([
   ({ millis, height: wanted }) =>
     flow(function* () {
       const answer = Deferred.makeUnsafe<ChainHead>()
-      const chain = Layer.succeed(ChainContext, { head: Deferred.await(answer) })
+      const chain = Layer.mock(GatewayReader, { head: Deferred.await(answer) })
       const height = yield* Effect.gen(function* () {
         const { head } = yield* Tip
         // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.

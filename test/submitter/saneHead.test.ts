@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -90,7 +90,7 @@ describe("a lone gateway that tells a head far ahead", () => {
           const undone = new Set(["decide", "submit", "confirm", "reconcile", "compare", "poll"])
           add(1_000_000n, true)
           for (let i = 0; i < 300; i++) yield* Effect.ignore(round(options, sandbox, undone))
-          const head = Effect.exit(Effect.flatMap(ChainContext, (chain) => chain.head))
+          const head = Effect.exit(Effect.flatMap(GatewayReader, (chain) => chain.head))
           assert.strictEqual((yield* head)._tag, "Failure")
           yield* Effect.ignore(round(options, sandbox, undone))
           assert.strictEqual((yield* head)._tag, "Success")
@@ -125,7 +125,7 @@ describe("three gateways of which one is down and one tells a head that others d
           fronts[2]!.manner = down
           fronts[1]!.manner = rewritten("height", (told) => String(BigInt(told) + 25n), "/blockchain/height")
           for (let i = 0; i < 5; i++) yield* Effect.ignore(round(options, sandbox))
-          const { height } = yield* (yield* ChainContext).head
+          const { height } = yield* (yield* GatewayReader).head
           const newest = BigInt((yield* headOf(client)).height)
           assert.isTrue(height > 0n && height <= newest, `${height} is told, and ${newest} is the newest`)
         },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { compareHistory } from "../../src/submitter/audit/adopt.ts"
@@ -65,7 +65,7 @@ describe("work that no machine finds in time", () => {
   it.effect("calls people once a day, and says why nothing is signed", () =>
     flow(function* (options, sandbox) {
       yield* rounds(options, sandbox, 1)
-      const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+      const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
       const real = yield* ProofOfWork
       const harder = {
         ...real,

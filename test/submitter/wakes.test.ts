@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -52,7 +52,7 @@ describe("the loop that sends alerts", () => {
     flow(function* (options, sandbox) {
       yield* rounds(options, sandbox, 2, undone)
       const hear = Effect.gen(function* () {
-        const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+        const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
         yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
         yield* watchHealth()
       })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -20,7 +20,7 @@ const told = Effect.gen(function* () {
 type Change = Partial<{ readonly pastBlocks: number; readonly difficulty: number }>
 /** The next head, as a gateway tells it that lies about the work. */
 const hear = Effect.fnUntraced(function* (change: Change = {}) {
-  const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+  const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
   yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, ...change } })
   yield* watchHealth()
 })

@@ -77,8 +77,8 @@ export const doctor = Command.make(
 /** The present answers of one gateway. */
 const readGateway = (gateway: Gateway) =>
   Effect.gen(function* () {
-    const head = yield* gateway.chain.head
-    const mark = yield* walkAssets(gateway.reader).pipe(
+    const head = yield* gateway.head
+    const mark = yield* walkAssets(gateway).pipe(
       Effect.map((walk) => walk.mark),
       Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
     )

@@ -4,10 +4,8 @@ import { AssetIdText, Name, UrlText } from "../../config/schema/Fields.ts"
 import type { Mode } from "../../config/Treasury.ts"
 import { parseAmount } from "../../domain/Amount.ts"
 import { type Asset, statusWord } from "../../domain/Asset.ts"
-import { ChainContext } from "../../gateway/ChainContext.ts"
 import { escapeText, GatewayError } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
-import { NetworkParameters } from "../../gateway/NetworkFacts.ts"
 import { gatewayOptions, Transport } from "../../gateway/Transport.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
 import type { Share } from "../../rules/Account.ts"
@@ -155,13 +153,13 @@ const requestDeadlineMillis = 5_000
 const readNetwork = Effect.fnUntraced(
   function* (url: string) {
     const transport = yield* Transport.make(gatewayOptions({ name: gateway, url, requestDeadlineMillis }))
-    const { chainId } = yield* ChainContext.make(transport).head
+    const { chainId } = yield* GatewayReader.make(transport).head
     const { rows, complete } = yield* walkAssets(GatewayReader.make(transport))
     if (!complete) {
       const detail = "the pages of the asset listing do not end"
       return yield* new GatewayError({ gateway, operation: "assets", reason: { _tag: "Unreadable", detail } })
     }
-    const parameters = yield* NetworkParameters.make(transport).parameters.pipe(
+    const parameters = yield* GatewayReader.make(transport).parameters.pipe(
       Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
     )
     const feeFactor: Share | undefined = fraction(parameters.get("transfer.fee.factor") ?? "")

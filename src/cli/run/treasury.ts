@@ -5,8 +5,8 @@ import { version } from "../../config/files.ts"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError } from "../../config/yaml/ConfigError.ts"
 import { drain, prepare, runLoops } from "../../daemon.ts"
-import { ChainContext } from "../../gateway/ChainContext.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { layerControl } from "../../http/ControlServer.ts"
 import { StatusServer, type Surface } from "../../http/StatusServer.ts"
 import type { DaemonOptions, Machine } from "../../layers.ts"
@@ -103,7 +103,7 @@ export const checkChain = Effect.fnUntraced(function* (
   const remedy: { readonly remedy?: string } =
     isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
   const unanswered = (error: GatewayError) => warnOf("gateway does not answer yet", error, remedy)
-  yield* (yield* ChainContext).head.pipe(
+  yield* (yield* GatewayReader).head.pipe(
     Effect.asVoid,
     Effect.catchReason("GatewayError", "OtherChain", ({ chainId }, error) =>
       Effect.gen(function* () {

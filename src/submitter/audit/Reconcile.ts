@@ -1,8 +1,9 @@
 import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
 import { hasElapsed } from "../../domain/Time.ts"
-import { Confirmation, type TransferListing } from "../../gateway/Confirmation.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
@@ -81,7 +82,7 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
   const clearance = yield* Clearance
   const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
   if (!isWhole(listing) || !(yield* clearance.isOpen)) return
-  const withdrawals = yield* (yield* Confirmation)
+  const withdrawals = yield* (yield* GatewayReader)
     .withdrawalsFrom(party)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (withdrawals !== undefined) yield* noteListing(party, { ...withdrawals, cursor: undefined })
@@ -133,13 +134,13 @@ type Listing = TransferListing | undefined
  * leaves the key as it is.
  */
 const list = Effect.fnUntraced(function* (party: string) {
-  const confirmation = yield* Confirmation
+  const reader = yield* GatewayReader
   const cursor = yield* (yield* Findings).cursor(party)
   const after = cursor === "" ? undefined : cursor
-  return yield* confirmation.transfersFrom(party, { after }).pipe(
+  return yield* reader.transfersFrom(party, { after }).pipe(
     // A gateway that does not know the cursor of another is read from the beginning.
     Effect.catchReason("GatewayError", "Rejected", (_, error) =>
-      after === undefined ? Effect.fail(error) : confirmation.transfersFrom(party),
+      after === undefined ? Effect.fail(error) : reader.transfersFrom(party),
     ),
     Effect.catchReason("GatewayError", "Unsupported", () =>
       Effect.succeed(cursor === undefined ? undefined : ("silent" as const)),

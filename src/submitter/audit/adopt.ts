@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { shortId } from "../../domain/Hex.ts"
-import { Confirmation, type TransferListing } from "../../gateway/Confirmation.ts"
 import { GatewayError } from "../../gateway/GatewayError.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import type { TransferListing } from "../../gateway/readTransfers.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
 import { Brake } from "../../store/controls/Brake.ts"
 import { Database } from "../../store/database/Database.ts"
@@ -79,11 +80,11 @@ interface Whole {
  * nothing.
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
-  const confirmation = yield* Confirmation
+  const reader = yield* GatewayReader
   const told = <A>(asked: Effect.Effect<A, GatewayError>) =>
     asked.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  const transfers = yield* told(confirmation.transfersFrom(party))
-  const withdrawals = yield* told(confirmation.withdrawalsFrom(party))
+  const transfers = yield* told(reader.transfersFrom(party))
+  const withdrawals = yield* told(reader.withdrawalsFrom(party))
   if (transfers?.complete !== false && withdrawals?.complete !== false) {
     const listing = transfers && {
       ...transfers,

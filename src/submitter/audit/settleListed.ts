@@ -8,8 +8,7 @@ import { sumText } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { instantText } from "../../domain/Time.ts"
-import { Confirmation } from "../../gateway/Confirmation.ts"
-import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
 import { isOver, sureHeight } from "../../payments/judgeAttempt.ts"
 import { isNamed } from "../../payments/standing.ts"
@@ -134,7 +133,7 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   const listed = yield* listedBefore(intent)
   // First the word of a quorum: what is listed is what any one gateway said.
   for (const { id } of listed) {
-    const { found, agreed } = yield* (yield* Confirmation).transfer(id)
+    const { found, agreed } = yield* (yield* GatewayReader).transfer(id)
     if (found === undefined || !agreed || !isSame(found, intent.payment)) continue
     if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
   }
@@ -163,7 +162,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
 const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
   const hour = 3_600_000_000_000n
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  const sends = yield* (yield* LedgerHistory)
+  const sends = yield* (yield* GatewayReader)
     .sends(from, timestamp - hour, now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   return sends?.counts.has(id) === true

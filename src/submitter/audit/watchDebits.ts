@@ -2,9 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { general, withdrawn } from "../../domain/AccountType.ts"
 import { formatAmount } from "../../domain/Amount.ts"
-import { Confirmation } from "../../gateway/Confirmation.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
-import { LedgerHistory } from "../../gateway/LedgerHistory.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import {
   type Accounted,
@@ -97,7 +95,7 @@ interface Doubt {
  * does not report costs of trading: then nothing moved.
  */
 const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
-  const told = yield* (yield* LedgerHistory)
+  const told = yield* (yield* GatewayReader)
     .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (told === undefined && !isTraded) return { balances: yield* shownNow(party, balances) }
@@ -110,7 +108,7 @@ const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: D
 })
 
 const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
-  const listing = yield* (yield* Confirmation)
+  const listing = yield* (yield* GatewayReader)
     .withdrawalsFrom(party)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   return listing?.transfers.filter(({ status }) => status === "done") ?? []
@@ -158,7 +156,7 @@ interface Sighted extends Unexplained {
 const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
   const { id, asset, amount, timestamp, kind } = one
   const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
-  const found = kind === "transfer" ? (yield* (yield* Confirmation).transfer(id)).found : undefined
+  const found = kind === "transfer" ? (yield* (yield* GatewayReader).transfer(id)).found : undefined
   const isKnown = found?.from === party
   return { ...one, transfer: isKnown ? found : transfer, isKnown } satisfies Sighted
 })

@@ -2,7 +2,7 @@ import { Clock, Effect, Option } from "effect"
 import { type Attempt, deadlineHeight } from "../../domain/Attempt.ts"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
-import { Confirmation } from "../../gateway/Confirmation.ts"
+import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { doubtfulUntil, isApart } from "../../payments/judgeAttempt.ts"
 import { excessOf } from "../../payments/movements.ts"
 import { raise } from "../../store/alerts/raise.ts"
@@ -20,7 +20,7 @@ import { judgeCount } from "./noteListing.ts"
 
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
 const listingOf = (command: IntentCommand, party: string) =>
-  Effect.flatMap(Confirmation, ({ transfersFrom, withdrawalsFrom }) =>
+  Effect.flatMap(GatewayReader, ({ transfersFrom, withdrawalsFrom }) =>
     (command === "withdraw" ? withdrawalsFrom : transfersFrom)(party),
   ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
 

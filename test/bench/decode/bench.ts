@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 import { Effect, ManagedRuntime } from "effect"
 import { request } from "undici"
-import { ChainContext } from "../../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../../src/gateway/GatewayReader.ts"
 import { live, openTransport } from "../../gateway/GatewayServer.ts"
 import { corpus } from "../../gateway/hostile/corpus.ts"
 import { judge } from "../../gateway/hostile/judge.ts"
@@ -43,7 +43,7 @@ const rowsDecoded = async (): Promise<ReadonlyArray<Figure>> => {
 /** The newest block, asked for over HTTP, checked, counted and paced, beside a request by undici alone. */
 const headsAsked = async (url: string): Promise<ReadonlyArray<Figure>> => {
   const runtime = ManagedRuntime.make(live)
-  const { head } = ChainContext.make(await runtime.runPromise(Effect.scoped(openTransport(url))))
+  const { head } = GatewayReader.make(await runtime.runPromise(Effect.scoped(openTransport(url))))
   const times = async (count: number, work: () => Promise<unknown>) => {
     for (let n = 0; n < count; n++) await work()
   }

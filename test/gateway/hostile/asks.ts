@@ -1,11 +1,7 @@
 import type { Effect } from "effect"
-import { ChainContext } from "../../../src/gateway/ChainContext.ts"
-import { Confirmation } from "../../../src/gateway/Confirmation.ts"
 import type { GatewayError } from "../../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../../src/gateway/GatewayWriter.ts"
-import { LedgerHistory } from "../../../src/gateway/LedgerHistory.ts"
-import { NetworkParameters } from "../../../src/gateway/NetworkFacts.ts"
 import type { Transport } from "../../../src/gateway/Transport.ts"
 import { mark } from "../GatewayServer.ts"
 
@@ -168,7 +164,7 @@ const assets: Ask = {
 }
 
 const head: Ask = {
-  run: (transport) => ChainContext.make(transport).head,
+  run: (transport) => GatewayReader.make(transport).head,
   answer: {
     height: "120",
     hash: id,
@@ -219,7 +215,7 @@ const wireTransfer = {
 const observed = { ...sent, amount: 5n, status: "done", timestamp: time, fees: 3n }
 
 const transfer: Ask = {
-  run: (transport) => Confirmation.make(transport).transfer(id),
+  run: (transport) => GatewayReader.make(transport).transfer(id),
   answer: { transferNode: wireTransfer },
   value: (fields) => ({ found: { ...observed, ...fields }, mark, gateway: "g", agreed: true }),
   fields: [
@@ -238,7 +234,7 @@ const transfer: Ask = {
 }
 
 const transfers: Ask = {
-  run: (transport) => Confirmation.make(transport).transfersFrom(key),
+  run: (transport) => GatewayReader.make(transport).transfersFrom(key),
   answer: listing("transfers", wireTransfer),
   value: ({ cursor = "c1", ...fields }) => ({
     transfers: [{ ...observed, ...fields }],
@@ -256,7 +252,7 @@ const transfers: Ask = {
 }
 
 const parameters: Ask = {
-  run: (transport) => NetworkParameters.make(transport).parameters,
+  run: (transport) => GatewayReader.make(transport).parameters,
   answer: listing("networkParameters", { key: "transfer.fee.factor", value: "0.001" }),
   value: ({ key: name = "transfer.fee.factor", value = "0.001" }) => new Map([[name, value]]),
   fields: fieldsOf("networkParameters.edges.0.node", [
@@ -266,7 +262,7 @@ const parameters: Ask = {
 }
 
 const ledger: Ask = {
-  run: (transport) => LedgerHistory.make(transport).sends(key, time, time + hour),
+  run: (transport) => GatewayReader.make(transport).sends(key, time, time + hour),
   answer: listing("ledgerEntries", {
     timestamp: String(time),
     quantity: "5",

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { layer } from "../support/it.ts"
 import { json, live, openTransport, startGateway } from "./GatewayServer.ts"
@@ -23,10 +23,10 @@ const head = {
   pow: { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true },
 }
 
-layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
+layer(live, { excludeTestServices: true })("the head of a gateway", (it) => {
   it.effect("reads the head, and reports its height even without block headers", function* () {
     const server = yield* startGateway((r) => r.writeHead(200).end(JSON.stringify(answer)))
-    assert.deepEqual(yield* ChainContext.make(yield* openTransport(server.url)).head, head)
+    assert.deepEqual(yield* GatewayReader.make(yield* openTransport(server.url)).head, head)
     assert.strictEqual(server.arrived[0]?.url.pathname, "/blockchain/height")
     const metrics = yield* Metrics
     const { values } = yield* Effect.promise(() => metrics.gatewayHeight.get())
@@ -37,7 +37,7 @@ layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
     const server = yield* startGateway(
       json({ ...answer, height: 1662, spamPowDifficulty: "15", spamPowNumberOfTxPerBlock: "2" }),
     )
-    const context = ChainContext.make(yield* openTransport(server.url))
+    const context = GatewayReader.make(yield* openTransport(server.url))
     assert.deepEqual(yield* context.head, head)
     server.handler = json({ height: "1", hash, chainId: "x" })
     const pow = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
@@ -56,7 +56,7 @@ layer(live, { excludeTestServices: true })("ChainContext of a node", (it) => {
     ["an increase that is text", { ...answer, spamPowIncreasingDifficulty: "true" }],
   ])("calls a head with %s unreadable", function* ([_name, body]) {
     const server = yield* startGateway(json(body))
-    const error = yield* Effect.flip(ChainContext.make(yield* openTransport(server.url)).head)
+    const error = yield* Effect.flip(GatewayReader.make(yield* openTransport(server.url)).head)
     assert.strictEqual(error.reason._tag, "Unreadable")
   })
 })

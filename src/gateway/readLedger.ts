@@ -1,4 +1,4 @@
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import { withdrawn } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
@@ -31,38 +31,31 @@ export interface LedgerDebits extends Omit<SendCounts, "counts" | "shown"> {
 }
 
 /** The movements of the ledger itself. The error is Unsupported where the gateway has no such operation. */
-export class LedgerHistory extends Context.Service<
-  LedgerHistory,
-  {
-    /**
-     * Counts how often money left the key's accounts for each transfer, from `since` to `until` (Unix nanoseconds) and
-     * a minute beyond, since the ledger's clock is not ours. Cursors of this listing are broken on real networks, so
-     * it is read by ranges of time, halved while one overflows.
-     */
-    readonly sends: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<SendCounts, GatewayError>
-    /** Debits of the key's accounts to others in the same range; costs of trading are not included. */
-    readonly debits: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<LedgerDebits, GatewayError>
-  }
->()("cofferer/gateway/LedgerHistory") {
-  static readonly make = (transport: Transport["Service"]): LedgerHistory["Service"] =>
-    LedgerHistory.of({
-      sends: Effect.fn("LedgerHistory.sends")((publicKey, since, until) =>
-        Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => {
-          const counts = count(rows)
-          return { counts, shown: new Set(counts.keys()), ...rest }
-        }),
-      ),
-      debits: Effect.fn("LedgerHistory.debits")((publicKey, since, until) =>
-        Effect.map(
-          walk(transport, { publicKey, types: [fundsSend, withdrawn], since, until }),
-          ({ rows, ...rest }) => ({
-            debits: rows,
-            ...rest,
-          }),
-        ),
-      ),
-    })
+export interface LedgerReader {
+  /**
+   * Counts how often money left the key's accounts for each transfer, from `since` to `until` (Unix nanoseconds) and
+   * a minute beyond, since the ledger's clock is not ours. Cursors of this listing are broken on real networks, so
+   * it is read by ranges of time, halved while one overflows.
+   */
+  readonly sends: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<SendCounts, GatewayError>
+  /** Debits of the key's accounts to others in the same range; costs of trading are not included. */
+  readonly debits: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<LedgerDebits, GatewayError>
 }
+
+export const makeLedgerReader = (transport: Transport["Service"]): LedgerReader => ({
+  sends: Effect.fn("GatewayReader.sends")((publicKey, since, until) =>
+    Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => {
+      const counts = count(rows)
+      return { counts, shown: new Set(counts.keys()), ...rest }
+    }),
+  ),
+  debits: Effect.fn("GatewayReader.debits")((publicKey, since, until) =>
+    Effect.map(walk(transport, { publicKey, types: [fundsSend, withdrawn], since, until }), ({ rows, ...rest }) => ({
+      debits: rows,
+      ...rest,
+    })),
+  ),
+})
 
 interface Range {
   readonly publicKey: string

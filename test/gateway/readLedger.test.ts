@@ -1,5 +1,5 @@
 import { assert } from "@effect/vitest"
-import { LedgerHistory } from "../../src/gateway/LedgerHistory.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { layer } from "../support/it.ts"
 import { json, live, mark, openTransport, startGateway } from "./GatewayServer.ts"
 
@@ -18,13 +18,13 @@ const pageOf = (nodes: ReadonlyArray<object>, hasNextPage: boolean) => ({
   },
 })
 
-layer(live, { excludeTestServices: true })("LedgerHistory", (it) => {
+layer(live, { excludeTestServices: true })("ledger entries of a gateway", (it) => {
   it.effect("counts how often each transfer left the key's account, and nothing else that moved", function* () {
     const others = [{ transferType: 23 }, { transferType: "TRANSFER_TYPE_DEPOSIT" }, { fromAccountPartyId: "other" }]
     const nodes = [{ transferId: "a" }, { transferId: "b" }, { transferId: "a", transferType: 22 }]
     const all = [...nodes, ...others.map((more) => ({ transferId: "a", ...more }))]
     const server = yield* startGateway(json(pageOf(all, false)))
-    const history = LedgerHistory.make(yield* openTransport(server.url))
+    const history = GatewayReader.make(yield* openTransport(server.url))
     const sends = yield* history.sends(key, start, start + 10n * second)
     assert.deepStrictEqual(
       [...sends.counts],
@@ -43,7 +43,7 @@ layer(live, { excludeTestServices: true })("LedgerHistory", (it) => {
   it.effect("counts a repeated entry once and reports the answer as incomplete", function* () {
     const twice = { transferId: "a", timestamp: String(start) }
     const server = yield* startGateway(json(pageOf([twice, { transferId: "b" }, twice], false)))
-    const sends = yield* LedgerHistory.make(yield* openTransport(server.url)).sends(key, start, start + second)
+    const sends = yield* GatewayReader.make(yield* openTransport(server.url)).sends(key, start, start + second)
     assert.deepStrictEqual(
       [...sends.counts],
       [
@@ -62,12 +62,12 @@ layer(live, { excludeTestServices: true })("LedgerHistory", (it) => {
     const server = yield* startGateway((response, arrived, socket) =>
       json(pageOf([{ transferId: "a" }], !fits(arrived.url)))(response, arrived, socket),
     )
-    const history = LedgerHistory.make(yield* openTransport(server.url))
+    const history = GatewayReader.make(yield* openTransport(server.url))
     const sends = yield* history.sends(key, start, start + 3n * 86_400n * second)
     assert.isTrue(sends.complete)
     assert.isAbove(sends.counts.get("a") ?? 0, 3)
     const full = yield* startGateway(json(pageOf([], true)))
-    const never = LedgerHistory.make(yield* openTransport(full.url))
+    const never = GatewayReader.make(yield* openTransport(full.url))
     assert.isFalse((yield* never.sends(key, start, start + second)).complete)
   })
 })

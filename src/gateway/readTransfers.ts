@@ -1,7 +1,7 @@
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
-import { paginationParameters } from "./GatewayReader.ts"
+import { paginationParameters } from "./readRows.ts"
 import { type Page, pageOf } from "./schema/Numbers.ts"
 import {
   type ObservedTransfer,
@@ -49,36 +49,30 @@ interface ListOptions {
   readonly after?: string | undefined
 }
 
-/** State of transfers. The error is Unsupported if the gateway has no such operation. */
-export class Confirmation extends Context.Service<
-  Confirmation,
-  {
-    readonly transfer: (id: string) => Effect.Effect<TransferSighting, GatewayError>
-    /**
-     * `pagesMax` bounds the walk, each page holding 1000 rows; default 200. `after` is the cursor of an earlier
-     * reading: only what is new or has changed since is listed then.
-     */
-    readonly transfersFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
-    /** State of a withdrawal on the ledger, in terms of a transfer. Its claim outside is not reported. */
-    readonly withdrawal: (id: string) => Effect.Effect<TransferSighting, GatewayError>
-    /** All withdrawals of a key, listed as its transfers are. */
-    readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
-  }
->()("cofferer/gateway/Confirmation") {
-  static readonly make = (transport: Transport["Service"]): Confirmation["Service"] =>
-    Confirmation.of({
-      transfer: Effect.fn("Confirmation.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
-      transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
-        list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
-      ),
-      withdrawal: Effect.fn("Confirmation.withdrawal")((id) =>
-        sightingOf(transport, id, withdrawalById(transport, id)),
-      ),
-      withdrawalsFrom: Effect.fn("Confirmation.withdrawalsFrom")((publicKey, options) =>
-        list(publicKey, options, (after) => withdrawalsPage(transport, publicKey, after)),
-      ),
-    })
+/** State of payments on the ledger. The error is Unsupported if the gateway has no such operation. */
+export interface TransferReader {
+  readonly transfer: (id: string) => Effect.Effect<TransferSighting, GatewayError>
+  /**
+   * `pagesMax` bounds the walk, each page holding 1000 rows; default 200. `after` is the cursor of an earlier
+   * reading: only what is new or has changed since is listed then.
+   */
+  readonly transfersFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
+  /** State of a withdrawal on the ledger, in terms of a transfer. Its claim outside is not reported. */
+  readonly withdrawal: (id: string) => Effect.Effect<TransferSighting, GatewayError>
+  /** All withdrawals of a key, listed as its transfers are. */
+  readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
 }
+
+export const makeTransferReader = (transport: Transport["Service"]): TransferReader => ({
+  transfer: Effect.fn("GatewayReader.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
+  transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, options) =>
+    list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
+  ),
+  withdrawal: Effect.fn("GatewayReader.withdrawal")((id) => sightingOf(transport, id, withdrawalById(transport, id))),
+  withdrawalsFrom: Effect.fn("GatewayReader.withdrawalsFrom")((publicKey, options) =>
+    list(publicKey, options, (after) => withdrawalsPage(transport, publicKey, after)),
+  ),
+})
 
 interface One {
   readonly value: ObservedTransfer

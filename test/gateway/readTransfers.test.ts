@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { baseUnits } from "../../src/domain/Amount.ts"
-import { Confirmation } from "../../src/gateway/Confirmation.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { layer } from "../support/it.ts"
 import { type Handler, json, live, mark, openTransport, startGateway } from "./GatewayServer.ts"
 
@@ -44,7 +44,7 @@ const pageOf = (ids: ReadonlyArray<string>, endCursor: string, hasNextPage: bool
 })
 const atHeight = (height: number) => ({ "x-block-height": String(height) })
 
-layer(live, { excludeTestServices: true })("Confirmation", (it) => {
+layer(live, { excludeTestServices: true })("transfers of a gateway", (it) => {
   it.effect.each([
     ["STATUS_DONE", "done"],
     ["STATUS_PENDING", "pending"],
@@ -61,7 +61,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
     [null, "STATUS_UNSPECIFIED"],
   ] as const)("reads the status %s as %s", function* ([status, word]) {
     const server = yield* startGateway(answer({ ...wire, status }))
-    const sighting = yield* Confirmation.make(yield* openTransport(server.url)).transfer(id)
+    const sighting = yield* GatewayReader.make(yield* openTransport(server.url)).transfer(id)
     assert.deepEqual(sighting, { found: { ...found, status: word }, mark, gateway: "g", agreed: true })
     assert.strictEqual(server.arrived[0]?.url.pathname, `/api/v2/transfer/${id}`)
   })
@@ -69,7 +69,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
   it.effect("adds up the fees, and gives the reason of a transfer that failed", function* () {
     const fees = [{ amount: "5000", epoch: "13" }, { amount: (2n ** 64n).toString() }]
     const server = yield* startGateway(answer({ ...wire, status: "STATUS_REJECTED", reason: "no funds" }, fees))
-    const sighting = yield* Confirmation.make(yield* openTransport(server.url)).transfer(id)
+    const sighting = yield* GatewayReader.make(yield* openTransport(server.url)).transfer(id)
     assert.deepEqual(sighting.found, {
       ...found,
       status: "rejected",
@@ -80,7 +80,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
 
   it.effect("finds a transfer absent only where the gateway says so itself", function* () {
     const server = yield* startGateway(json(absent, 404))
-    const confirmation = Confirmation.make(yield* openTransport(server.url))
+    const confirmation = GatewayReader.make(yield* openTransport(server.url))
     assert.deepStrictEqual(yield* confirmation.transfer(id), { found: undefined, mark, gateway: "g", agreed: true })
     server.handler = (r) => r.writeHead(404).end(JSON.stringify(absent))
     assert.deepStrictEqual(yield* confirmation.transfer(id), {
@@ -107,13 +107,13 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
 
   it.effect("does not take another transfer for the one that was asked for", function* () {
     const server = yield* startGateway(answer({ ...wire, id: "ff".repeat(32) }))
-    const error = yield* Effect.flip(Confirmation.make(yield* openTransport(server.url)).transfer(id))
+    const error = yield* Effect.flip(GatewayReader.make(yield* openTransport(server.url)).transfer(id))
     assert.strictEqual(error.reason._tag, "Unreadable")
   })
 
   it.effect("asks for an id as one part of the path, whatever is in it", function* () {
     const server = yield* startGateway(json(absent, 404))
-    yield* Confirmation.make(yield* openTransport(server.url)).transfer("../a?b#c")
+    yield* GatewayReader.make(yield* openTransport(server.url)).transfer("../a?b#c")
     assert.strictEqual(server.arrived[0]?.url.pathname, "/api/v2/transfer/..%2Fa%3Fb%23c")
   })
 
@@ -126,7 +126,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
     const server = yield* startGateway((response, arrived, socket) =>
       pages.get(arrived.url.searchParams.get("pagination.after"))?.(response, arrived, socket),
     )
-    const listing = yield* Confirmation.make(yield* openTransport(server.url)).transfersFrom(from)
+    const listing = yield* GatewayReader.make(yield* openTransport(server.url)).transfersFrom(from)
     assert.deepStrictEqual(
       listing.transfers.map((t) => [t.id, t.status]),
       [
@@ -151,7 +151,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
 
   it.effect("leaves out the transfers of others, which a gateway without the filter lists", function* () {
     const server = yield* startGateway(json(pageOf(["a"], "", false, { from: "network" })))
-    const listing = yield* Confirmation.make(yield* openTransport(server.url)).transfersFrom(from)
+    const listing = yield* GatewayReader.make(yield* openTransport(server.url)).transfersFrom(from)
     assert.deepStrictEqual(listing, { transfers: [], complete: true, mark, cursor: undefined })
   })
 
@@ -169,7 +169,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
       count++
       json(page(arrived.url.searchParams.get("pagination.after"), count))(response, arrived, socket)
     })
-    const confirmation = Confirmation.make(yield* openTransport(server.url))
+    const confirmation = GatewayReader.make(yield* openTransport(server.url))
     const listing = yield* confirmation.transfersFrom(from, { pagesMax: 7 })
     assert.isFalse(listing.complete)
     assert.strictEqual(count, requests)
@@ -180,7 +180,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
       if (arrived.url.searchParams.has("pagination.after")) response.end(JSON.stringify(pageOf(["b"], "", false)))
       else json(pageOf(["a"], "p1", true))(response, arrived, socket)
     })
-    const listing = yield* Confirmation.make(yield* openTransport(server.url)).transfersFrom(from)
+    const listing = yield* GatewayReader.make(yield* openTransport(server.url)).transfersFrom(from)
     assert.strictEqual(listing.transfers.length, 2)
     assert.isTrue(listing.complete)
     assert.isUndefined(listing.mark)

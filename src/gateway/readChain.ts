@@ -1,0 +1,122 @@
+import { Effect } from "effect"
+import { GatewayError } from "./GatewayError.ts"
+import { paginationParameters } from "./readRows.ts"
+import {
+  type ChainHead,
+  ChainHeadAnswer,
+  type Epoch,
+  EpochAnswer,
+  ParametersAnswer,
+  SpamAnswer,
+  StatisticsAnswer,
+} from "./schema/ChainHead.ts"
+import { pageOf } from "./schema/Numbers.ts"
+import type { Transport } from "./Transport.ts"
+import { pageSize, walkPages } from "./walkPages.ts"
+
+/** Concurrent head requests of one gateway: a caller that needs a newer one does not wait for the last. */
+export const headsAtOnce = 2
+
+/** Transfers that the network counted for one key in an epoch. */
+export interface EpochCount {
+  readonly seq: number
+  /** Transfers and cancellations in blocks of the epoch, whoever sent them. */
+  readonly used: number
+  readonly limit: number
+  /** Block time (Unix nanoseconds) up to which they were counted at least; 0 if the gateway does not report it. */
+  readonly asOf: bigint
+}
+
+/** The chain, and what it asks of those who use it. */
+export interface ChainReader {
+  /**
+   * The newest block and the proof of work required. The node that answered has begun this height; other nodes may not
+   * know it yet.
+   */
+  readonly head: Effect.Effect<ChainHead, GatewayError>
+  /** The network's own settings, such as transfer.fee.factor, as text by key: all of them, or an error. */
+  readonly parameters: Effect.Effect<ReadonlyMap<string, string>, GatewayError>
+  /** The present epoch. */
+  readonly epoch: Effect.Effect<Epoch, GatewayError>
+  /** What a key has used of its limit in the present epoch. */
+  readonly epochCount: (publicKey: string) => Effect.Effect<EpochCount, GatewayError>
+}
+
+/** `chainId`: the height of another chain is not that of this gateway. */
+export const makeChainReader = (transport: Transport["Service"], chainId?: string): ChainReader => ({
+  head: Effect.gen(function* () {
+    const { value } = yield* transport.request({
+      operation: "height",
+      path: "/blockchain/height",
+      schema: ChainHeadAnswer,
+      priority: "urgent",
+      atOnce: headsAtOnce,
+    })
+    if (chainId === undefined || value.chainId === chainId) yield* transport.sawHeight(value.height)
+    return value
+  }).pipe(Effect.withSpan("GatewayReader.head")),
+  parameters: Effect.gen(function* () {
+    const { rows, complete } = yield* walkPages((after) => onePage(transport, after), 10)
+    if (!complete) {
+      return yield* new GatewayError({
+        gateway: transport.gateway,
+        operation: "parameters",
+        reason: { _tag: "Unreadable", detail: "the pages of the network parameters do not end" },
+      })
+    }
+    return new Map(rows.map(({ key, value }) => [key, value]))
+  }).pipe(Effect.withSpan("GatewayReader.parameters")),
+  // The data node's own answer lists all delegations beside it, so it is asked where the core is not reachable.
+  epoch: fromCore(transport).pipe(
+    Effect.catchReason("GatewayError", "Unsupported", () => fromDataNode(transport)),
+    Effect.withSpan("GatewayReader.epoch"),
+  ),
+  epochCount: Effect.fn("GatewayReader.epochCount")((publicKey: string) =>
+    Effect.map(
+      transport.request({
+        operation: "height",
+        title: "spam",
+        path: `/statistics/spam/${encodeURIComponent(publicKey)}`,
+        schema: SpamAnswer,
+      }),
+      ({ value: { statistics }, mark }) => ({
+        seq: statistics.epochSeq,
+        used: statistics.transfers.countForEpoch,
+        limit: statistics.transfers.maxForEpoch,
+        asOf: mark?.timestamp ?? 0n,
+      }),
+    ),
+  ),
+})
+
+const fromCore = (transport: Transport["Service"]): Effect.Effect<Epoch, GatewayError> =>
+  Effect.map(
+    transport.request({ operation: "height", title: "statistics", path: "/statistics", schema: StatisticsAnswer }),
+    ({ value: { statistics } }) => ({
+      seq: statistics.epochSeq,
+      startAt: BigInt(statistics.epochStartTime) * 1_000_000n,
+      endsAtMillis: statistics.epochExpiryTime,
+    }),
+  )
+
+const fromDataNode = (transport: Transport["Service"]): Effect.Effect<Epoch, GatewayError> =>
+  Effect.map(
+    transport.request({ operation: "height", title: "epoch", path: "/api/v2/epoch", schema: EpochAnswer }),
+    ({ value: { epoch } }) => ({
+      seq: epoch.seq,
+      startAt: epoch.timestamps.startTime,
+      endsAtMillis: Number(epoch.timestamps.expiryTime / 1_000_000n),
+    }),
+  )
+
+/** Counted with the chain's height in the metrics: both say what the chain asks for. */
+const onePage = (transport: Transport["Service"], after: string | undefined) =>
+  transport
+    .request({
+      operation: "height",
+      title: "parameters",
+      path: "/api/v2/network/parameters",
+      query: paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }) }),
+      schema: ParametersAnswer,
+    })
+    .pipe(Effect.map(({ value, mark }) => pageOf(value.networkParameters, mark)))
