@@ -8,7 +8,7 @@ import { Attention } from "./engine/Attention.ts"
 import { isWanted } from "./engine/isWanted.ts"
 import { GatewayPool } from "./gateway/GatewayPool.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
-import { gatewayOptions, Transport } from "./gateway/Transport.ts"
+import { gatewayOptions, layerHttp } from "./gateway/Transport.ts"
 import { withFormerReceivers } from "./http/putInForce.ts"
 import { Notifier } from "./notify/Notifier.ts"
 import { Reconciliation } from "./poller/Reconciliation.ts"
@@ -41,12 +41,11 @@ import { Tags } from "./store/payments/Tags.ts"
 import { Asks } from "./store/rules/Asks.ts"
 import { Rehearsals } from "./store/rules/Rehearsals.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
-import { BlockPace } from "./submitter/BlockPace.ts"
 import { InFlight } from "./submitter/InFlight.ts"
 import { Looks } from "./submitter/Looks.ts"
 import { SigningFacts } from "./submitter/SigningFacts.ts"
 import { Tip } from "./submitter/Tip.ts"
-import { Cycle, Metrics } from "./telemetry/Metrics.ts"
+import { Metrics } from "./telemetry/Metrics.ts"
 
 /** One treasury, ready to run. */
 export interface DaemonOptions {
@@ -100,7 +99,7 @@ export const storeLayer = (
     Approvals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps, BlockPace.layer).pipe(
+  return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
@@ -135,7 +134,7 @@ export const readHeaders = (files: ReadonlyMap<string, string>) =>
 /** Everything that speaks to the gateways. */
 export const gatewayLayer = (
   { treasury, gatewayUrl, requestsPerSecond }: Pick<DaemonOptions, "treasury" | "gatewayUrl" | "requestsPerSecond">,
-  http: typeof Transport.layerHttp = Transport.layerHttp,
+  http: typeof layerHttp = layerHttp,
 ) => {
   const { network } = treasury
   const options = Effect.forEach(network.gateways, ({ name, url, headerFiles }) =>
@@ -186,7 +185,7 @@ const tagsLayer = Layer.effect(
 
 /** Parts of the machine that the daemon uses, so that a simulation can replace them. */
 export interface Machine {
-  readonly http: typeof Transport.layerHttp
+  readonly http: typeof layerHttp
   readonly work: Layer.Layer<ProofOfWork, never, Metrics>
   readonly metrics: Layer.Layer<Metrics>
   readonly notifier: Layer.Layer<Notifier, ConfigError>
@@ -195,7 +194,7 @@ export interface Machine {
 }
 
 export const realMachine = (options: DaemonOptions): Machine => ({
-  http: Transport.layerHttp,
+  http: layerHttp,
   work: ProofOfWork.layer,
   metrics: metricsLayer(options),
   notifier: notifierLayer(options),
@@ -241,7 +240,6 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),
     machine.notifier,
     machine.work,
-    Cycle.layer(treasury.name),
   )
   return SigningFacts.layer(isWanted).pipe(
     Layer.provideMerge(parts),

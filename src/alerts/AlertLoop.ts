@@ -9,7 +9,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle, Metrics } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 
 const waitMillis = 1_000
 /** Alerts of one receiver after which its fiber ends; the next round begins another. */
@@ -124,7 +124,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
  */
 export const alertLoop = (treasury: string, reminders = noReminders) =>
   Effect.gen(function* () {
-    const cycle = yield* Cycle
+    const { counted } = yield* Metrics
     const signals = yield* Signals
     const fibers = yield* FiberMap.make<string, void, StoreError>()
     const allClears = yield* makeAllClears
@@ -140,7 +140,7 @@ export const alertLoop = (treasury: string, reminders = noReminders) =>
         { discard: true },
       ),
     )
-    const turn = Effect.andThen(cycle.counted("alerts", begin), signals.wait("alerts", waitMillis))
+    const turn = Effect.andThen(counted("alerts", begin), signals.wait("alerts", waitMillis))
     return yield* Effect.raceFirst(Effect.forever(turn), Effect.andThen(FiberMap.join(fibers), Effect.never))
   }).pipe(Effect.scoped)
 
@@ -170,7 +170,7 @@ const loops = ["engine", "submitter", "confirm", "alerts"] as const
 /** True while the loops go round and the store takes writes: what a process cannot say of itself once it is not so. */
 const isWorking = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
-  const last = yield* (yield* Cycle).lastSuccess
+  const last = yield* (yield* Metrics).lastSuccess
   if (!loops.every((loop) => now - (last.get(loop) ?? 0) < stalledMillis)) return false
   return yield* Effect.isSuccess(noteWritten)
 })

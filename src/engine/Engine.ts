@@ -9,7 +9,7 @@ import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { Cycle, Metrics } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { traceDecision } from "../telemetry/Tracing.ts"
 import { Attention } from "./Attention.ts"
 import { gatherAnswers, loadRound } from "./loadRound.ts"
@@ -87,10 +87,10 @@ const countIn =
 
 /** The loop. Alerts are looked at on their own: what stops money does not stop them. */
 export const engineLoop = Effect.gen(function* () {
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const signals = yield* Signals
   yield* notifyAssets()
-  yield* cycle.counted("engine", decideOnce())
+  yield* counted("engine", decideOnce())
   yield* reportTrials()
   yield* signals.wait("engine", restMillis)
 }).pipe(byOneConfig, Effect.forever)

@@ -14,7 +14,7 @@ interface Readings extends RowReader, TransferReader, LedgerReader, ChainReader 
  */
 export class GatewayReader extends Context.Service<GatewayReader, Readings>()("cofferer/gateway/GatewayReader") {
   /** Readings of one gateway. With a `chainId`, heads of another chain do not count as its height. */
-  static readonly make = (transport: Transport["Service"], chainId?: string): GatewayReader["Service"] =>
+  static readonly make = (transport: Transport, chainId?: string): GatewayReader["Service"] =>
     GatewayReader.of({
       ...makeRowReader(transport),
       ...makeTransferReader(transport),

@@ -62,7 +62,7 @@ export class GatewayWriter extends Context.Service<
     ) => Effect.Effect<SubmissionAnswer, GatewayError>
   }
 >()("cofferer/gateway/GatewayWriter") {
-  static readonly make = (transport: Transport["Service"]): GatewayWriter["Service"] =>
+  static readonly make = (transport: Transport): GatewayWriter["Service"] =>
     GatewayWriter.of({
       turn: Effect.fn("GatewayWriter.turn")(() => transport.writeTurn("submit")),
       submit: Effect.fn("GatewayWriter.submit")(function* (tx, options) {

@@ -91,96 +91,93 @@ interface Answer<A> {
  * The HTTP client of one gateway. A request waits for its turn and is sent once: nothing here repeats it, follows a
  * redirect or uses a proxy. Interrupting it, or passing the deadline after it was sent, closes its connection.
  */
-export class Transport extends Context.Service<
-  Transport,
-  {
-    /** Its name in the configuration. */
-    readonly gateway: string
-    readonly options: GatewayOptions
-    readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
-    /** Its present rate of requests, and whether it has banned us. */
-    readonly pace: Effect.Effect<LimiterPace>
-    /** Waits for the turn of a write, which goes before all reads. */
-    readonly writeTurn: (operation: GatewayOperation) => Effect.Effect<Turn, GatewayError>
-    /** Reports a height that an answer holds in its body, for the metric. */
-    readonly sawHeight: (height: bigint) => Effect.Effect<void>
-  }
->()("cofferer/gateway/Transport") {
-  static readonly make = (
-    options: GatewayOptions,
-  ): Effect.Effect<Transport["Service"], never, HttpClient.HttpClient | Metrics> =>
-    Effect.gen(function* () {
-      const client = HttpClient.withScope(yield* HttpClient.HttpClient)
-      const metrics = yield* Metrics
-      const pool = Option.getOrUndefined(yield* Effect.serviceOption(GatewayPool))
-      const pooled = pool && (yield* pool.of(options))
-      const limiter = pooled?.limiter ?? (yield* makeLimiter(options))
-      const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
-      const gateway = options.name
-      yield* health?.follow(gateway, limiter.pace) ?? Effect.void
-      return Transport.of({
-        gateway,
-        options,
-        pace: limiter.pace,
-        writeTurn: (operation) =>
-          limiter.takeTurn.pipe(
-            Effect.tapCause((cause) => {
-              const exit = Exit.failCause(cause)
-              const done = { gateway, operation, exit, elapsedMillis: undefined, mark: undefined }
-              return Effect.sync(() => record(metrics, done))
-            }),
-            Effect.mapError((reason) => new GatewayError({ gateway, operation, reason })),
-          ),
-        sawHeight: Effect.fnUntraced(function* (height) {
-          metrics.gatewayHeight.set({ gateway }, Number(height))
-          yield* health?.noteHeight(gateway, height) ?? Effect.void
-        }),
-        request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
-          const title = request.title ?? request.operation
-          const { atOnce, priority } = request
-          const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
-          const noteSent = yield* SendMoment
-          let sentAt: number | undefined
-          const clock = yield* Clock.Clock
-          const leaves = () => {
-            sentAt = clock.currentTimeMillisUnsafe()
-            noteSent()
-          }
-          const way = { client, options, limiter }
-          const send = Effect.suspend(() => {
-            leaves()
-            return bounded(way, request)
-          })
-          const { turn } = request
-          const alone = turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send)
-          const isShared = pooled !== undefined && ask.read !== undefined
-          const answer = yield* Effect.exit(isShared ? jointly(pooled, { ask, way, leaves, alone }, request) : alone)
-          const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
-          const mark = markOf(answer)
-          // The caller judges heads, and reports the result.
-          const known = request.operation === "height" ? undefined : yield* health?.known ?? Effect.undefined
-          const exit =
-            known === undefined
-              ? answer
-              : counted(answer, mark, { known, now: yield* Clock.currentTimeMillis, askedAt: sentAt })
-          const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
-          if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
-          return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
-        }),
-      })
-    })
-
-  /**
-   * Real sockets for all gateways of the process: no pipelining, at most eight connections to a host, five seconds to
-   * connect. It neither asks for compression nor undoes it.
-   */
-  static readonly layerHttp: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerUndiciOptions({
-    connections: 8,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: 5_000 },
-  })
+export interface Transport {
+  /** Its name in the configuration. */
+  readonly gateway: string
+  readonly options: GatewayOptions
+  readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
+  /** Its present rate of requests, and whether it has banned us. */
+  readonly pace: Effect.Effect<LimiterPace>
+  /** Waits for the turn of a write, which goes before all reads. */
+  readonly writeTurn: (operation: GatewayOperation) => Effect.Effect<Turn, GatewayError>
+  /** Reports a height that an answer holds in its body, for the metric. */
+  readonly sawHeight: (height: bigint) => Effect.Effect<void>
 }
+
+export const makeTransport = (
+  options: GatewayOptions,
+): Effect.Effect<Transport, never, HttpClient.HttpClient | Metrics> =>
+  Effect.gen(function* () {
+    const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+    const metrics = yield* Metrics
+    const pool = Option.getOrUndefined(yield* Effect.serviceOption(GatewayPool))
+    const pooled = pool && (yield* pool.of(options))
+    const limiter = pooled?.limiter ?? (yield* makeLimiter(options))
+    const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
+    const gateway = options.name
+    yield* health?.follow(gateway, limiter.pace) ?? Effect.void
+    return {
+      gateway,
+      options,
+      pace: limiter.pace,
+      writeTurn: (operation) =>
+        limiter.takeTurn.pipe(
+          Effect.tapCause((cause) => {
+            const exit = Exit.failCause(cause)
+            const done = { gateway, operation, exit, elapsedMillis: undefined, mark: undefined }
+            return Effect.sync(() => record(metrics, done))
+          }),
+          Effect.mapError((reason) => new GatewayError({ gateway, operation, reason })),
+        ),
+      sawHeight: Effect.fnUntraced(function* (height) {
+        metrics.gatewayHeight.set({ gateway }, Number(height))
+        yield* health?.noteHeight(gateway, height) ?? Effect.void
+      }),
+      request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
+        const title = request.title ?? request.operation
+        const { atOnce, priority } = request
+        const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
+        const noteSent = yield* SendMoment
+        let sentAt: number | undefined
+        const clock = yield* Clock.Clock
+        const leaves = () => {
+          sentAt = clock.currentTimeMillisUnsafe()
+          noteSent()
+        }
+        const way = { client, options, limiter }
+        const send = Effect.suspend(() => {
+          leaves()
+          return bounded(way, request)
+        })
+        const { turn } = request
+        const alone = turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send)
+        const isShared = pooled !== undefined && ask.read !== undefined
+        const answer = yield* Effect.exit(isShared ? jointly(pooled, { ask, way, leaves, alone }, request) : alone)
+        const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
+        const mark = markOf(answer)
+        // The caller judges heads, and reports the result.
+        const known = request.operation === "height" ? undefined : yield* health?.known ?? Effect.undefined
+        const exit =
+          known === undefined
+            ? answer
+            : counted(answer, mark, { known, now: yield* Clock.currentTimeMillis, askedAt: sentAt })
+        const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
+        if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
+        return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
+      }),
+    }
+  })
+
+/**
+ * Real sockets for all gateways of the process: no pipelining, at most eight connections to a host, five seconds to
+ * connect. It neither asks for compression nor undoes it.
+ */
+export const layerHttp: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerUndiciOptions({
+  connections: 8,
+  pipelining: 1,
+  allowH2: false,
+  connect: { timeout: 5_000 },
+})
 
 type Outcome<A> = Effect.Effect<Answer<A>, GatewayReason>
 

@@ -6,7 +6,7 @@ import { Gateways, makeGateways } from "./Gateways.ts"
 import { GatewayWriter } from "./GatewayWriter.ts"
 import { Health, isUnheard } from "./Health.ts"
 import { onChain } from "./onChain.ts"
-import { type GatewayOptions, Transport } from "./Transport.ts"
+import { type GatewayOptions, makeTransport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
 
 interface NetworkOptions {
@@ -24,7 +24,7 @@ export const layerGateways = (
 ): Layer.Layer<Gateways | Health | GatewayReader | GatewayWriter, never, HttpClient.HttpClient | Metrics> => {
   const { chainId, gateways, quorum, isOwn = false } = options
   const single = Effect.gen(function* () {
-    const transports = yield* Effect.forEach(gateways, Transport.make)
+    const transports = yield* Effect.forEach(gateways, makeTransport)
     const all = yield* Effect.forEach(transports, (transport) =>
       onChain({ name: transport.gateway, ...GatewayReader.make(transport, chainId) }, chainId),
     )

@@ -43,7 +43,7 @@ export interface ChainReader {
 }
 
 /** `chainId`: the height of another chain is not that of this gateway. */
-export const makeChainReader = (transport: Transport["Service"], chainId?: string): ChainReader => ({
+export const makeChainReader = (transport: Transport, chainId?: string): ChainReader => ({
   head: Effect.gen(function* () {
     const { value } = yield* transport.request({
       operation: "height",
@@ -89,7 +89,7 @@ export const makeChainReader = (transport: Transport["Service"], chainId?: strin
   ),
 })
 
-const fromCore = (transport: Transport["Service"]): Effect.Effect<Epoch, GatewayError> =>
+const fromCore = (transport: Transport): Effect.Effect<Epoch, GatewayError> =>
   Effect.map(
     transport.request({ operation: "height", title: "statistics", path: "/statistics", schema: StatisticsAnswer }),
     ({ value: { statistics } }) => ({
@@ -99,7 +99,7 @@ const fromCore = (transport: Transport["Service"]): Effect.Effect<Epoch, Gateway
     }),
   )
 
-const fromDataNode = (transport: Transport["Service"]): Effect.Effect<Epoch, GatewayError> =>
+const fromDataNode = (transport: Transport): Effect.Effect<Epoch, GatewayError> =>
   Effect.map(
     transport.request({ operation: "height", title: "epoch", path: "/api/v2/epoch", schema: EpochAnswer }),
     ({ value: { epoch } }) => ({
@@ -110,7 +110,7 @@ const fromDataNode = (transport: Transport["Service"]): Effect.Effect<Epoch, Gat
   )
 
 /** Counted with the chain's height in the metrics: both say what the chain asks for. */
-const onePage = (transport: Transport["Service"], after: string | undefined) =>
+const onePage = (transport: Transport, after: string | undefined) =>
   transport
     .request({
       operation: "height",

@@ -42,7 +42,7 @@ export interface LedgerReader {
   readonly debits: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<LedgerDebits, GatewayError>
 }
 
-export const makeLedgerReader = (transport: Transport["Service"]): LedgerReader => ({
+export const makeLedgerReader = (transport: Transport): LedgerReader => ({
   sends: Effect.fn("GatewayReader.sends")((publicKey, since, until) =>
     Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => {
       const counts = count(rows)
@@ -65,7 +65,7 @@ interface Range {
 }
 
 /** The key's entries of these types, each once. */
-const walk = Effect.fnUntraced(function* (transport: Transport["Service"], range: Range) {
+const walk = Effect.fnUntraced(function* (transport: Transport, range: Range) {
   const { publicKey, types, since, until } = range
   const rows: Array<LedgerEntry> = []
   let mark: BlockMark | undefined
@@ -102,7 +102,7 @@ const count = (rows: ReadonlyArray<LedgerEntry>): ReadonlyMap<string, number> =>
   return counts
 }
 
-const read = (transport: Transport["Service"], { publicKey, types, since, until }: Range) =>
+const read = (transport: Transport, { publicKey, types, since, until }: Range) =>
   transport
     .request({
       operation: "transfer",

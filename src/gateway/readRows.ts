@@ -55,7 +55,7 @@ export interface RowReader {
   readonly accounts: (query: AccountsQuery) => Effect.Effect<Page<ReportedBalance>, GatewayError>
 }
 
-export const makeRowReader = (transport: Transport["Service"]): RowReader => ({
+export const makeRowReader = (transport: Transport): RowReader => ({
   balanceChanges: Effect.fn("GatewayReader.balanceChanges")(function* (query) {
     const { value, mark } = yield* transport.request({
       operation: "balance_changes",

@@ -63,7 +63,7 @@ export interface TransferReader {
   readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
 }
 
-export const makeTransferReader = (transport: Transport["Service"]): TransferReader => ({
+export const makeTransferReader = (transport: Transport): TransferReader => ({
   transfer: Effect.fn("GatewayReader.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
   transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, options) =>
     list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
@@ -79,7 +79,7 @@ interface One {
   readonly mark: BlockMark | undefined
 }
 
-const transferById = (transport: Transport["Service"], id: string): Effect.Effect<One, GatewayError> =>
+const transferById = (transport: Transport, id: string): Effect.Effect<One, GatewayError> =>
   transport
     .request({
       operation: "transfer",
@@ -89,7 +89,7 @@ const transferById = (transport: Transport["Service"], id: string): Effect.Effec
     })
     .pipe(Effect.map(({ value: { transferNode }, mark }) => ({ value: transferNode, mark })))
 
-const withdrawalById = (transport: Transport["Service"], id: string): Effect.Effect<One, GatewayError> =>
+const withdrawalById = (transport: Transport, id: string): Effect.Effect<One, GatewayError> =>
   transport
     .request({
       operation: "transfer",
@@ -101,7 +101,7 @@ const withdrawalById = (transport: Transport["Service"], id: string): Effect.Eff
     .pipe(Effect.map(({ value: { withdrawal }, mark }) => ({ value: withdrawal, mark })))
 
 const sightingOf = (
-  transport: Transport["Service"],
+  transport: Transport,
   id: string,
   asked: Effect.Effect<One, GatewayError>,
 ): Effect.Effect<TransferSighting, GatewayError> =>
@@ -131,7 +131,7 @@ const ofKey = (publicKey: string) =>
     ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
   ] as const
 
-const transfersPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
+const transfersPage = (transport: Transport, publicKey: string, after: string | undefined) =>
   transport
     .request({
       operation: "transfer",
@@ -142,7 +142,7 @@ const transfersPage = (transport: Transport["Service"], publicKey: string, after
     })
     .pipe(Effect.map(({ value, mark }) => pageOf(value.transfers, mark)))
 
-const withdrawalsPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
+const withdrawalsPage = (transport: Transport, publicKey: string, after: string | undefined) =>
   transport
     .request({
       operation: "transfer",

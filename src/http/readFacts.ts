@@ -4,12 +4,12 @@ import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import type { Pending } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
-import { BlockPace, blockMillis } from "../submitter/BlockPace.ts"
 import { framings } from "../tx/Transaction.ts"
 import { troubleKey } from "./conditions.ts"
 import { refusedReload } from "./reload.ts"
@@ -122,8 +122,7 @@ const readUndecoded = Effect.fnUntraced(function* ({ network: { framing } }: Tre
 const readQuarantine = Effect.fnUntraced(function* ({ mode, height }: Pick<View, "mode" | "height">) {
   const until = mode === "live" ? yield* quarantinedUntil : undefined
   if (until === undefined) return undefined
-  const pace = Option.getOrUndefined(yield* Effect.serviceOption(BlockPace))
-  const millis = pace === undefined ? blockMillis : yield* pace.millis
+  const millis = yield* (yield* Observations).blockMillis
   const seconds = until === null ? null : Math.max(0, (Number(until - BigInt(height)) * millis) / 1_000)
   return { until: until === null ? null : String(until), seconds }
 })

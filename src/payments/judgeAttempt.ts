@@ -38,7 +38,7 @@ export interface Reached {
   readonly told: bigint
   /** Unix milliseconds. */
   readonly now: number
-  /** Milliseconds that a block of the chain takes, as measured (`BlockPace`). */
+  /** Milliseconds that a block of the chain takes, as measured (`Observations.blockMillis`). */
   readonly blockMillis: number
 }
 

@@ -15,7 +15,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { payersOf, pollRules, readParameters } from "./pollRules.ts"
 
 /**
@@ -162,13 +162,13 @@ const sleptMillis = 60_000
 
 export const assetLoop = Effect.gen(function* () {
   const { parties, assets, network } = (yield* ConfigInForce).now().treasury
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const begun = yield* Clock.currentTimeMillis
   // Before the listing, whatever becomes of it: payments wait for what these tell.
   yield* pollRules(payersOf(parties.values()), readParameters)
-  yield* cycle
-    .counted("assets", pollAssets([...assets.values()]))
-    .pipe(Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })))
+  yield* counted("assets", pollAssets([...assets.values()])).pipe(
+    Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })),
+  )
   // A machine that slept meanwhile has old terms, for which payments wait.
   if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
   yield* Effect.sleep(network.pollIdleMillis)

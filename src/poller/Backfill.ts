@@ -9,7 +9,7 @@ import { type Backfill, Backfills } from "../store/balances/Backfills.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import {
   aligned,
   defaultPageRows,
@@ -132,15 +132,13 @@ export const backfillLoop = Effect.suspend(() => {
   const pace = makePace()
   return Effect.gen(function* () {
     const treasury = (yield* ConfigInForce).now().treasury
-    const cycle = yield* Cycle
+    const { counted } = yield* Metrics
     const signals = yield* Signals
-    const more = yield* cycle
-      .counted("backfill", backfillOnce(treasury, pace))
-      .pipe(
-        Effect.catchTag("GatewayError", (error) =>
-          Effect.as(logEvent("balance history not read", { reason: error.message }), false),
-        ),
-      )
+    const more = yield* counted("backfill", backfillOnce(treasury, pace)).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.as(logEvent("balance history not read", { reason: error.message }), false),
+      ),
+    )
     if (more) return yield* Effect.sleep(pauseMillis)
     const waits = (yield* (yield* Backfills).open).length > 0
     yield* signals.wait("backfill", waits ? retryMillis : idleMillis)

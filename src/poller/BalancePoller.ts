@@ -21,7 +21,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { agreedRows } from "./agreedRows.ts"
 import {
   aligned,
@@ -211,16 +211,14 @@ export const balanceLoop = Effect.suspend(() => {
   let newest: bigint | undefined
   return Effect.gen(function* () {
     const treasury = (yield* ConfigInForce).now().treasury
-    const cycle = yield* Cycle
+    const { counted } = yield* Metrics
     const signals = yield* Signals
     yield* pruneHourly(treasury)
-    const more = yield* cycle
-      .counted("balances", pollBalances(treasury, paces))
-      .pipe(
-        Effect.catchTag("GatewayError", (error) =>
-          Effect.as(logEvent("balances not read", { reason: error.message }), false),
-        ),
-      )
+    const more = yield* counted("balances", pollBalances(treasury, paces)).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.as(logEvent("balances not read", { reason: error.message }), false),
+      ),
+    )
     const known = (yield* (yield* Observations).watermark)?.timestamp
     pollsInVain = known === newest ? pollsInVain + 1 : 0
     newest = known

@@ -7,7 +7,7 @@ import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { partiesOf, type WatchedTreasury } from "./askWindow.ts"
 import {
   type AccountListing,
@@ -162,15 +162,13 @@ const hurriedMillis = 250
 
 export const reconciliationLoop = Effect.gen(function* () {
   const { treasury } = (yield* ConfigInForce).now()
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const reconciliation = yield* Reconciliation
-  yield* cycle
-    .counted("accounts", reconcileBalances(treasury))
-    .pipe(
-      Effect.catchTag("GatewayError", (error: GatewayError) =>
-        logEvent("balances not compared", { reason: error.message }),
-      ),
-    )
+  yield* counted("accounts", reconcileBalances(treasury)).pipe(
+    Effect.catchTag("GatewayError", (error: GatewayError) =>
+      logEvent("balances not compared", { reason: error.message }),
+    ),
+  )
   const isUnderWay = yield* reconciliation.run((memory) => Effect.sync(() => memory.listing !== undefined))
   yield* Effect.sleep(isUnderWay || !(yield* (yield* Drifts).isChecked) ? hurriedMillis : stepMillis)
 }).pipe(Effect.forever)

@@ -24,10 +24,9 @@ import { Signals } from "../store/database/Signals.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
-import { BlockPace } from "./BlockPace.ts"
 import { confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
@@ -214,7 +213,7 @@ const look = Effect.fnUntraced(function* (
   attempt: Attempt,
   head: Result.Result<ChainHead, GatewayError>,
 ) {
-  const pace = { now: yield* Clock.currentTimeMillis, blockMillis: yield* (yield* BlockPace).millis }
+  const pace = { now: yield* Clock.currentTimeMillis, blockMillis: yield* (yield* Observations).blockMillis }
   const height = sureHeight(attempt, { ...pace, told: Result.isSuccess(head) ? head.success.height : heightUnknown })
   const error = yield* confirmIntent({ intent, attempt, height }).pipe(
     Effect.as(Result.isFailure(head) ? head.failure : undefined),
@@ -246,14 +245,12 @@ const waitMillis = Effect.gen(function* () {
 
 /** The loop that finds out what became of payments. It cannot send. */
 export const confirmLoop = Effect.gen(function* () {
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const signals = yield* Signals
-  yield* cycle
-    .counted("confirm", confirmOnce())
-    .pipe(
-      Effect.catchTag("GatewayError", (error) =>
-        warnOf("newest block unknown to confirmation", error).pipe(Effect.andThen(Effect.sleep(waitMillisUnanswered))),
-      ),
-    )
+  yield* counted("confirm", confirmOnce()).pipe(
+    Effect.catchTag("GatewayError", (error) =>
+      warnOf("newest block unknown to confirmation", error).pipe(Effect.andThen(Effect.sleep(waitMillisUnanswered))),
+    ),
+  )
   yield* signals.wait("confirm", yield* waitMillis)
 }).pipe(byOneConfig, Effect.forever)

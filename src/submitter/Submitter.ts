@@ -5,12 +5,12 @@ import type { Intent } from "../domain/Intent.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { intentStateOf } from "../payments/judgeAttempt.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { Cycle } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { awaitApproval } from "./awaitApproval.ts"
-import { BlockPace } from "./BlockPace.ts"
 import { brakeFor } from "./beginSend.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
@@ -81,7 +81,7 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const { mode } = yield* CycleConfig
   if (mode !== "live") return true
   // The time of a block is measured from round to round.
-  yield* (yield* BlockPace).millis
+  yield* (yield* Observations).blockMillis
   const outbox = yield* Outbox
   const open = (yield* outbox.open).filter((i) => i.state !== "manual")
   const answered = yield* Effect.forEach(
@@ -103,9 +103,9 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
 
 /** The loop that moves money. It alone requires the writer. Searches for work end with it. */
 export const submitLoop = Effect.gen(function* () {
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const signals = yield* Signals
-  const answered = yield* cycle.counted("submitter", submitOnce())
+  const answered = yield* counted("submitter", submitOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
 }).pipe(byOneConfig, Effect.forever, Effect.ensuring(Effect.flatMap(InFlight, ({ stopSearches }) => stopSearches)))

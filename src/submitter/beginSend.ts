@@ -3,6 +3,7 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
+import { blockMillis } from "../store/balances/blockPace.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
@@ -10,7 +11,6 @@ import { Lease } from "../store/database/Lease.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
-import { BlockPace, blockMillis } from "./BlockPace.ts"
 import { InFlight } from "./InFlight.ts"
 import { isOurChain, Tip } from "./Tip.ts"
 
@@ -63,7 +63,7 @@ export const heightNow = Effect.fnUntraced(function* () {
   const head = yield* tip.head
   const askedAt = yield* tip.askedAt
   if (!(yield* isOurChain(head))) return undefined
-  const millis = Math.min(blockMillis, yield* (yield* BlockPace).millis)
+  const millis = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
   const blocks = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / millis)
   return head.height + BigInt(Math.max(0, blocks))
 })

@@ -9,7 +9,6 @@ import { Database } from "../store/database/Database.ts"
 import { AcceptedHead } from "../store/network/AcceptedHead.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { BlockPace } from "./BlockPace.ts"
 import { InFlight } from "./InFlight.ts"
 
 /** How a person ends a payment that does not end by itself. */
@@ -234,7 +233,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const watermark = yield* (yield* Observations).watermark
   const judged = judgeVerb(verb, {
     now: yield* Clock.currentTimeMillis,
-    blockMillis: yield* (yield* BlockPace).millis,
+    blockMillis: yield* (yield* Observations).blockMillis,
     intent,
     attempts,
     sends: yield* outbox.sends(intentId),

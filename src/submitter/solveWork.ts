@@ -7,6 +7,7 @@ import { blocksLeft } from "../payments/planSend.ts"
 import type { PowError } from "../pow/PowError.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { raise } from "../store/alerts/raise.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { tripFor } from "../store/database/guarded.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -15,7 +16,6 @@ import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
-import { BlockPace } from "./BlockPace.ts"
 import { type Solved, sendable, solutionOf, solvedBy } from "./beginSend.ts"
 import { InFlight } from "./InFlight.ts"
 import { Tip } from "./Tip.ts"
@@ -31,7 +31,7 @@ const dayMillis = 86_400_000
  */
 export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
   if ((yield* (yield* ChainRules).odd) !== undefined) return undefined
-  const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* BlockPace).millis)
+  const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* Observations).blockMillis)
   const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
   const noted = Effect.catchTag(search, "PowError", (error) => unsolved(attempt, error))
   return yield* (yield* InFlight).search(attempt, noted, keepLate(attempt))
@@ -92,7 +92,7 @@ const isTold = (refused: PowError | undefined): boolean =>
 
 /** Milliseconds from an anchor on in which what is signed on it may be sent. */
 const usefulMillis = Effect.fnUntraced(function* (windowBlocks: number) {
-  return (windowBlocks - Number(marginBlocks(windowBlocks))) * (yield* (yield* BlockPace).millis)
+  return (windowBlocks - Number(marginBlocks(windowBlocks))) * (yield* (yield* Observations).blockMillis)
 })
 
 /**

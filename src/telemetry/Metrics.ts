@@ -145,12 +145,47 @@ export const toOpenMetrics = (text: string): string => {
   return `${named.replaceAll(/\n+/g, "\n").trimEnd()}\n# EOF\n`
 }
 
+/** Cycles of the loops, counted so that one that stands still or fails is seen from outside. */
+interface Cycles {
+  /** Runs one cycle, notes how it ended, and gives its lines in the log the number that it has in this process. */
+  readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Unix milliseconds of the last success of each loop in this process. */
+  readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>
+}
+
+const makeCycles = (
+  treasury: string,
+  { loopLastSuccess, loopFailures }: Pick<ReturnType<typeof make>, "loopLastSuccess" | "loopFailures">,
+): Cycles => {
+  const last = new Map<Loop, number>()
+  let cycles = 0
+  return {
+    counted: (loop, cycle) =>
+      cycle.pipe(
+        Effect.tap(() =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            last.set(loop, now)
+            loopLastSuccess.set({ treasury, loop }, now / 1_000)
+          }),
+        ),
+        Effect.tapError(() => Effect.sync(() => loopFailures.inc({ treasury, loop }))),
+        (counted) => Effect.suspend(() => Effect.annotateLogs(counted, { loop, cycle: ++cycles })),
+      ),
+    lastSuccess: Effect.sync(() => new Map(last)),
+  }
+}
+
 /** Every metric of the process. Counters count what this process did; gauges are set from the store at each scrape. */
-export class Metrics extends Context.Service<Metrics, ReturnType<typeof make>>()("cofferer/telemetry/Metrics") {
+export class Metrics extends Context.Service<Metrics, ReturnType<typeof make> & Cycles>()(
+  "cofferer/telemetry/Metrics",
+) {
   static readonly layer = (options: MetricsOptions): Layer.Layer<Metrics> =>
     Layer.effect(
       Metrics,
-      Effect.sync(() => Metrics.of(make(options))),
+      Effect.sync(() => {
+        const metrics = make(options)
+        return Metrics.of({ ...metrics, ...makeCycles(options.treasury, metrics) })
+      }),
     )
 }
 
@@ -165,38 +200,3 @@ export const countEnd = Effect.fnUntraced(function* (intent: Intent, outcome: Fi
   paidAmount.inc(labels, toDouble(payment.amount, decimals))
   feesPaid.inc(labels, toDouble(fee ?? 0n, decimals))
 })
-
-/** Counts the cycles of the loops, so that one that stands still or fails is seen from outside. */
-export class Cycle extends Context.Service<
-  Cycle,
-  {
-    /** Runs one cycle, notes how it ended, and gives its lines in the log the number that it has in this process. */
-    readonly counted: <A, E, R>(loop: Loop, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Unix milliseconds of the last success of each loop in this process. */
-    readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>
-  }
->()("cofferer/telemetry/Cycle") {
-  static readonly layer = (treasury: string) =>
-    Layer.effect(
-      Cycle,
-      Effect.gen(function* () {
-        const metrics = yield* Metrics
-        const last = new Map<Loop, number>()
-        let cycles = 0
-        return Cycle.of({
-          counted: (loop, work) =>
-            work.pipe(
-              Effect.tap(() =>
-                Effect.map(Clock.currentTimeMillis, (now) => {
-                  last.set(loop, now)
-                  metrics.loopLastSuccess.set({ treasury, loop }, now / 1_000)
-                }),
-              ),
-              Effect.tapError(() => Effect.sync(() => metrics.loopFailures.inc({ treasury, loop }))),
-              (counted) => Effect.suspend(() => Effect.annotateLogs(counted, { loop, cycle: ++cycles })),
-            ),
-          lastSuccess: Effect.sync(() => new Map(last)),
-        })
-      }),
-    )
-}

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { beatOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
-import { Cycle, Metrics } from "../../src/telemetry/Metrics.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { serviceServer } from "../notify/Services.ts"
 import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -11,8 +11,7 @@ import { testStore } from "../support/TestStore.ts"
 const layers = (url: string) => {
   const store = testStore()
   const names = { gateways: [], rules: [], receivers: [], version: "", revision: "" }
-  return Cycle.layer("t").pipe(
-    Layer.provideMerge(Metrics.layer({ treasury: "t", mode: "live", ...names })),
+  return Metrics.layer({ treasury: "t", mode: "live", ...names }).pipe(
     Layer.provideMerge(store.layer()),
     Layer.provideMerge(Notifier.layerReceivers([], { heartbeat: { url: Redacted.make(url), allowPrivate: false } })),
     Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(store.remove)))),
@@ -21,7 +20,7 @@ const layers = (url: string) => {
 
 /** Each loop finishes a cycle. */
 const goRound = (loops: ReadonlyArray<"engine" | "submitter" | "confirm" | "alerts">) =>
-  Effect.flatMap(Cycle, ({ counted }) => Effect.forEach(loops, (loop) => counted(loop, Effect.void)))
+  Effect.flatMap(Metrics, ({ counted }) => Effect.forEach(loops, (loop) => counted(loop, Effect.void)))
 const all = ["engine", "submitter", "confirm", "alerts"] as const
 
 describe("the heartbeat", () => {

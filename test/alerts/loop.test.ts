@@ -9,7 +9,7 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Signals } from "../../src/store/database/Signals.ts"
-import { Cycle, Metrics } from "../../src/telemetry/Metrics.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { soon } from "../support/until.ts"
@@ -29,8 +29,7 @@ const memoryLog = () => {
 const layers = (desk: string, log: Layer.Layer<never>) => {
   const store = testStore()
   const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
-  return Cycle.layer("t").pipe(
-    Layer.provideMerge(Metrics.layer({ treasury: "t", mode: "live", ...names })),
+  return Metrics.layer({ treasury: "t", mode: "live", ...names }).pipe(
     Layer.provideMerge(store.layer()),
     Layer.provideMerge(
       Notifier.layerReceivers([

@@ -6,7 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted } from "effect"
 import { it as plainIt } from "vitest"
 import { collectorLayer } from "../../src/cli/run/otlp.ts"
-import { Transport } from "../../src/gateway/Transport.ts"
+import { layerHttp } from "../../src/gateway/Transport.ts"
 import { it } from "../support/it.ts"
 import { startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -135,7 +135,7 @@ describe("a collector that does not answer", () => {
       for (let i = 0; i < many; i++) yield* Effect.withSpan(Effect.yieldNow, "step")
       yield* waitUntil("the refusal", () => lines.length > 0)
     })
-    const layer = tracing.pipe(Layer.provide(Transport.layerHttp), Layer.provideMerge(logger))
+    const layer = tracing.pipe(Layer.provide(layerHttp), Layer.provideMerge(logger))
     yield* Effect.promise(() => inTime("the work", Effect.runPromise(Effect.provide(work, layer)), 20_000))
     assert.isAtMost(collector.headers.length, 4)
     assert.match(lines[0]!, /spans not delivered.*(4 batches are on their way|no answer within 5 s)/)
@@ -152,7 +152,7 @@ describe("a collector that does not answer", () => {
       Effect.replicateEffect(Effect.withSpan(Effect.void, "step"), 600),
       waitUntil("the refusal", () => lines.length > 0),
     )
-    yield* Effect.provide(work, tracing.pipe(Layer.provide(Transport.layerHttp), Layer.provideMerge(logger)))
+    yield* Effect.provide(work, tracing.pipe(Layer.provide(layerHttp), Layer.provideMerge(logger)))
     assert.include(lines[0], "the collector answered with 503")
     assert.strictEqual(collector.headers.length, 1, "nothing is repeated")
     collector.stop()

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
-import { gatewayOptions, Transport } from "../../src/gateway/Transport.ts"
+import { gatewayOptions, layerHttp, makeTransport } from "../../src/gateway/Transport.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -84,7 +84,7 @@ export const mark = { height: 120n, timestamp: 1795220344973517000n }
 
 /** Metrics and the real HTTP client, as the daemon has them. */
 export const live = Layer.mergeAll(
-  Transport.layerHttp,
+  layerHttp,
   Metrics.layer({
     treasury: "test",
     mode: "observe",
@@ -105,4 +105,4 @@ export const openTransport = (
     readonly bodyBytesMax?: number
     readonly requestsPerSecond?: number
   } = {},
-) => Transport.make(gatewayOptions({ name: "g", url, requestsPerSecond: 100_000, ...options }))
+) => makeTransport(gatewayOptions({ name: "g", url, requestsPerSecond: 100_000, ...options }))

@@ -6,7 +6,7 @@ import { SubmissionAnswer } from "../../src/gateway/GatewayWriter.ts"
 import type { BalanceChangesQuery, Pagination } from "../../src/gateway/readRows.ts"
 import { AssetRow } from "../../src/gateway/schema/Assets.ts"
 import { TransfersAnswer } from "../../src/gateway/schema/Transfers.ts"
-import { gatewayOptions, Transport } from "../../src/gateway/Transport.ts"
+import { gatewayOptions, makeTransport, type Transport } from "../../src/gateway/Transport.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { Recorded } from "../support/Recordings.ts"
 
@@ -73,7 +73,7 @@ export const replay = (
     return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(text, { status, headers })))
   })
   const [path, search] = [recorded.path.split("?")[0]!, new URLSearchParams(recorded.path.split("?")[1] ?? "")]
-  const ask = (transport: Transport["Service"]): Effect.Effect<unknown, GatewayError> => {
+  const ask = (transport: Transport): Effect.Effect<unknown, GatewayError> => {
     const reader = GatewayReader.make(transport)
     const id = path.split("/").at(-1)!
     switch (operationOf(recorded)) {
@@ -103,7 +103,7 @@ export const replay = (
         return transport.request({ operation: "height", path, schema: Schema.Unknown })
     }
   }
-  const value = Transport.make(gatewayOptions({ name: "recorded", url: "http://recorded" })).pipe(
+  const value = makeTransport(gatewayOptions({ name: "recorded", url: "http://recorded" })).pipe(
     Effect.flatMap(ask),
     Effect.provideService(HttpClient.HttpClient, http),
     Effect.provideService(Metrics, metrics),

@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
-import { BlockPace } from "../../src/submitter/BlockPace.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { heightNow } from "../../src/submitter/beginSend.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { Tip } from "../../src/submitter/Tip.ts"
@@ -85,7 +85,7 @@ it.effect.each([
         return yield* Fiber.join(sending)
       }).pipe(
         Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))),
-        Effect.provideService(BlockPace, { millis: Effect.succeed(millis) }),
+        Effect.updateService(Observations, (one) => ({ ...one, blockMillis: Effect.succeed(millis) })),
       )
       assert.strictEqual(height, wanted)
     }),

@@ -14,7 +14,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileLoop } from "../../src/submitter/audit/Reconcile.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
-import { Cycle } from "../../src/telemetry/Metrics.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { flow, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { isWoken } from "../support/woken.ts"
@@ -148,7 +148,7 @@ describe("the loops that pay and read", () => {
 describe("a loop whose gateway answers", () => {
   /** What one loop does while a clock passes that it alone waits for. */
   const cycles = Effect.fnUntraced(function* (name: "submitter" | "reconcile", millis: number) {
-    const { lastSuccess } = yield* Cycle
+    const { lastSuccess } = yield* Metrics
     const before = (yield* lastSuccess).get(name)
     yield* TestClock.adjust(millis)
     return (yield* lastSuccess).get(name) !== before

@@ -1,6 +1,6 @@
 import { type Context, Effect, Fiber, Layer, type Scope } from "effect"
 import { HttpClient } from "effect/http"
-import { Transport } from "../../src/gateway/Transport.ts"
+import { layerHttp } from "../../src/gateway/Transport.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type Arrived, arrive, arrivedOf } from "./wire.ts"
 
@@ -54,4 +54,4 @@ export const layerHttpHere: Layer.Layer<HttpClient.HttpClient> = Layer.effect(
       return Effect.flatMap(server.answer(asked), (arrived) => arrive(request, arrived))
     }),
   ),
-).pipe(Layer.provide(Transport.layerHttp))
+).pipe(Layer.provide(layerHttp))

@@ -26,7 +26,6 @@ import { Tags } from "../../src/store/payments/Tags.ts"
 import { Asks } from "../../src/store/rules/Asks.ts"
 import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
-import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { effectOf, type Work } from "./it.ts"
 import { giveBack, serverUrl, takeDatabase, urlOf } from "./Postgres.ts"
 
@@ -40,7 +39,7 @@ export const isOnPostgres = process.env["COFFERER_TEST_STORE"] === "postgres"
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
   const layer = () =>
-    Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps, BlockPace.layer).pipe(
+    Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps).pipe(
       Layer.provideMerge(plain()),
     )
   const plain = () =>

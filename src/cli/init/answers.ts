@@ -6,7 +6,7 @@ import { parseAmount } from "../../domain/Amount.ts"
 import { type Asset, statusWord } from "../../domain/Asset.ts"
 import { escapeText, GatewayError } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
-import { gatewayOptions, Transport } from "../../gateway/Transport.ts"
+import { gatewayOptions, layerHttp, makeTransport } from "../../gateway/Transport.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
 import type { Share } from "../../rules/Account.ts"
 import { fraction } from "../../rules/Snapshot.ts"
@@ -152,7 +152,7 @@ const requestDeadlineMillis = 5_000
 /** Facts of a gateway for a treasury file: chain id, assets, and the transfer fee (undefined if it is not served). */
 const readNetwork = Effect.fnUntraced(
   function* (url: string) {
-    const transport = yield* Transport.make(gatewayOptions({ name: gateway, url, requestDeadlineMillis }))
+    const transport = yield* makeTransport(gatewayOptions({ name: gateway, url, requestDeadlineMillis }))
     const { chainId } = yield* GatewayReader.make(transport).head
     const { rows, complete } = yield* walkAssets(GatewayReader.make(transport))
     if (!complete) {
@@ -166,9 +166,7 @@ const readNetwork = Effect.fnUntraced(
     return { chainId, assets: rows, feeFactor }
   },
   Effect.scoped,
-  Effect.provide(
-    Layer.merge(Transport.layerHttp, layerMetrics({ name: gateway, network: { gateways: [{ name: gateway }] } })),
-  ),
+  Effect.provide(Layer.merge(layerHttp, layerMetrics({ name: gateway, network: { gateways: [{ name: gateway }] } }))),
 )
 
 type ReadNetwork = Effect.Success<ReturnType<typeof readNetwork>>

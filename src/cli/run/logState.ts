@@ -3,7 +3,7 @@ import { readView } from "../../http/StatusView.ts"
 import type { View } from "../../http/View.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import type { LogFieldsOf } from "../../telemetry/logEvents.ts"
-import { Cycle } from "../../telemetry/Metrics.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
 
 type Subject = LogFieldsOf<"state reported">
 
@@ -11,7 +11,7 @@ type Subject = LogFieldsOf<"state reported">
 export const logState = Effect.gen(function* () {
   const view = yield* readView()
   const now = yield* Clock.currentTimeMillis
-  const loops = [...(yield* (yield* Cycle).lastSuccess)].map(([loop, at]): Subject => {
+  const loops = [...(yield* (yield* Metrics).lastSuccess)].map(([loop, at]): Subject => {
     const seconds = (now - at) / 1_000
     return {
       about: "loop",

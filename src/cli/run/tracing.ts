@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { version } from "../../config/files.ts"
 import type { Treasury } from "../../config/Treasury.ts"
-import { Transport } from "../../gateway/Transport.ts"
+import { layerHttp } from "../../gateway/Transport.ts"
 import { readHeaders } from "../../layers.ts"
 
 /** Sends spans to the collector of the file, if it names one. Its modules are loaded then alone. */
@@ -14,4 +14,4 @@ export const tracingLayer = ({ name, tracing }: Pick<Treasury, "name" | "tracing
           const otlp = yield* Effect.promise(() => import("./otlp.ts"))
           return otlp.collectorLayer({ url: tracing.url, headers, treasury: name, version })
         }),
-      ).pipe(Layer.provide(Transport.layerHttp))
+      ).pipe(Layer.provide(layerHttp))

@@ -15,7 +15,7 @@ import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import { configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
-import { Transport } from "../../gateway/Transport.ts"
+import { layerHttp } from "../../gateway/Transport.ts"
 import { ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
 import type { TreasuryState } from "../../http/View.ts"
 import { HeadlineSink } from "../../http/watchHealth.ts"
@@ -73,7 +73,7 @@ export const runTreasuries = Effect.fnUntraced(function* (dir: string, chosen: R
     Effect.catchTag("ListenError", (error) => failWith("failure", error.message)),
     Effect.provide(
       Layer.mergeAll(
-        Transport.layerHttp,
+        layerHttp,
         GatewayPool.layer(config.requestsPerSecond),
         tracingLayer({ name, tracing: config.tracing }),
       ).pipe(Layer.provideMerge(logging)),

@@ -4,6 +4,7 @@ import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { makeBlockPace } from "./blockPace.ts"
 import { makePastBalances } from "./pastBalances.ts"
 import {
   type AccountBalance,
@@ -62,6 +63,8 @@ export class Observations extends Context.Service<
       window: number,
     ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
     readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
+    /** Milliseconds that a block takes, as measured by watermarks from one asking to the next; within bounds. */
+    readonly blockMillis: Effect.Effect<number, StoreError>
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
@@ -100,12 +103,14 @@ export class Observations extends Context.Service<
           storeError("Observations.accounts"),
         ),
       )
-      const watermarks = database.memoryOf<ReadonlyArray<Watermark>>("watermarks")(
-        "",
-        sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
-          rowsOf(WatermarkRow, "Observations.watermark"),
-        ),
-      )
+      const watermark = database
+        .memoryOf<ReadonlyArray<Watermark>>("watermarks")(
+          "",
+          sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
+            rowsOf(WatermarkRow, "Observations.watermark"),
+          ),
+        )
+        .pipe(Effect.map((rows) => rows[0]))
       const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
         const updatedAt = yield* Clock.currentTimeMillis
         yield* sql.write`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
@@ -181,7 +186,8 @@ export class Observations extends Context.Service<
             WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
             ORDER BY timestamp LIMIT 10000`.pipe(rowsOf(BalanceColumns, "Observations.history")),
         ),
-        watermark: Effect.map(watermarks, (rows) => rows[0]),
+        watermark,
+        blockMillis: makeBlockPace(watermark),
       })
     }),
   )

@@ -11,7 +11,7 @@ import { Signals } from "../../store/database/Signals.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
-import { Cycle } from "../../telemetry/Metrics.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
 import { Looks } from "../Looks.ts"
 import { isOurChain, Tip } from "../Tip.ts"
 import { countHistory, isCounted, noteListing } from "./noteListing.ts"
@@ -150,9 +150,9 @@ const list = Effect.fnUntraced(function* (party: string) {
 
 /** The loop that looks for what must not be on the ledger. It cannot send. */
 export const reconcileLoop = Effect.gen(function* () {
-  const cycle = yield* Cycle
+  const { counted } = yield* Metrics
   const signals = yield* Signals
-  const answered = yield* cycle.counted("reconcile", reconcileOnce())
+  const answered = yield* counted("reconcile", reconcileOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("reconcile", yield* waitMillis)
 }).pipe(byOneConfig, Effect.forever)

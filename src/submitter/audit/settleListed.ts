@@ -17,6 +17,7 @@ import { lostNotice } from "../../rules/kinds/payoutNotices.ts"
 import { isRehearsed } from "../../rules/Rule.ts"
 import { AlertQueue } from "../../store/alerts/AlertQueue.ts"
 import { raise } from "../../store/alerts/raise.ts"
+import { Observations } from "../../store/balances/Observations.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import type { UnrecognizedTransfer } from "../../store/payments/Findings.ts"
@@ -25,7 +26,6 @@ import { listedBefore } from "../../store/payments/Tags.ts"
 import { RuleStates } from "../../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
-import { BlockPace } from "../BlockPace.ts"
 import { endAndTell } from "../endAndTell.ts"
 import { inTurn } from "../InFlight.ts"
 import { standing } from "../standing.ts"
@@ -152,7 +152,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
     live,
     sureHeight(live, {
       now: yield* Clock.currentTimeMillis,
-      blockMillis: yield* (yield* BlockPace).millis,
+      blockMillis: yield* (yield* Observations).blockMillis,
       told: height,
     }),
   )

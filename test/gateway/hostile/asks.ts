@@ -33,7 +33,7 @@ export interface Field {
 
 /** One operation of a gateway that the product reads. */
 export interface Ask {
-  readonly run: (transport: Transport["Service"]) => Effect.Effect<unknown, GatewayError>
+  readonly run: (transport: Transport) => Effect.Effect<unknown, GatewayError>
   /** A good answer. */
   readonly answer: object
   /** Its value, with other values in some fields. */

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { BlockPace } from "../../src/submitter/BlockPace.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const begin = 1_800_000_000_000
@@ -10,22 +9,18 @@ const begin = 1_800_000_000_000
 const measured = Effect.fnUntraced(function* (steps: ReadonlyArray<readonly [blocks: number, millisEach: number]>) {
   const store = testStore()
   return yield* Effect.gen(function* () {
-    const [observations, { millis }] = [yield* Observations, yield* BlockPace]
+    const observations = yield* Observations
     let [height, at, pace] = [1n, begin, 0]
     yield* observations.rebase([], { height, timestamp: BigInt(at) * 1_000_000n })
-    yield* millis
+    yield* observations.blockMillis
     for (const [blocks, millisEach] of steps) {
       height += BigInt(blocks)
       at += blocks * millisEach
       yield* observations.rebase([], { height, timestamp: BigInt(at) * 1_000_000n })
-      pace = yield* millis
+      pace = yield* observations.blockMillis
     }
     return pace
-  }).pipe(
-    Effect.provide(BlockPace.layer, { local: true }),
-    Effect.provide(store.layer()),
-    Effect.ensuring(Effect.sync(store.remove)),
-  )
+  }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
 })
 
 describe("how long a block takes", () => {
