@@ -9,7 +9,7 @@ import { accountKey } from "../rules/Snapshot.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import type { Windows } from "./Windows.ts"
-import type { Meant, Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
+import type { Paid, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** An operator's approval or rejection. */
 export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
@@ -44,7 +44,7 @@ interface Wait {
 const wordsOf = ({ rule, payment, decimals }: Intent): string =>
   `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
-const isMeant = ({ rule, payment }: Intent, meant: Meant): boolean =>
+const matches = ({ rule, payment }: Intent, meant: PaymentMatcher): boolean =>
   (meant.amount === undefined || meant.amount === payment.amount) &&
   (meant.asset === undefined || meant.asset === payment.asset) &&
   (meant.from === undefined || meant.from === payment.from) &&
@@ -56,7 +56,7 @@ export const makeApproving = (
   settings: WorldSettings,
   ledger: MemoryLedger,
   windows: Windows,
-  told: Array<RaisedAlert>,
+  raised: Array<RaisedAlert>,
 ) => {
   const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
   let waits: ReadonlyArray<Wait> = []
@@ -68,17 +68,17 @@ export const makeApproving = (
     const others = [...wait.group.of.keys()].filter((name) => !by.includes(name))
     return waitText(wait.group, by, others, wait.expires)
   }
-  const tell = (wait: Wait, severity: RaisedAlert["severity"], at: number, sentence: string): void => {
+  const raise = (wait: Wait, severity: RaisedAlert["severity"], at: number, sentence: string): void => {
     const { rule, subject } = ledger.byId(wait.id)
-    told.push({ at, severity, kind: "approval", rule, subject, detail: `${wordsOf(intentOf(wait))} ${sentence}` })
+    raised.push({ at, severity, kind: "approval", rule, subject, detail: `${wordsOf(intentOf(wait))} ${sentence}` })
   }
   const drop = (wait: Wait, state: "rejected" | "denied", at: number, why: string): Paid => {
     waits = waits.filter((one) => one !== wait)
     const sentence = state === "denied" ? `was not signed: ${why}` : `is rejected: ${why}`
-    tell(wait, "ticket", at, sentence)
+    raise(wait, "ticket", at, sentence)
     return ledger.drop(wait.id, state, at, why)
   }
-  /** Until people have said what they say; undefined while nothing changes. */
+  /** Approves, rejects or reminds, by signatures and time; undefined while nothing changes. */
   const ask = (wait: Wait, now: number): Paid | undefined => {
     const { group, by, expires } = wait
     if (now >= expires)
@@ -86,12 +86,12 @@ export const makeApproving = (
     const isAssumed = afterMillis !== undefined && now >= intentOf(wait).createdAt + afterMillis
     if (by.size >= group.need || isAssumed) {
       const who = by.size >= group.need ? `by ${signersOf(wait).join(" and ")}` : `after ${timeText(afterMillis ?? 0)}`
-      tell(wait, "info", now, `is approved ${who}`)
+      raise(wait, "info", now, `is approved ${who}`)
       return ledger.reserve(wait.id, now, `approved ${who}; money and limits are set aside`)
     }
     if (wait.isLate || now < lateFrom(group, expires)) return undefined
     wait.isLate = true
-    tell(wait, "ticket", now, `${progressOf(wait)}: the time ends soon`)
+    raise(wait, "ticket", now, `${progressOf(wait)}: the time ends soon`)
     return ledger.byId(wait.id)
   }
   const quotaOf = ({ isSlot, payer }: Wait, now: number) => {
@@ -131,19 +131,19 @@ export const makeApproving = (
     return ledger.sign(wait.id, now)
   }
   return {
-    /** Puts a decided payment to its group. */
+    /** Asks the group to approve a decided payment. */
     put: ({ at, intent: { id, payment } }: Paid, group: ApprovalGroup, subject: Subject): void => {
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
       const isSlot = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
       const wait: Wait = { id, group, payer, isSlot, expires, by: new Set(), isLate: false }
       waits = [...waits, wait]
-      tell(wait, "ticket", at, progressOf(wait))
+      raise(wait, "ticket", at, progressOf(wait))
     },
-    /** Takes what operators say; returns why it says nothing, where it does not. */
+    /** Records operators' signatures or their rejection; returns why they concern no payment, else undefined. */
     answer: ({ kind, at, by, meant }: OperatorAnswer): string | undefined => {
       const asked = waits.filter((wait) => isAsked(wait) && at < wait.expires)
-      const found = asked.filter((wait) => isMeant(intentOf(wait), meant))
+      const found = asked.filter((wait) => matches(intentOf(wait), meant))
       if (found.length === 0) {
         const others = asked.map((wait) => wordsOf(intentOf(wait))).join("; ")
         return others === "" ? "nothing waits for approval" : `another payment waits: ${others}`
@@ -157,7 +157,7 @@ export const makeApproving = (
       }
       return undefined
     },
-    /** Brings each as far as it comes now; returns those that changed. */
+    /** Advances each payment as far as it can go now; returns those that changed. */
     advance: (moment: SigningMoment): ReadonlyArray<Paid> => {
       const { now } = moment
       const changed: Array<Paid> = []

@@ -1,7 +1,7 @@
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { makeDrawing } from "./Drawing.ts"
-import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
+import { makeVirtualTreasury, type VirtualTreasury } from "./VirtualTreasury.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Simulated result of the rules. Times are Unix milliseconds. */
@@ -17,46 +17,46 @@ interface BacktestAsked {
   readonly draws?: boolean
 }
 
-/** Plays rules over the past. */
+/** Runs rules over a past and returns what they would have done. */
 export const runBacktest = async (asked: BacktestAsked) => {
   const { settings, events, until } = asked
   const drawing = asked.draws === true ? makeDrawing(settings.start, until) : undefined
-  const rehearsal = makeRehearsal(settings, drawing?.listener)
-  await rehearsal.advance(events, until)
-  rehearsal.end()
-  const { ledger, told, windows, entries } = rehearsal
+  const treasury = makeVirtualTreasury(settings, drawing?.listener)
+  await treasury.advance(events, until)
+  treasury.end()
+  const { ledger, raised, windows, entries } = treasury
   const payments = ledger.paid.filter(isSigned)
   return {
     from: settings.start,
     to: until,
     payments,
-    /** Those that people let pass, or had not answered at the end. */
+    /** Not signed: rejected, lapsed, or still waiting at the end. */
     unsigned: ledger.paid.filter((paid) => !isSigned(paid)),
     approvals: approvalsOf(ledger.paid),
-    /** How long people were counted to take; undefined: they never approve. */
+    /** Assumed time from a decision to its approval; undefined: nobody approves. */
     approvedAfterMillis: settings.approvedAfterMillis,
-    told,
-    conditions: conditionsOf(rehearsal, until),
+    raised,
+    conditions: conditionsOf(treasury, until),
     days: daysOf(payments),
     lines: windows.near(),
-    quota: quotaOf(asked, rehearsal),
-    bands: bandsOf(rehearsal),
-    accounts: accountsOf(asked, rehearsal),
+    quota: quotaOf(asked, treasury),
+    bands: bandsOf(treasury),
+    accounts: accountsOf(asked, treasury),
     holds: entries.flatMap(({ subject, millis }) =>
       [...millis].map(([reason, spent]) => ({ rule: subject.rule.name, subject: subject.name, reason, millis: spent })),
     ),
-    drawing: drawing?.drawn(rehearsal),
+    drawing: drawing?.drawn(treasury),
   }
 }
 
-/** How often, and how long, the condition of each alert rule was true, told or not. */
-const conditionsOf = ({ alarms, told }: Rehearsal, until: number) =>
+/** How often, and how long, the condition of each alert rule was true, whether it alerted or not. */
+const conditionsOf = ({ alarms, raised }: VirtualTreasury, until: number) =>
   alarms.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
     const lengths = spans.map((span) => (span.until ?? until) - span.from)
     return {
       rule: name,
       severity,
-      told: told.filter(({ kind, rule }) => kind === "firing" && rule === name).length,
+      told: raised.filter(({ kind, rule }) => kind === "firing" && rule === name).length,
       times: spans.length,
       millis: lengths.reduce((sum, one) => sum + one, 0),
       longestMillis: lengths.reduce((most, one) => Math.max(most, one), 0),
@@ -92,7 +92,7 @@ const daysOf = (paid: ReadonlyArray<Signed>) => {
   })
 }
 
-const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal) => {
+const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: VirtualTreasury) => {
   const limit = settings.quota?.limit
   if (limit === undefined) return []
   return [...parties].flatMap(({ name, publicKey }) => {
@@ -101,8 +101,8 @@ const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal) =
   })
 }
 
-/** How each account fared under each rule. */
-const bandsOf = ({ ledger }: Rehearsal) =>
+/** Time that each account spent outside its band, by rule. */
+const bandsOf = ({ ledger }: VirtualTreasury) =>
   [...ledger.holdings.values()].flatMap(({ outside }) =>
     outside.map(({ band: { level, least, most }, rule, millis, times }) => {
       const account = `${level.party.name}/${level.asset.symbol}`
@@ -110,7 +110,7 @@ const bandsOf = ({ ledger }: Rehearsal) =>
     }),
   )
 
-const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: Rehearsal) => {
+const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: VirtualTreasury) => {
   const pinned = [...assets]
   return [...parties].flatMap((party) =>
     pinned.flatMap(({ id, symbol, decimals }) => {
@@ -147,12 +147,12 @@ export interface PaymentDifference extends Sides<Paid> {
 const paidKey = ({ intent: { payment } }: Paid): string =>
   [payment.fromKey, payment.toKey, payment.assetId, payment.amount].join("|")
 
-const toldKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")
+const alertKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")
 
 /** Compares the payments and alerts of two backtests of one past. */
 export const difference = (here: Backtest, there: Backtest): PaymentDifference => ({
   ...sides(here.payments, there.payments, paidKey),
-  alerts: sides(here.told, there.told, toldKey),
+  alerts: sides(here.raised, there.raised, alertKey),
 })
 
 const sides = <A extends { readonly at: number }>(

@@ -3,7 +3,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import { sumText } from "../domain/Decision.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
 import type { Outcome } from "../rules/step.ts"
-import type { Rehearsal } from "./Rehearsal.ts"
+import type { VirtualTreasury } from "./VirtualTreasury.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** One expectation that was not met. */
@@ -21,15 +21,15 @@ export interface TestResult {
   readonly plan: PlannedTest
   readonly faults: ReadonlyArray<UnmetExpectation>
   readonly paid: ReadonlyArray<Paid>
-  readonly told: ReadonlyArray<RaisedAlert>
+  readonly raised: ReadonlyArray<RaisedAlert>
 }
 
-/** One test on its way: what expectations have named already, and since when they look. */
+/** A test that runs: the payments and alerts that expectations have matched, and since when the next ones count. */
 export interface Course {
   readonly plan: PlannedTest
-  readonly rehearsal: Rehearsal
+  readonly treasury: VirtualTreasury
   readonly paid: Set<Paid["intent"]["id"]>
-  readonly told: Set<RaisedAlert>
+  readonly raised: Set<RaisedAlert>
   readonly faults: Array<UnmetExpectation>
   /** Milliseconds since the start of the expectations before. */
   since: number
@@ -58,15 +58,15 @@ export const since = (course: Course, after: number): string =>
 
 /** Explanations of the subjects that may have been meant: those of the named rule, or between the parties. */
 export const silence = (
-  { rehearsal }: Course,
+  { treasury }: Course,
   rule: string | undefined,
   concerns: (parties: ReadonlyArray<string>) => boolean,
 ): ReadonlyArray<string> =>
-  rehearsal.entries
+  treasury.entries
     .filter(({ subject }) => rule === undefined || subject.rule.name === rule)
     .filter(({ subject }) => concerns(subject.parties.map(({ name }) => name)))
     .flatMap(({ subject }) => {
-      const outcome = rehearsal.outcome(subject.rule.name, subject.name)
+      const outcome = treasury.outcome(subject.rule.name, subject.name)
       return outcome === undefined ? [] : [silenceText(outcome)]
     })
 

@@ -4,8 +4,8 @@ import { type AlertRule, partsOf } from "../rules/Condition.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { Holding } from "./Ledger.ts"
 import type { Listener } from "./Play.ts"
-import type { Rehearsal } from "./Rehearsal.ts"
-import type { Said } from "./World.ts"
+import type { VirtualTreasury } from "./VirtualTreasury.ts"
+import type { SubjectState } from "./World.ts"
 
 /** Columns of a chart. */
 const columns = 900
@@ -27,7 +27,7 @@ export interface Line {
   readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
 }
 
-/** A part of the time in which a rule that looks at the account was silent for a reason that people care for. */
+/** A time, in columns, in which a rule on the account held for a reason other than that nothing is needed. */
 export interface HoldSpan {
   readonly reason: string
   readonly from: number
@@ -42,7 +42,7 @@ export interface Drawing {
   readonly lines: ReadonlyArray<Line>
 }
 
-/** Reasons that say that nothing is needed. */
+/** Hold reasons that mean that nothing is needed now. */
 const calm: ReadonlySet<string> = new Set(["in_band", "not_due", "pending", "in_flight", "settling"])
 
 interface Trace {
@@ -52,11 +52,11 @@ interface Trace {
   last: bigint | undefined
 }
 
-/** Collects what a chart shows while a rehearsal runs. */
+/** Collects what a chart shows while a virtual treasury runs. */
 export const makeDrawing = (from: number, to: number) => {
   const traces = new Map<string, Trace>()
   const spans = new Map<string, Array<HoldSpan>>()
-  const open = new Map<string, Said>()
+  const open = new Map<string, SubjectState>()
   const columnOf = (at: number): number => Math.min(columns, ((at - from) / Math.max(1, to - from)) * columns)
   const listener: Listener = {
     changed: ({ key, free }, at) => {
@@ -83,7 +83,7 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, said)
     },
   }
-  const drawn = ({ ledger, entries, alarms }: Rehearsal): Drawing => {
+  const drawn = ({ ledger, entries, alarms }: VirtualTreasury): Drawing => {
     for (const said of open.values()) listener.said?.({ ...said, at: to, reason: undefined })
     const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
       fill(trace, columns)
@@ -161,7 +161,7 @@ const bandOf = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line
 }
 
 /** An account that a rule looks at or pays from. */
-const nameOf = (key: string, entries: Rehearsal["entries"]) => {
+const nameOf = (key: string, entries: VirtualTreasury["entries"]) => {
   for (const { subject } of entries) {
     const { asset } = subject
     for (const party of subject.parties) {
@@ -173,7 +173,7 @@ const nameOf = (key: string, entries: Rehearsal["entries"]) => {
 }
 
 /** An account that conditions alone look at. */
-const watchedName = (key: string, alarms: Rehearsal["alarms"]): ReturnType<typeof nameOf> => {
+const watchedName = (key: string, alarms: VirtualTreasury["alarms"]): ReturnType<typeof nameOf> => {
   for (const part of alarms.flatMap(({ rule }) => partsOf(rule))) {
     if (!("account" in part)) continue
     const { party, asset } = part.account

@@ -50,18 +50,20 @@ export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outc
   decision._tag === "Hold" &&
   decision.reason !== "no_data"
 
-/** Adds the time for which the subject's last result held. */
-export const closeSpan = ({ millis }: SubjectEntry, said: RuleMemory | undefined, now: number): void => {
-  if (said === undefined) return
-  const word = said.reason ?? "acting"
-  millis.set(word, (millis.get(word) ?? 0) + now - said.reasonSince)
+/** Adds the time since the subject's last result to that result's sum. */
+export const closeSpan = ({ millis }: SubjectEntry, last: RuleMemory | undefined, now: number): void => {
+  if (last === undefined) return
+  const reason = last.reason ?? "acting"
+  millis.set(reason, (millis.get(reason) ?? 0) + now - last.reasonSince)
 }
 
-/** Reasons that the policy's windows or the network's epochs end. */
-const windowed: ReadonlySet<string> = new Set(["limit"])
+/** Reasons that end with an epoch of the network. */
 const slotted: ReadonlySet<string> = new Set(["quota", "yielded"])
 
-/** When to evaluate it next if nothing happens. */
+/**
+ * Unix milliseconds at which to evaluate the subject next if nothing happens. `nextFree`: when a limit of the policy
+ * has room again; `silentSince`: since when no gateway answers.
+ */
 export const wakeOf = (
   { look, judgement: { decision } }: Outcome,
   nextFree: (now: number) => number,
@@ -73,7 +75,7 @@ export const wakeOf = (
   if (tooOld > now && tooOld < next) next = tooOld
   for (const { until } of look.snapshot.pauses) if (until !== undefined && until < next) next = until
   if (decision._tag !== "Hold") return next
-  if (windowed.has(decision.reason)) return Math.min(next, nextFree(now))
+  if (decision.reason === "limit") return Math.min(next, nextFree(now))
   if (!slotted.has(decision.reason)) return next
   const ends = look.subject.payers.flatMap(({ publicKey }) => look.snapshot.quota(publicKey)?.endsAt ?? [])
   return Math.min(next, ...ends)
@@ -110,7 +112,7 @@ const waits = function* (look: Look): Iterable<number> {
   yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
 }
 
-/** When data of a moment (Unix milliseconds) is too old for the subject, if nothing newer comes. */
+/** When data that were known at a moment become too old for the subject (Unix milliseconds). */
 const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number =>
   known + (rule.maxAgeMillis ?? snapshot.maxAgeMillis) + 1
 

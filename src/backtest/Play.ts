@@ -13,11 +13,11 @@ import { makeApproving, type OperatorAnswer } from "./Approving.ts"
 import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
 import { type Holding, look, makeLedger } from "./Ledger.ts"
 import { makeWindows } from "./Windows.ts"
-import type { Miss, RaisedAlert, Said, WorldEvent, WorldSettings } from "./World.ts"
+import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
 export interface Listener {
-  readonly said?: (said: Said) => void
+  readonly said?: (said: SubjectState) => void
   readonly changed?: (holding: Holding, at: number) => void
 }
 
@@ -34,14 +34,14 @@ interface State {
   /** When a pause of each scope last ended. */
   readonly ended: Map<string, number>
   /** `dedup` keys of the alerts that were sent. */
-  readonly told: Set<string>
-  /** A payment came to nothing since the last look. */
+  readonly sent: Set<string>
+  /** True if a payment failed since the last evaluation. */
   failed: boolean
   /** True if some subject is not quiet: it is evaluated in the next round. */
   restless: boolean
 }
 
-/** Everything of one rehearsal. */
+/** All state of one virtual treasury. */
 export type Play = ReturnType<typeof makePlay>
 
 export const makePlay = (settings: WorldSettings, listener: Listener) => {
@@ -56,7 +56,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
   }
   const windows = makeWindows(policy, quota, start)
-  const told: Array<RaisedAlert> = []
+  const raised: Array<RaisedAlert> = []
   const state: State = {
     now: start,
     begun: false,
@@ -67,11 +67,11 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     memories: new Map(),
     asks: [],
     ended: new Map(),
-    told: new Set(),
+    sent: new Set(),
     failed: false,
     restless: false,
   }
-  const misses: Array<Miss> = []
+  const misses: Array<UnmatchedAnswer> = []
   return {
     settings,
     listener,
@@ -80,9 +80,9 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     subjects: entries.map(({ subject }) => subject),
     byKey: new Map(entries.map((entry) => [entry.key, entry])),
     windows,
-    approving: makeApproving(settings, ledger, windows, told),
+    approving: makeApproving(settings, ledger, windows, raised),
     alarms: makeAlarms(rules.filter(isAlert), start),
-    told,
+    raised,
     misses,
     asked: { looks: 0, subjects: 0 },
     state,
@@ -109,8 +109,8 @@ const watchersOf = (entries: ReadonlyArray<SubjectEntry>) => {
   return found
 }
 
-/** A balance is another one from this moment on (Unix milliseconds). */
-export const noteChange = (play: Play, holding: Holding, at: number): void => {
+/** Takes note of a changed balance, from this moment on (Unix milliseconds). */
+export const applyChange = (play: Play, holding: Holding, at: number): void => {
   play.listener.changed?.(holding, at)
   const isSeen = play.state.silentSince === undefined
   if (isSeen) look(holding)
@@ -131,10 +131,10 @@ export const touchAll = ({ entries, alarms }: Play): void => {
   for (const entry of entries) entry.touched = true
 }
 
-/** Lets what happens from outside happen. */
+/** Applies an external event. */
 export const apply = (play: Play, event: WorldEvent): void => {
   if (event.kind === "move" || event.kind === "set") {
-    noteChange(play, play.ledger.change(event), event.at)
+    applyChange(play, play.ledger.change(event), event.at)
     return
   }
   if ("place" in event) {
@@ -167,7 +167,7 @@ const answer = ({ state, approving, misses }: Play, event: OperatorAnswer): void
 }
 
 const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { kind: "asset" }>): void => {
-  const { state, settings, notify, told } = play
+  const { state, settings, notify, raised } = play
   const before = state.listed.get(id)
   const newcomer = decimals === undefined ? undefined : { decimals, quantum: 1n }
   const known = before ?? settings.assets.get(id) ?? newcomer
@@ -178,23 +178,23 @@ const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { 
   for (const { name, asset, becomes } of notify) {
     if (!becomes.includes(status) || (asset !== "any" && asset.id !== id)) continue
     const detail = `${before?.status ?? "new"} -> ${status}`
-    told.push({ at: state.now, severity: "info", kind: "asset", rule: name, subject: id, detail })
+    raised.push({ at: state.now, severity: "info", kind: "asset", rule: name, subject: id, detail })
   }
 }
 
 /** Sends each notice once; a funding request stays open until the money is sent. */
-export const tell = ({ state, told, reach }: Play, notices: ReadonlyArray<Notice>): void => {
+export const sendNotices = ({ state, raised, reach }: Play, notices: ReadonlyArray<Notice>): void => {
   const { now } = state
   for (const notice of notices) {
     const { topic, rule, subject, brief: detail, asked, isOver, alert } = notice
     const recent = state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked)
     state.asks = askedAfter(recent, notice, now)
-    if (state.told.has(alert.dedup)) continue
+    if (state.sent.has(alert.dedup)) continue
     const { resolves = [] } = alert
-    if (isOver && ![...state.told].some((told) => resolves.some((over) => told.startsWith(`${over}/`)))) continue
-    state.told.add(alert.dedup)
+    if (isOver && ![...state.sent].some((dedup) => resolves.some((over) => dedup.startsWith(`${over}/`)))) continue
+    state.sent.add(alert.dedup)
     const at = { at: now, severity: alert.severity, kind: topic, rule, subject, detail }
-    told.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })
+    raised.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })
   }
 }
 

@@ -8,7 +8,7 @@ import type { Rule } from "../rules/Rule.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
 
 /** Pattern of a payment: an undefined field matches anything. */
-export interface Meant {
+export interface PaymentMatcher {
   /** Base units. */
   readonly amount?: bigint | undefined
   /** Names of parties and assets. */
@@ -20,9 +20,9 @@ export interface Meant {
   readonly words: string
 }
 
-/** External event, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
+/** External event. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
-  /** Sets the account's balances; one that is not given stays. `beside` is margin, bonds and orders. */
+  /** Sets the account's balances; one that is not given stays. `beside`: in margin, bonds and orders. */
   | {
       readonly kind: "set"
       readonly at: number
@@ -61,7 +61,7 @@ export type WorldEvent =
       readonly kind: "approve" | "reject"
       readonly at: number
       readonly by: ReadonlyArray<string>
-      readonly meant: Meant
+      readonly meant: PaymentMatcher
       readonly place: Place
     }
   /** While no gateway answers, there is no new data. */
@@ -95,8 +95,8 @@ export interface Paid {
   /** Unix milliseconds of the decision. */
   readonly at: number
   /**
-   * failed: the payer did not have it any more when its block came; open: its block is after the end; waiting: for
-   * people or for its signature; rejected: by people, or not approved in time; denied: it could not be signed any more.
+   * failed: the payer no longer had the money at its block; open: its block is after the end; waiting: for people or
+   * for its signature; rejected: by people, or not approved in time; denied: not signed before its approval lapsed.
    */
   readonly state: "confirmed" | "failed" | "open" | "waiting" | "rejected" | "denied"
   /** Unix milliseconds; undefined where it was not signed. */
@@ -122,18 +122,18 @@ export interface RaisedAlert {
   readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
 }
 
-/** An approval or rejection that matched no payment. */
-export interface Miss {
+/** An approval or rejection by operators that matched no payment. */
+export interface UnmatchedAnswer {
   readonly at: number
   readonly place: Place
   readonly by: ReadonlyArray<string>
-  readonly meant: Meant
+  readonly meant: PaymentMatcher
   /** Why. */
   readonly detail: string
 }
 
 /** State of a subject under a rule, from this moment on. */
-export interface Said {
+export interface SubjectState {
   readonly at: number
   readonly rule: string
   readonly subject: string

@@ -20,7 +20,7 @@ import {
   type TestFile,
   type TestText,
 } from "./TestFile.ts"
-import type { Meant, WorldEvent, WorldSettings } from "./World.ts"
+import type { PaymentMatcher, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Meaning of names in a file of tests, and the receiver of problems. */
 interface Names {
@@ -172,11 +172,11 @@ const answerEvents = (
   if (approve !== undefined) {
     const { by, ...text } = approve
     checkOperators(by, [...path, "approve", "by"], names)
-    const meant = resolveMeant(text, [...path, "approve"], names)
+    const meant = resolveMatcher(text, [...path, "approve"], names)
     events.push({ kind: "approve", at, by, meant, place: place("approve") })
   }
   if (reject !== undefined) {
-    const meant = resolveMeant(reject, [...path, "reject"], names)
+    const meant = resolveMatcher(reject, [...path, "reject"], names)
     events.push({ kind: "reject", at, by: [], meant, place: place("reject") })
   }
   return events
@@ -362,7 +362,7 @@ const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, repor
 }
 
 /** Which payments people speak of, with the names looked up. */
-const resolveMeant = (text: MeantText, path: Path, names: Names): Meant => {
+const resolveMatcher = (text: MeantText, path: Path, names: Names): PaymentMatcher => {
   const { treasury, report } = names
   const { pays, asset: symbol, from, to, rule } = text
   const asset = symbol === undefined ? undefined : assetOf(symbol, [...path, "asset"], treasury.assets, report)

@@ -16,27 +16,27 @@ import {
   whenText,
   within,
 } from "./Course.ts"
-import { makeRehearsal } from "./Rehearsal.ts"
-import type { Miss, Paid, RaisedAlert } from "./World.ts"
+import { makeVirtualTreasury } from "./VirtualTreasury.ts"
+import type { Paid, RaisedAlert, UnmatchedAnswer } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
   const { start } = plan.settings
-  const rehearsal = makeRehearsal(plan.settings)
-  const course: Course = { plan, rehearsal, paid: new Set(), told: new Set(), faults: [], since: -1 }
+  const treasury = makeVirtualTreasury(plan.settings)
+  const course: Course = { plan, treasury, paid: new Set(), raised: new Set(), faults: [], since: -1 }
   for (const { after, events, expected } of plan.moments) {
-    const missed = rehearsal.misses.length
-    await rehearsal.advance(events, start + after)
-    for (const miss of rehearsal.misses.slice(missed)) course.faults.push(missFault(course, miss))
+    const missed = treasury.misses.length
+    await treasury.advance(events, start + after)
+    for (const miss of treasury.misses.slice(missed)) course.faults.push(missFault(course, miss))
     for (const { at, expectation } of expected) {
       const fault = judge(course, expectation, after)
       if (fault !== undefined) course.faults.push({ at, when: whenText(after), ...fault })
     }
     if (expected.length > 0) course.since = after
   }
-  const { paid } = rehearsal.ledger
+  const { paid } = treasury.ledger
   judgeEnd(course, plan.moments.at(-1)?.after ?? 0)
-  return { plan, faults: course.faults, paid, told: rehearsal.told }
+  return { plan, faults: course.faults, paid, raised: treasury.raised }
 }
 
 const judge = (course: Course, expectation: Expectation, after: number): Judged => {
@@ -49,7 +49,7 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
       return judgeExpires(course, expectation, after)
     case "asks":
     case "alert":
-      return judgeTold(course, expectation, after)
+      return judgeAlert(course, expectation, after)
     case "holds":
       return judgeHolds(course, expectation)
     case "balance":
@@ -63,7 +63,7 @@ const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
 
 /** Payments signed since the previous expectations that no expectation has named. */
 const freshOf = (course: Course): ReadonlyArray<Signed> =>
-  course.rehearsal.ledger.paid
+  course.treasury.ledger.paid
     .filter(isSigned)
     .filter(({ signedAt, intent }) => within(course, signedAt) && !course.paid.has(intent.id))
 
@@ -87,13 +87,13 @@ const judgePays = (course: Course, wanted: Wanted, after: number): Judged => {
   }
 }
 
-type ToldExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
+type AlertExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
 
-const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judged => {
-  const fresh = course.rehearsal.told.filter((told) => within(course, told.at) && !course.told.has(told))
-  const found = fresh.find((told) => meets(told, wanted))
+const judgeAlert = (course: Course, wanted: AlertExpectation, after: number): Judged => {
+  const fresh = course.treasury.raised.filter((raised) => within(course, raised.at) && !course.raised.has(raised))
+  const found = fresh.find((raised) => meets(raised, wanted))
   if (found !== undefined) {
-    course.told.add(found)
+    course.raised.add(found)
     return undefined
   }
   const expected =
@@ -108,15 +108,17 @@ const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judg
   }
 }
 
-const meets = (told: RaisedAlert, wanted: ToldExpectation): boolean => {
-  if (wanted.rule !== undefined && told.rule !== wanted.rule) return false
+const meets = (raised: RaisedAlert, wanted: AlertExpectation): boolean => {
+  if (wanted.rule !== undefined && raised.rule !== wanted.rule) return false
   if (wanted.kind === "alert") {
     const { alert, subject, because = "" } = wanted
-    return told.kind === alert && (subject === undefined || told.subject === subject) && told.detail.includes(because)
+    return (
+      raised.kind === alert && (subject === undefined || raised.subject === subject) && raised.detail.includes(because)
+    )
   }
-  const { asked } = told
+  const { asked } = raised
   return (
-    told.kind === "request" &&
+    raised.kind === "request" &&
     asked?.amount === wanted.amount &&
     asked.asset === wanted.asset &&
     asked.from === wanted.from &&
@@ -125,8 +127,8 @@ const meets = (told: RaisedAlert, wanted: ToldExpectation): boolean => {
 }
 
 /** State of an alert rule, as text. */
-const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
-  const alerted = rehearsal.alerted(rule)
+const saying = ({ treasury }: Course, rule: string): ReadonlyArray<string> => {
+  const alerted = treasury.alerted(rule)
   if (alerted === undefined) return []
   const { reason, detail } = alerted
   return [`${rule} ${reason === undefined ? `fires, ${detail}` : holdText(reason, detail)}`]
@@ -135,12 +137,12 @@ const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
 const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds" }>): Judged => {
   const { rule, subject, reason, because = "" } = wanted
   const expected = `${rule} ${subject} holds: ${reason}${because === "" ? "" : ` because "${because}"`}`
-  const alerted = course.rehearsal.alerted(rule)
+  const alerted = course.treasury.alerted(rule)
   if (alerted !== undefined) {
     if (alerted.reason === reason && alerted.detail.includes(because)) return undefined
     return { expected, got: saying(course, rule).join(), why: [] }
   }
-  const outcome = course.rehearsal.outcome(rule, subject)
+  const outcome = course.treasury.outcome(rule, subject)
   if (outcome === undefined) return { expected, got: "it was never evaluated", why: [] }
   const { decision } = outcome.judgement
   const isReason = decision._tag === "Hold" && decision.reason === reason
@@ -148,9 +150,9 @@ const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds"
   return { expected, got: silenceText(outcome), why: [] }
 }
 
-const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind: "balance" }>): Judged => {
+const judgeBalance = ({ treasury }: Course, wanted: Extract<Expectation, { kind: "balance" }>): Judged => {
   const { account, name, units, decimals } = wanted
-  const holding = rehearsal.ledger.holdings.get(account)
+  const holding = treasury.ledger.holdings.get(account)
   if (holding?.known === true && holding.free === units) return undefined
   return {
     expected: `${name} holds ${formatLevel(units, decimals)}`,
@@ -160,9 +162,9 @@ const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind
 }
 
 const judgeEnd = (course: Course, after: number): void => {
-  const { plan, rehearsal, faults } = course
+  const { plan, treasury, faults } = course
   const { start } = plan.settings
-  const paid = rehearsal.ledger.paid.filter(isSigned)
+  const paid = treasury.ledger.paid.filter(isSigned)
   const when = whenText(after)
   const others = paid.filter(({ intent }) => !course.paid.has(intent.id))
   for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
@@ -183,7 +185,7 @@ const judgeEnd = (course: Course, after: number): void => {
   count(
     plan.alerts,
     "alerts in all",
-    rehearsal.told.map(({ kind, rule, at }) => `${kind} of ${rule} at ${timeText(at - start)}`),
+    treasury.raised.map(({ kind, rule, at }) => `${kind} of ${rule} at ${timeText(at - start)}`),
   )
 }
 
@@ -214,7 +216,7 @@ const waitingText = ({ paid, by, expires }: Waiting): string =>
 
 /** Judges that the payment waits for approval at this moment. */
 const judgeWaits = (course: Course, wanted: Wanted): Judged => {
-  const all = course.rehearsal.waiting()
+  const all = course.treasury.waiting()
   const isSigned = (by: ReadonlyArray<string>) =>
     wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
   if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSigned(by))) return undefined
@@ -231,7 +233,7 @@ const hasLapsed = ({ group, at, intent }: Paid): boolean =>
 
 /** Judges that nobody approved the payment in time, since the previous expectations. */
 const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => {
-  const fresh = course.rehearsal.ledger.paid.filter(
+  const fresh = course.treasury.ledger.paid.filter(
     ({ state, intent }) => state === "rejected" && within(course, intent.updatedAt) && !course.paid.has(intent.id),
   )
   const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
@@ -251,7 +253,10 @@ const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => 
 }
 
 /** Fault for an approval or rejection that matched no payment. */
-const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): UnmetExpectation => {
+const missFault = (
+  { plan: { settings } }: Course,
+  { at, place, by, meant, detail }: UnmatchedAnswer,
+): UnmetExpectation => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
   const after = at - settings.start
   return { at: place, when: whenText(after), expected: `${meant.words} ${verb}`, got: detail, why: [] }

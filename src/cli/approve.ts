@@ -30,21 +30,17 @@ const keyFlag = pathFlag("key", "File of an operator's key; the key stays in thi
 const signatureFlag = optionalOf("signature", SignatureText, "A signature made elsewhere with approve sign")
 const printFlag = switchFlag("print", "Show the text to sign, and sign nothing")
 
-/** Flags of what an operator signs here, or hands in, or only looks at. */
+/** Flags of an approval: sign with a key, hand in a signature, or only print the text. */
 const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag }
 
-/** Nobody signs by leaving a flag out. */
-const oneOf = (said: Command.Command.Config.Infer<typeof signingFlags>) => {
-  const ways = [said.print, Option.isSome(said.key), Option.isSome(said.signature)].filter(Boolean).length
+/** Fails unless exactly one of these is chosen: nobody signs by leaving a flag out. */
+const requireOneWay = (chosen: Command.Command.Config.Infer<typeof signingFlags>) => {
+  const ways = [chosen.print, Option.isSome(chosen.key), Option.isSome(chosen.signature)].filter(Boolean).length
   return ways === 1 ? Effect.void : failWith("usage", "give one of --key FILE, --signature HEX or --print")
 }
 
-/**
- * Texts to sign are parsed here, before a key is opened: a stranger may answer on the daemon's socket, and words beside
- * the text are no part of it.
- */
-
-const nothingSigned = "nothing is signed; is it the daemon that you mean?"
+// A text is parsed before a key is opened: another program may answer on the daemon's socket.
+const nothingSigned = "nothing is signed; check that --data names the right daemon"
 
 /** True if the input is the id, its short form, or a prefix of either. */
 const isMeant = (typed: string, id: string): boolean =>
@@ -137,6 +133,7 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   // Whoever signs it elsewhere is shown this text and no other.
   yield* needSignable(answer.text, asked)
   const { text, by, others, missing, waits } = answer
+  // Printing adds the line end that the text ends with.
   yield* printResult(chosen.output, answer, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
   const next = `${missing} of ${others.join(", ")} must say "${waits}" with the same reason and --key or --signature`
@@ -168,12 +165,12 @@ const flags = {
   ...commonFlags,
 }
 
-/** An operator's word for the terms of a treasury file that are to come into force. */
+/** An operator's approval of the terms of a treasury file, before they come into force. */
 const approveTerms = Command.make(
   "terms",
   flags,
   Effect.fn(function* ({ hash, key, signature, print, output, ...chosen }) {
-    yield* oneOf({ key, signature, print })
+    yield* requireOneWay({ key, signature, print })
     const { treasury, dataDir } = yield* setup(chosen)
     const files = filesOf(chosen).map((file) => resolve(file))
     const answer = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files })
@@ -197,7 +194,7 @@ const approveTerms = Command.make(
     }
     yield* Console.error(
       [
-        weaker.length === 0 ? "Nothing in it is weaker." : "What is weaker in it:",
+        weaker.length === 0 ? "Nothing in it permits more." : "It permits more:",
         ...weaker.map((words) => `  ${visible(words)}`),
         "At worst, in any 24 hours:",
         ...worstText(worstCase(treasury)).map((line) => `  ${line}`),
@@ -220,7 +217,7 @@ const approveTerms = Command.make(
       const next =
         done.missing > 0
           ? `${done.missing} more of ${done.others.join(", ")}`
-          : '"reload" takes it now, and a start that it halted goes on'
+          : '"cofferer reload" puts them in force; a start that they halted goes on'
       return `terms ${terms.slice(0, 8)} approved by ${done.operator}; ${next}`
     })
   }),
@@ -236,7 +233,7 @@ type PaymentChoice = Command.Command.Config.Infer<typeof paymentFlags>
 const viewOf = Effect.fnUntraced(function* ({ config, data, id }: PaymentChoice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
   const { body } = yield* throughDaemon({ config, data }, path, ({ treasury }) => findApproval(treasury, id))
-  // A stranger may answer on the socket: only the text to sign is parsed.
+  // Another program may answer on the socket: only the text to sign is used.
   const { text }: { readonly text?: unknown } = { ...body }
   if (typeof text === "string") return { ...body, text }
   return yield* failWith("refused", "the daemon's answer is not an approval of a payment: nothing is signed")
@@ -265,7 +262,7 @@ const print = Effect.fnUntraced(function* ({ output }: PaymentChoice, view: Appr
 
 const textBytesMax = 100_000
 
-/** Standard input, up to a bound: what follows it is not a text of ours. Throws what the system says. */
+/** Reads standard input up to a bound; longer input is no text of ours. Throws the system's errors. */
 const readInput = (bytesMax: number): string => {
   const bytes = Buffer.alloc(bytesMax)
   let length = 0
@@ -293,13 +290,13 @@ const sign = Command.make(
   }),
 ).pipe(Command.withDescription("Sign the text of approve --print from standard input, on any machine"))
 
-/** An operator's word for one payment, as a signature over exactly that payment. */
+/** An operator's approval of one payment: a signature over exactly that payment. */
 export const approveCommand = Command.make(
   "approve",
   paymentFlags,
   Effect.fn(function* (chosen) {
     const { key, signature } = chosen
-    yield* oneOf(chosen)
+    yield* requireOneWay(chosen)
     if (Option.isSome(signature)) return yield* give(chosen, chosen.id, signature.value)
     const view = yield* viewOf(chosen)
     const terms = yield* signablePayment(chosen.id, view.text)

@@ -55,12 +55,12 @@ const paidRow = ({ at, signedAt, group, rule, subject, state, line, intent }: Pa
 }
 
 /** For programs: times as text, amounts of payments in units of the asset, all else in base units. */
-const plain = ({ drawing: _, lines, payments, unsigned, told, from, to, accounts, ...result }: Backtest) => ({
+const plain = ({ drawing: _, lines, payments, unsigned, raised, from, to, accounts, ...result }: Backtest) => ({
   from: iso(from),
   to: iso(to),
   payments: payments.map(paidRow),
   unsigned: unsigned.map(paidRow),
-  alerts: told.map(toldRow),
+  alerts: raised.map(alertRow),
   lines: lines.map(({ line, ...near }) => ({
     line: line.line,
     per24h: line.per24h,
@@ -72,7 +72,7 @@ const plain = ({ drawing: _, lines, payments, unsigned, told, from, to, accounts
   ...result,
 })
 
-const toldRow = ({ at, asked: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
+const alertRow = ({ at, asked: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
 /** The payments and alerts of one side alone, for programs. */
 const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
@@ -81,8 +81,8 @@ const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifferenc
   onlyThere: onlyThere.map(paidRow),
   alerts: {
     both: alerts.both,
-    onlyHere: alerts.onlyHere.map(toldRow),
-    onlyThere: alerts.onlyThere.map(toldRow),
+    onlyHere: alerts.onlyHere.map(alertRow),
+    onlyThere: alerts.onlyThere.map(alertRow),
   },
 })
 
@@ -267,7 +267,7 @@ const faultLines = (fault: UnmetExpectation): ReadonlyArray<string> => [
 const resultLines = ({ plan, faults }: TestResult): ReadonlyArray<string> =>
   faults.length === 0 ? [`ok    ${plan.name}`] : [`FAIL  ${plan.name}`, ...faults.flatMap(faultLines)]
 
-const toResult = ({ plan, faults, paid, told }: TestResult) => ({
+const toResult = ({ plan, faults, paid, raised }: TestResult) => ({
   name: plan.name,
   file: plan.at.file,
   line: plan.at.line,
@@ -280,7 +280,7 @@ const toResult = ({ plan, faults, paid, told }: TestResult) => ({
     state: one.state,
     payment: paidText(one),
   })),
-  alerts: told.map(({ at, kind, rule, subject, detail }) => ({
+  alerts: raised.map(({ at, kind, rule, subject, detail }) => ({
     at: new Date(at).toISOString(),
     kind,
     rule,

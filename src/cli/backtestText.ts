@@ -119,13 +119,13 @@ const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<Readon
     return [...title, "never long enough", often, ""]
   })
 
-const toldText = ({ at, severity, kind, rule, detail }: RaisedAlert): string =>
+const alertText = ({ at, severity, kind, rule, detail }: RaisedAlert): string =>
   `${instantText(at)}  ${severity}  ${kind}  ${rule}  ${detail}`
 
-/** The first of each rule, and how many more there were. */
-const toldLines = ({ told }: Backtest): ReadonlyArray<string> =>
-  [...Map.groupBy(told, ({ rule }) => rule)].flatMap(([rule, own]) => [
-    ...own.slice(0, shownMax).map((one) => `  ${toldText(one)}`),
+/** The first alerts of each rule, and how many more there were. */
+const alertLines = ({ raised }: Backtest): ReadonlyArray<string> =>
+  [...Map.groupBy(raised, ({ rule }) => rule)].flatMap(([rule, own]) => [
+    ...own.slice(0, shownMax).map((one) => `  ${alertText(one)}`),
     ...(own.length > shownMax ? [`  and ${own.length - shownMax} more of ${rule}`] : []),
   ])
 
@@ -145,7 +145,7 @@ const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): Rea
 
 /** The whole report for people. */
 export const backtestText = (name: string, result: Backtest, past: PastSummary): string => {
-  const { payments, told, days, from, to, quota } = result
+  const { payments, raised, days, from, to, quota } = result
   const failed = payments.filter(({ state }) => state === "failed").length
   const sum = sums(result)
   return [
@@ -154,7 +154,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
     ...leftOutText(past),
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
-    `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${told.length} ${told.length === 1 ? "alert" : "alerts"}`,
+    `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,
     ...approvalLines(result),
     ...part(
       "paid each day (UTC)",
@@ -174,7 +174,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
     ...part("outside the band", bandRows(result)),
     ...part("why rules did not act", holdRows(result)),
     ...part("conditions that alert", conditionRows(result)),
-    ...(told.length === 0 ? [] : ["alerts", ...toldLines(result)]),
+    ...(raised.length === 0 ? [] : ["alerts", ...alertLines(result)]),
   ].join("\n")
 }
 
@@ -183,7 +183,7 @@ export const differenceText = (here: string, there: string, { alerts, ...paid }:
   const payment = (one: Paid) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
   return [
     ...sidesText("payments", [here, there], paid, payment),
-    ...sidesText("alerts", [here, there], alerts, toldText),
+    ...sidesText("alerts", [here, there], alerts, alertText),
   ].join("\n")
 }
 

@@ -68,7 +68,7 @@ const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {
   return [document.problem(["rules", place], message, "allow user namespaces for this user, or run without them")]
 }
 
-/** Includes the names of the people who approve. */
+/** As plain JSON, with the names of the people who approve. */
 const toPlain = ({ approval, ...line }: WorstLine) => ({
   ...line,
   approval: approval && { need: approval.group.need, of: [...approval.group.of.keys()], above: approval.above },
@@ -78,8 +78,8 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
-/** Reads the files, and warns of doubtful keys and network settings. */
-const sound = Effect.fnUntraced(function* (chosen: Chosen) {
+/** Reads the files. Fails on wrong keys and network settings; returns warnings about doubtful ones. */
+const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
   yield* needCertificates((yield* ProcessContext).env, found.mode)
   const keys = yield* checkKeys(found, false)
@@ -94,7 +94,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   const checked = yield* Effect.forEach(yield* eachTreasury(dir), ({ name, file, chosen, problem }) =>
     Effect.gen(function* () {
       if (problem !== undefined) return yield* problem
-      const { found, keys, network } = yield* sound(chosen)
+      const { found, keys, network } = yield* readAndCheck(chosen)
       const { treasury, mode } = found
       const warned = [...warnings(treasury), ...unusedSettings(treasury), ...network, ...keys]
       return { treasury: name, file, mode, policy: treasury.policy.hash, warnings: warned }
@@ -125,7 +125,7 @@ export const check = Command.make(
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
     const dir = severalIn(chosen)
     if (dir !== undefined && Option.isNone(chosen.treasury)) return yield* checkAll(dir, chosen.output)
-    const { found, keys, network } = yield* sound(chosen)
+    const { found, keys, network } = yield* readAndCheck(chosen)
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)

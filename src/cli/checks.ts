@@ -19,13 +19,13 @@ import type { Setup } from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
 
 /** Faults of keys: `warnings` do not prevent a run. */
-interface Findings {
+interface KeyProblems {
   readonly errors: Array<Problem>
   readonly warnings: Array<Problem>
 }
 
 /** A key file is opened once and closed: a wrong one is found before anything runs, with its line. */
-const checkFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: Findings) {
+const checkKeyFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: KeyProblems) {
   const path = ["parties", party.name, "signer", ...Object.keys(party.signer ?? {})]
   yield* openKeyFile(file, party.publicKey).pipe(
     Effect.catchTag("ConfigError", (error) =>
@@ -39,7 +39,7 @@ const checkFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party,
 })
 
 /** The embedded network makes its keys from its seed, so the right ones are known before it runs. */
-const checkMade = (treasury: Treasury, { seed, parties }: Scenario, party: Party, found: Findings): void => {
+const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party: Party, found: KeyProblems): void => {
   const { name, publicKey, signer } = party
   const isPayer = signer !== undefined && "sandbox" in signer
   const key = isPayer ? signer.sandbox : name
@@ -59,22 +59,22 @@ const checkMade = (treasury: Treasury, { seed, parties }: Scenario, party: Party
 }
 
 /**
- * Looks at every key, and fails with all that is wrong. Returns what is merely missing: where nothing is signed, or
- * where the keys are not to be opened now.
+ * Checks every key, and fails with all that is wrong. A missing file is an error where `opens` and the mode is live,
+ * else one of the returned warnings.
  */
 export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, opens: boolean) {
-  const found: Findings = { errors: [], warnings: [] }
+  const found: KeyProblems = { errors: [], warnings: [] }
   const parties = [...treasury.parties.values()]
   const isMade = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
   const scenario =
     isMade && isEmbedded(treasury) ? yield* decodeScenario(treasury.document, treasury.network.chainId) : undefined
   for (const party of parties) {
     const { name, signer } = party
-    if (scenario !== undefined) checkMade(treasury, scenario, party, found)
+    if (scenario !== undefined) checkSandboxKey(treasury, scenario, party, found)
     if (signer === undefined || (scenario !== undefined && "sandbox" in signer)) continue
     const file = keyFileOf(party, dataDir)!
     if (existsSync(file)) {
-      yield* checkFile(treasury, party, file, found)
+      yield* checkKeyFile(treasury, party, file, found)
       continue
     }
     const remedy =
@@ -109,13 +109,13 @@ const wrongDecimals = (
   { assets, document }: Treasury,
   there: ReadonlyMap<string, { readonly decimals: number }>,
   where: string,
-  otherwise: string,
+  alternative: string,
 ): ReadonlyArray<Problem> =>
   [...assets.values()].flatMap(({ symbol, id, decimals }) => {
     const right = there.get(id)?.decimals
     if (right === undefined || right === decimals) return []
     const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
-    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${otherwise}`)]
+    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${alternative}`)]
   })
 
 /** Limits on the age of data that are shorter than the time between two readings. */
@@ -125,7 +125,7 @@ const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> 
   const problem = (path: ReadonlyArray<PropertyKey>, millis: number) =>
     document.problem(
       path,
-      `maxAge ${formatDuration(millis)} is shorter than the ${idle} between two readings (network.poll.idle): most of the time all is too old to pay on`,
+      `maxAge ${formatDuration(millis)} is shorter than the ${idle} between two readings (network.poll.idle): most of the time balances are too old to pay on`,
       "raise maxAge, or lower network.poll.idle",
     )
   return [
@@ -193,8 +193,8 @@ interface Comparison {
   readonly note: string | undefined
 }
 
-const whole = (warnings: ReadonlyArray<Problem>): Comparison => ({ warnings, note: undefined })
-const without = (note: string): Comparison => ({ warnings: [], note })
+const allCompared = (warnings: ReadonlyArray<Problem>): Comparison => ({ warnings, note: undefined })
+const notCompared = (note: string): Comparison => ({ warnings: [], note })
 
 /**
  * Compares chain id, ids, decimals and symbols of the file with those of its gateways. Other decimals are an error,
@@ -203,16 +203,16 @@ const without = (note: string): Comparison => ({ warnings: [], note })
 export const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
     // The file's own network is held against the file itself.
-    if (isEmbedded(treasury)) return whole([])
+    if (isEmbedded(treasury)) return allCompared([])
     const { chainId } = yield* (yield* GatewayReader).head
     if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {
-      return without("the gateway gave no complete asset listing; ids and decimals were not compared")
+      return notCompared("the gateway gave no complete asset listing; ids and decimals were not compared")
     }
     const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-    return whole(otherwise(treasury, listed))
+    return allCompared(unlisted(treasury, listed))
   },
   (effect, treasury) =>
     effect.pipe(
@@ -224,7 +224,7 @@ export const checkGateway = Effect.fn("Check.gateway")(
     ),
 )
 
-const unanswered = without("no gateway answered; chain id, asset ids and decimals were not compared")
+const unanswered = notCompared("no gateway answered; chain id, asset ids and decimals were not compared")
 
 const otherChain = ({ document, network }: Treasury, told: string) => {
   const message = `the gateway is on chain ${escapeText(told)}, not on ${network.chainId}`
@@ -238,8 +238,8 @@ const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
   Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
 )
 
-/** An id that the gateway does not list, or lists under another symbol. */
-const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Asset>): ReadonlyArray<Problem> =>
+/** Warns of ids that the gateway does not list, or lists under another symbol. */
+const unlisted = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Asset>): ReadonlyArray<Problem> =>
   [...assets.values()].flatMap(({ symbol, id }) => {
     const found = listed.get(id)
     if (found?.symbol === symbol) return []

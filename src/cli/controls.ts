@@ -22,28 +22,28 @@ import {
   userName,
 } from "./common/setup.ts"
 
-const InForce = Schema.Struct({
+const PauseInForce = Schema.Struct({
   scope: Schema.String,
   reason: Schema.String,
   author: Schema.String,
   until: Schema.NullOr(Schema.Int),
 })
-type InForce = typeof InForce.Type
+type PauseInForce = typeof PauseInForce.Type
 
-const Paused = Schema.Struct({ longest: Schema.NullOr(InForce) })
+const Paused = Schema.Struct({ longest: Schema.NullOr(PauseInForce) })
 
 interface Resumed {
   readonly stillHalted: ReadonlyArray<string>
-  readonly stillPaused: ReadonlyArray<InForce>
+  readonly stillPaused: ReadonlyArray<PauseInForce>
 }
 
 const endOf = (until: number | null): string =>
   until === null ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
 
-/** The result of a pause: where another one lasts longer, its end is shown. */
+/** The result of a pause; where another one of the scope lasts longer, that one's end. */
 const pausedText = (
   asked: { readonly scope: string; readonly until: number | undefined },
-  longest: InForce | null,
+  longest: PauseInForce | null,
 ): string => {
   const until = asked.until ?? null
   if (longest === null || longest.until === until) return `paused ${asked.scope} ${endOf(until)}`
@@ -71,11 +71,11 @@ export const reasonFlag = Flag.String("reason").pipe(
   Flag.withDescription("Why; the journal, status and the page show it"),
 )
 
-interface HaltAsked {
+interface HaltRequest {
   readonly reason: string
   readonly author: string
-  /** Default true; false if a daemon runs and does not obey. */
-  readonly isHeard?: boolean
+  /** True if a daemon runs that did not perform the request; default false. */
+  readonly isDaemonThere?: boolean
   /** Scope of the requested stop, if smaller than everything. */
   readonly asked?: string | undefined
   /** Treasury whose store also records the halt, if its files can be read. */
@@ -85,10 +85,10 @@ interface HaltAsked {
 const undo = '"cofferer resume --reason TEXT" removes it'
 
 /**
- * Notes in the store what the HALT file says: who takes the file away before a daemon has seen it ends nothing.
- * Whatever stands in the way, the file is there.
+ * Records the halt in the store as well: it then outlives a HALT file that is removed before a daemon reads it. A
+ * failure is ignored, since the file is written.
  */
-const noteHalt = Effect.fnUntraced(
+const recordHalt = Effect.fnUntraced(
   function* (chosen: Chosen, dataDir: string, said: string) {
     const found = yield* storedSetup(chosen, dataDir)
     yield* trip("halt_file", said).pipe(Effect.provide(storeLayer(found)))
@@ -97,26 +97,26 @@ const noteHalt = Effect.fnUntraced(
   (noted) => Effect.ignoreCause(noted),
 )
 
-/** Where no daemon runs, the HALT file stops the next one before its first signature; one that is deaf reads it too. */
-const haltNext = Effect.fnUntraced(function* (
+/** Halts by the HALT file. The next daemon reads it before its first signature, a running one within half a second. */
+const haltByFile = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
-  { reason, author, isHeard = true, asked, chosen }: HaltAsked,
+  { reason, author, isDaemonThere = false, asked, chosen }: HaltRequest,
 ) {
   if (!existsSync(dataDir)) {
     const message = `${dataDir}  is not a data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
-  if (isHeard) yield* noteHalt(chosen, dataDir, `${author}: ${reason}`)
-  const text = isHeard
-    ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
-    : `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo}`
+  if (!isDaemonThere) yield* recordHalt(chosen, dataDir, `${author}: ${reason}`)
+  const text = isDaemonThere
+    ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo}`
+    : `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
   const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
   return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
 })
 
-const pausedBy = (answer: ControlAnswer) =>
+const decodePause = (answer: ControlAnswer) =>
   Effect.flatMap(bodyOf(answer), (body) =>
     Schema.decodeUnknownEffect(Paused)(body).pipe(
       Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
@@ -124,9 +124,10 @@ const pausedBy = (answer: ControlAnswer) =>
   )
 
 /** True if the daemon did not answer, answered unreadably, or could not store the request. */
-const isDeaf = ({ exitCode }: CliFailure): boolean => exitCode === exitCodes.failure || exitCode === exitCodes.timeOut
+const isDaemonFailure = ({ exitCode }: CliFailure): boolean =>
+  exitCode === exitCodes.failure || exitCode === exitCodes.timeOut
 
-/** A person's pause. Where no daemon takes it, the HALT file stops everything, of the next one as well. */
+/** A person's pause. If no daemon performs it, the HALT file stops everything instead, also of the next daemon. */
 export const pause = Command.make(
   "pause",
   {
@@ -143,25 +144,26 @@ export const pause = Command.make(
     const author = userName()
     const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`
     const asked = scope === "all" && until === undefined ? undefined : `${scope}${lasting}`
-    const heard = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(
-      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : pausedBy(answer))),
+    const answered = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(
+      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : decodePause(answer))),
       Effect.result,
     )
-    if (Result.isFailure(heard)) {
+    if (Result.isFailure(answered)) {
       // A request that the daemon understood and refused is the user's mistake.
-      if (!isDeaf(heard.failure)) return yield* heard.failure
-      yield* Console.error(`warn ${heard.failure.message}`)
-      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, asked, chosen })
+      if (!isDaemonFailure(answered.failure)) return yield* answered.failure
+      yield* Console.error(`warn ${answered.failure.message}`)
+      return yield* haltByFile(chosen.output, dataDir, { reason, author, isDaemonThere: true, asked, chosen })
     }
-    if (heard.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, asked, chosen })
-    const { longest } = heard.success
+    if (answered.success === undefined)
+      return yield* haltByFile(chosen.output, dataDir, { reason, author, asked, chosen })
+    const { longest } = answered.success
     return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
       pausedText({ scope, until }, longest),
     )
   }),
 ).pipe(Command.withDescription("Stop new payments: all, or those of --scope"))
 
-/** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
+/** A person's halt of everything, until `resume`. If no daemon performs it, the HALT file halts. */
 export const halt = Command.make(
   "halt",
   { reason: reasonFlag, ...commonFlags },
@@ -169,15 +171,15 @@ export const halt = Command.make(
     const dataDir = yield* dataDirOf(chosen, "stop")
     const { reason } = chosen
     const author = userName()
-    const told = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
+    const answered = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
       Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : bodyOf(answer))),
       Effect.result,
     )
-    if (Result.isFailure(told)) {
-      yield* Console.error(`warn ${told.failure.message}`)
-      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, chosen })
+    if (Result.isFailure(answered)) {
+      yield* Console.error(`warn ${answered.failure.message}`)
+      return yield* haltByFile(chosen.output, dataDir, { reason, author, isDaemonThere: true, chosen })
     }
-    if (told.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, chosen })
+    if (answered.success === undefined) return yield* haltByFile(chosen.output, dataDir, { reason, author, chosen })
     const text = 'halted: nothing is signed or sent until "resume"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),
@@ -217,7 +219,7 @@ export const resume = Command.make(
   }),
 ).pipe(Command.withDescription("End a halt or a pause"))
 
-/** Lets the daemon read its files again: all of it is put in force, or nothing. */
+/** Makes the daemon read its files again: all of the new configuration comes into force, or none of it. */
 export const reload = Command.make(
   "reload",
   {
@@ -264,7 +266,7 @@ const accept = Command.make(
   }),
 ).pipe(Command.withDescription("Accept the file's terms that halted a start, where no operator can sign them"))
 
-/** Terms that bound the money: who signs them, `approve terms` says. */
+/** Terms that bound the money. Operators sign them with `approve terms`. */
 export const terms = Command.make("terms").pipe(
   Command.withDescription("Terms of a file that permits more than the terms in force"),
   Command.withSubcommands([accept]),

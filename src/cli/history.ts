@@ -38,7 +38,7 @@ const readGateway = Effect.fnUntraced(
   function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
     const from = nanosOf(span.from)
     const asked = { from, until: nanosOf(span.to), rowsMax }
-    const held = yield* readSpan(treasury, asked, yield* makeTell)
+    const held = yield* readSpan(treasury, asked, yield* makeProgress)
     if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway has no balance change of that time")
     if (held._tag === "Unreadable") return yield* failWith("failure", held.detail)
     const history: History = {
@@ -70,8 +70,8 @@ const rowOf = ({ timestamp: at, party, asset, market, type, balance }: BalanceCh
   balance,
 })
 
-/** Every few seconds, beside the result. */
-const makeTell = Effect.map(Clock.currentTimeMillis, (begun): Tell => {
+/** Reports progress on standard error every 5 s, and at the end. */
+const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): Tell => {
   let toldAt = begun
   return Effect.fnUntraced(function* (rows, { from, until, next }) {
     const now = yield* Clock.currentTimeMillis
@@ -112,7 +112,7 @@ const unknownOf = (
   )
 }
 
-/** Takes rows, and asks for the place of the one that it looks at. */
+/** Consumes rows. `place` gives file and line of the current one, for error messages. */
 type Take = (rows: Iterable<ToldRow>, place: () => string) => void
 
 /** Hands over the rows of a file, CSV where it ends in .csv, else one JSON object a line. */
@@ -131,7 +131,7 @@ const readRows = (file: string, take: Take) =>
     catch: (error) => failWith("failure", (error as Error).message),
   })
 
-/** The longest text that can be had as one: some millions of rows. */
+/** A string of Node holds no more: some millions of rows. */
 const historyBytesMax = 500_000_000
 
 const reasonOf = ({ problem, code }: NotRead, file: string): string =>
@@ -205,14 +205,14 @@ interface HistoryAsked extends Chosen {
   readonly payments: Option.Option<string>
 }
 
-/** The word that stands for the gateways themselves where a file could. */
+/** Value of --history that names the gateways instead of a file. */
 const gateway = "gateway"
 
 /** True if the past is read from the gateways. */
 export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolean =>
   Option.isSome(history) && history.value === gateway
 
-/** A past, and what of it is not known or not of the treasury. */
+/** A past; `unknown`: accounts without a balance at its beginning; `leftOut`: names that the treasury does not have. */
 interface ReadHistory {
   readonly history: History
   readonly unknown: ReadonlyArray<Unknown>
@@ -284,7 +284,7 @@ const readFiles = Effect.fnUntraced(function* (file: string, payments: Option.Op
 
 const shownMax = 5
 
-/** Refuses what was mistyped; returns who else is not of the treasury. */
+/** Fails on mistyped names; returns the other names that the treasury does not have. */
 const refuseMistaken = Effect.fnUntraced(function* (book: HistoryBook, names: HistoryNames) {
   const strangers = book.strangers()
   const mistaken = strangers.filter(isMistaken)

@@ -49,10 +49,14 @@ const end = Effect.fnUntraced(function* (
       return (yield* throughDaemon(chosen, path, stored, { body })).body
     }),
   )
-  yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
+  yield* printResult(
+    chosen.output,
+    ended,
+    () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${repeatHint(ended)}`,
+  )
 })
 
-const anew = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
+const repeatHint = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
   rule === submittedRule || state === "confirmed"
     ? ""
     : `\nwhile the need lasts, ${rule} decides it again; "pause --scope rule:${rule}" stops that`
@@ -93,10 +97,10 @@ const plain = (verb: EndVerb, description: string) =>
     Effect.fn((chosen) => end(chosen, verb, {})),
   ).pipe(Command.withDescription(description))
 
-/** Approvers' no, and that of anybody who may use this machine. */
+/** Rejects a payment. Anybody who may use this machine can, not its approvers alone. */
 export const reject = plain("reject", "Reject a payment that is proposed or waits for approval")
 
-/** The verbs that end a payment which does not end by itself, each with a reason. */
+/** Verbs by which a person ends a payment. */
 const endCommands = [
   resolve,
   reject,

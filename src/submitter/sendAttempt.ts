@@ -30,9 +30,9 @@ import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
 import { solveWork } from "./solveWork.ts"
 
 /**
- * Sends a stored attempt if it is due: the bytes on disk, never new ones. That a POST begins is durable before it
- * does, and what came of it is durable before anything follows from it. One whose work takes long is sent by the round
- * that finds it stored.
+ * Sends a stored attempt if it is due: the bytes on disk, never new ones. The begin of a POST is durable before the
+ * POST, and its outcome before any consequence. Where the proof of work takes long, a later round, which finds it
+ * stored, sends the attempt.
  */
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
@@ -44,7 +44,7 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   yield* post(attempt, planSend(sends, yield* knownFraming, yield* refusedForm(attempt.chainId)))
 })
 
-/** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
+/** Gateways in the order to try, without banned ones: the best first, and with each resend the next of them. */
 const gatewaysFor = Effect.fnUntraced(function* ({ sends }: Attempt) {
   const health = yield* Health
   const { gateways } = (yield* CycleConfig).treasury.network
@@ -54,7 +54,7 @@ const gatewaysFor = Effect.fnUntraced(function* ({ sends }: Attempt) {
   return open.length === 0 ? [gateways[0].name] : [...open.slice(from), ...open.slice(0, from)]
 })
 
-/** Waits for the turn of the first gateway that gives one. No send has begun: where none does, none is counted. */
+/** Waits for the turn to send at the first gateway that gives one; fails where none does. Counts no send. */
 const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   const writer = yield* GatewayWriter
   return yield* Effect.firstSuccessOf(
@@ -62,7 +62,7 @@ const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   )
 })
 
-/** All that may take time comes before the row that begins the send; nothing comes between that row and the POST. */
+/** Everything that may take time comes before the row that begins the send; nothing between that row and the POST. */
 const post = Effect.fn("Submitter.post")(function* (
   attempt: Solved,
   { framing, mayReframe, first }: ReturnType<typeof planSend>,
@@ -80,6 +80,7 @@ const post = Effect.fn("Submitter.post")(function* (
   yield* (yield* InFlight).sends(attempt, send(tx, { start, turn, height, mayReframe }))
 })
 
+/** A send whose gateway has given its turn. */
 interface Ready {
   readonly start: SendStart & { readonly attempt: Solved }
   readonly turn: Turn
@@ -120,11 +121,11 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   if (verdict.next === "otherFraming") yield* noteRefusedForm(attempt.chainId, start.framing)
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
-  yield* count(verdict, { first, gateway })
-  yield* tell(attempt, verdict, { hash, gateway, millis: now - startedAt })
+  yield* countSubmission(verdict, { first, gateway })
+  yield* logVerdict(attempt, verdict, { hash, gateway, millis: now - startedAt })
 })
 
-const count = Effect.fnUntraced(function* (
+const countSubmission = Effect.fnUntraced(function* (
   verdict: SendVerdict,
   { first, gateway }: Pick<SendStart, "first" | "gateway">,
 ) {
@@ -139,7 +140,7 @@ const count = Effect.fnUntraced(function* (
   })
 })
 
-const tell = (
+const logVerdict = (
   attempt: Attempt,
   verdict: SendVerdict,
   seen: { readonly hash: string; readonly gateway: string; readonly millis: number },

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { makeRehearsal } from "../../src/backtest/Rehearsal.ts"
+import { makeVirtualTreasury } from "../../src/backtest/VirtualTreasury.ts"
 import { codeOf } from "../../src/config/code/askCode.ts"
 import { askNeed } from "../../src/config/code/codeWire.ts"
 import { asFunction, wireOf } from "../../src/config/code/loadRules.ts"
@@ -137,7 +137,7 @@ const play = async ({ settings, events, until }: World, rules: ReadonlyArray<Rul
   const note = {
     said: (one: { at: number; subject: string; reason: unknown }) => said.push([one.at, one.subject, one.reason]),
   }
-  const rehearsal = makeRehearsal({ ...settings, rules, everySecond }, note)
+  const rehearsal = makeVirtualTreasury({ ...settings, rules, everySecond }, note)
   await rehearsal.advance(events, until)
   rehearsal.end()
   const paid = rehearsal.ledger.paid.map(({ state, at, intent: { payment } }) => [

@@ -12,7 +12,7 @@ const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
     .map((party) => party.name)
     .join(", ")
 
-/** Whom a line may pay. What goes to an address leaves the network, and nothing here brings it back. */
+/** Receivers of a line. A payment to an address leaves the network, and nothing here brings it back. */
 const receivers = (treasury: Treasury, line: PolicyLine): string => {
   const outside = [...treasury.addresses.values()].filter(({ address }) => line.to.has(address))
   const parties = names(treasury, line.to)
@@ -26,25 +26,25 @@ export const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
 /** ", each with 2 of ana, ben, chloe" */
-const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, say: (units: bigint) => string): string =>
-  `, each${above > 0n ? ` above ${say(above)}` : ""} with ${groupText(group)}`
+const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format: (units: bigint) => string): string =>
+  `, each${above > 0n ? ` above ${format(above)}` : ""} with ${groupText(group)}`
 
 const describe = (treasury: Treasury, line: PolicyLine) => {
   const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
-  const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
+  const format = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   return {
     from: names(treasury, line.from),
     to: receivers(treasury, line),
     asset: asset?.symbol ?? line.assetId,
-    perTransfer: say(line.perTransfer),
-    per24h: say(line.per24h),
+    perTransfer: format(line.perTransfer),
+    per24h: format(line.per24h),
     transfersPer24h: line.transfersPer24h,
-    people: line.approval === undefined ? "" : peopleOf(line.approval, say),
+    people: line.approval === undefined ? "" : peopleOf(line.approval, format),
   }
 }
 
 /** The policy's lines as fields of the log: limits in units of the asset, without separators. */
-export const mayPay = (treasury: Treasury) =>
+export const permittedLines = (treasury: Treasury) =>
   treasury.policy.lines.map((line) => {
     const { perTransfer, per24h, people, ...names } = describe(treasury, line)
     const [each, day] = [perTransfer, per24h].map((limit) => limit.replaceAll(",", ""))
@@ -61,10 +61,10 @@ const some = (all: ReadonlyArray<string>): string =>
 
 const lineText = (line: WorstLine): string => {
   const { amount, decimals, asset, perTransfer, transfers, approval, leavesNetworkTo } = line
-  const say = (units: bigint) => formatLevel(units, decimals)
-  const people = approval === undefined ? "" : peopleOf(approval, say)
+  const format = (units: bigint) => formatLevel(units, decimals)
+  const people = approval === undefined ? "" : peopleOf(approval, format)
   const outside = leavesNetworkTo.length === 0 ? "" : `; to ${some(leavesNetworkTo)} it is withdrawn from the network`
-  return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
+  return `${format(amount)} ${asset} (${format(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
 /** True if money of the line leaves your control without approval. */

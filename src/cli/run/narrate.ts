@@ -46,7 +46,7 @@ const summaryMillis = 600_000
 const demoSummaryMillis = 45_000
 
 /** One line with the first balances that were read, and the bands that they are held to. */
-export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
+export const logReady = Effect.fnUntraced(function* (treasury: Treasury) {
   const observations = yield* Observations
   while ((yield* observations.watermark) === undefined) yield* Effect.sleep(100)
   const watermark = yield* observations.watermark
@@ -73,7 +73,7 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** Logs a one-line summary. The ledger's own count is included if the network is embedded. */
-const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
+const logSummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const counts = yield* outbox.counts
@@ -99,7 +99,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
   Effect.gen(function* () {
     if (sandbox !== undefined) {
       yield* Effect.sleep(demoSummaryMillis)
-      yield* saySummary(sandbox)
+      yield* logSummary(sandbox)
       const { again, status, intents } = tryNow(found, process.cwd())
       yield* logEvent("command suggested", {
         command: `kill -9 ${process.pid} && ${again}`,
@@ -109,11 +109,11 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
       yield* logEvent("command suggested", { command: intents, purpose: "lists the payments" })
       yield* logEvent("demonstration complete", {})
     }
-    return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(saySummary(sandbox)), Effect.forever)
+    return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(logSummary(sandbox)), Effect.forever)
   })
 
 /** The last line: what was left open, and where the journal stands. */
-export const sayStopped = Effect.fnUntraced(function* (sinceMillis: number) {
+export const logStopped = Effect.fnUntraced(function* (sinceMillis: number) {
   const outbox = yield* Outbox
   const head = yield* (yield* Journal).head
   const seconds = Number((((yield* Clock.currentTimeMillis) - sinceMillis) / 1_000).toFixed(1))

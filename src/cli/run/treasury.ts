@@ -16,8 +16,8 @@ import { noteEnd, noteStart } from "../../store/controls/starts.ts"
 import { isUnwritten } from "../../store/database/guarded.ts"
 import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { mayPay } from "../common/worstCase.ts"
-import { sayReady, sayStopped, summaries } from "./narrate.ts"
+import { permittedLines } from "../common/worstCase.ts"
+import { logReady, logStopped, summaries } from "./narrate.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
 import { outlastOutages } from "./storeOutage.ts"
 
@@ -75,7 +75,7 @@ const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) 
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(logStateOnSignal)
-    yield* Effect.forkScoped(sayReady(options.treasury))
+    yield* Effect.forkScoped(logReady(options.treasury))
     yield* Effect.forkScoped(summaries(options, sandbox))
     return yield* Effect.onInterrupt(Fiber.join(loops), () => stop(loops))
   }).pipe(Effect.scoped)
@@ -88,7 +88,7 @@ const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) 
   }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
-  yield* sayStopped(startedAt).pipe(Effect.ignore)
+  yield* logStopped(startedAt).pipe(Effect.ignore)
 })
 
 /**
@@ -131,7 +131,7 @@ export const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sa
     dataDir: data.startsWith("..") ? dataDir : data,
   })
   if (mode !== "live") return yield* logEvent("nothing permitted", { reason: `in mode ${mode} nothing is signed` })
-  const lines = mayPay(treasury)
+  const lines = permittedLines(treasury)
   if (lines.length === 0) return yield* logEvent("nothing permitted", { reason: "no policy line allows a payment" })
   for (const line of lines) yield* logEvent("payments permitted", line)
   return yield* logEvent("nothing else permitted", {})

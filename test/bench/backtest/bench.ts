@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { makeRehearsal } from "../../../src/backtest/Rehearsal.ts"
 import { readTests } from "../../../src/backtest/readTests.ts"
 import { runPlan } from "../../../src/backtest/runPlan.ts"
+import { makeVirtualTreasury } from "../../../src/backtest/VirtualTreasury.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { events, settings, yearMillis } from "./year.ts"
 
@@ -16,7 +16,7 @@ const cpuSeconds = async (work: () => Promise<unknown>): Promise<number> => {
 
 const playYear = async (perMinute: number, say: (text: string) => void): Promise<number> => {
   const world = settings()
-  const rehearsal = makeRehearsal(world)
+  const rehearsal = makeVirtualTreasury(world)
   const seconds = await cpuSeconds(() => rehearsal.advance(events(perMinute), world.start + yearMillis))
   const { ledger, asked } = rehearsal
   say(`${perMinute} changes a minute: ${ledger.paid.length} payments, ${asked.subjects} looks, ${seconds.toFixed(2)} s`)

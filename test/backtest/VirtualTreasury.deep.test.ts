@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { makeRehearsal } from "../../src/backtest/Rehearsal.ts"
-import type { Said } from "../../src/backtest/World.ts"
+import { makeVirtualTreasury } from "../../src/backtest/VirtualTreasury.ts"
+import type { SubjectState } from "../../src/backtest/World.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { worldOf } from "./worlds.ts"
 
@@ -12,15 +12,15 @@ const alarmed = (memory: RuleMemory | undefined) => {
 }
 
 const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
-  const said: Array<Said> = []
-  const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
+  const said: Array<SubjectState> = []
+  const rehearsal = makeVirtualTreasury({ ...settings, everySecond }, { said: (one) => said.push(one) })
   await rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, told, misses, entries, alarms, memories, asked } = rehearsal
+  const { ledger, raised, misses, entries, alarms, memories, asked } = rehearsal
   return {
     said,
     alarms: alarms.map(({ rule, spans }) => [rule.name, alarmed(memories.get(memoryKey(rule.name, "when"))), spans]),
-    told,
+    raised,
     misses,
     asked,
     paid: ledger.paid.map(({ intent, ...paid }) => ({
@@ -39,7 +39,7 @@ const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, eve
   }
 }
 
-describe("a rehearsal", () => {
+describe("a virtual treasury", () => {
   const seeds = Array.from({ length: Number(process.env["REHEARSAL_SEEDS"] ?? 10) }, (_, i) => i + 1)
   it.each(seeds)("says by jumping what it says by looking in every second (world %i)", async (seed) => {
     const world = worldOf(seed, Number(process.env["REHEARSAL_DAYS"] ?? 1))
@@ -54,11 +54,11 @@ describe("a rehearsal", () => {
     const worlds = await Promise.all(Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false)))
     const reasons = new Set(worlds.flatMap(({ said }) => said.map(({ reason }) => reason ?? "acting")))
     const paid = worlds.flatMap((world) => world.paid)
-    const told = worlds.flatMap((world) => world.told)
-    const kinds = new Set(told.map(({ kind }) => kind))
+    const raised = worlds.flatMap((world) => world.raised)
+    const kinds = new Set(raised.map(({ kind }) => kind))
     const all = ["approval", "asset", "cleared", "firing", "payout", "received", "request"]
     assert.deepStrictEqual([...kinds].toSorted(), all)
-    const firing = told.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
+    const firing = raised.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
     assert.lengthOf(new Set(firing), 8, "conditions of every kind")
     assert.isAbove(paid.length, 200)
     assert.isAbove(paid.filter(({ state }) => state === "failed").length, 0)

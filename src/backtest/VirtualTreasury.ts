@@ -8,21 +8,21 @@ import { commandOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { closeSpan, isQuiet, type SubjectEntry, wakeOf } from "./Entry.ts"
 import { blockAfter, endMeasure } from "./Ledger.ts"
-import { apply, contextOf, type Listener, makePlay, noteChange, type Play, tell, touchAll } from "./Play.ts"
-import type { Miss, Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
+import { apply, applyChange, contextOf, type Listener, makePlay, type Play, sendNotices, touchAll } from "./Play.ts"
+import type { Paid, RaisedAlert, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
-/** Rules over a treasury in memory and a clock that jumps. */
-export type Rehearsal = ReturnType<typeof makeRehearsal>
+/** Rules over a treasury in memory, by a clock that jumps from event to event. */
+export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
 
-export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) => {
+export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
-  const { state, ledger, windows, told, misses, approving, entries, alarms, asked } = play
+  const { state, ledger, windows, raised, misses, approving, entries, alarms, asked } = play
   return {
     ledger,
     windows,
-    told: told as ReadonlyArray<RaisedAlert>,
+    raised: raised as ReadonlyArray<RaisedAlert>,
     /** Approvals and rejections that matched no payment. */
-    misses: misses as ReadonlyArray<Miss>,
+    misses: misses as ReadonlyArray<UnmatchedAnswer>,
     waiting: approving.waiting,
     entries,
     /** Number of rounds, and of evaluated subjects in all. */
@@ -37,7 +37,7 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) 
       return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
     },
     now: () => state.now,
-    /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
+    /** Applies events, oldest first, and what follows from them up to and with `until` (Unix milliseconds). */
     advance: (events: Iterable<WorldEvent>, until: number) => advance(play, events[Symbol.iterator](), until),
     /** Outcome of a subject at this moment. */
     outcome: (rule: string, subject: string): Outcome | undefined => {
@@ -50,7 +50,7 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) 
       const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
       return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
     },
-    /** Adds up times up to now; call it last. */
+    /** Closes the sums of times (holds, bands) at this moment; call it last. */
     end: (): void => {
       for (const entry of entries) closeSpan(entry, state.memories.get(entry.key), state.now)
       for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
@@ -61,6 +61,7 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}) 
 const isSameReason = ({ judgement: { decision: a } }: Outcome, { judgement: { decision: b } }: Outcome): boolean =>
   a._tag === "Hold" && b._tag === "Hold" && a.reason === b.reason
 
+/** Jumps from one evaluation to the next: at an event, a block, or a time at which a result may change. */
 const advance = async (play: Play, events: Iterator<WorldEvent>, until: number): Promise<void> => {
   const { state, settings, ledger } = play
   const { start, everySecond } = settings
@@ -71,6 +72,7 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
     const at = everySecond === true && state.begun ? state.now + tickMillis : Math.max(state.now, tickAt(start, due))
     if (at > until || at === Number.POSITIVE_INFINITY) break
     state.now = at
+    // Events and blocks up to this evaluation, in the order of time; at one moment the event comes first.
     for (;;) {
       const block = ledger.nextBlock()
       if (next.done === true || next.value.at > at || next.value.at > block) {
@@ -81,7 +83,7 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
         next = events.next()
       }
     }
-    await lookAround(play)
+    await evaluateDue(play)
   }
   state.now = Math.max(state.now, tickAt(start, until - tickMillis + 1))
 }
@@ -102,12 +104,12 @@ const settle = (play: Play, block: number): void => {
     if (state === "failed") continue
     const { fromKey, toKey, assetId } = intent.payment
     const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
-    for (const key of ends) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)
+    for (const key of ends) applyChange(play, play.ledger.holding(accountKey(key, assetId)), block)
   }
 }
 
 /** Evaluates the subjects whose result may have changed. */
-const lookAround = async (play: Play): Promise<void> => {
+const evaluateDue = async (play: Play): Promise<void> => {
   const { state, entries, settings, alarms } = play
   const { now } = state
   const everybody = !state.begun || settings.everySecond === true
@@ -135,7 +137,7 @@ const lookAround = async (play: Play): Promise<void> => {
   await Promise.all(waited)
   const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
   state.failed = false
-  keepStops(play, decided)
+  keepLocksAndAlerts(play, decided)
   play.asked.looks++
   play.asked.subjects += decided.conclusions.length
   for (const conclusion of decided.conclusions) keep(play, conclusion)
@@ -145,7 +147,7 @@ const lookAround = async (play: Play): Promise<void> => {
   touchInhibited(play, [...changed])
 }
 
-/** Pauses end. */
+/** Ends the pauses whose time is over. */
 const endPauses = (play: Play): void => {
   const { state } = play
   const still = state.pauses.filter(({ until }) => until === undefined || until > state.now)
@@ -162,14 +164,14 @@ const signApproved = ({ state, approving }: Play): void => {
 }
 
 /** Locks rules that failed too often, and sends alerts. */
-const keepStops = (play: Play, { locks, alerts }: Decided): void => {
+const keepLocksAndAlerts = (play: Play, { locks, alerts }: Decided): void => {
   const { state, alarms } = play
   if (locks.length > 0) {
     state.pauses = [...state.pauses, ...locks.map(({ scope, reason }) => ({ scope, reason }))]
   }
   for (const { memory } of alerts) state.memories.set(memoryKey(memory.rule, memory.subject), memory)
   if (alerts.length > 0) alarms.looked(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
-  tell(
+  sendNotices(
     play,
     [...locks, ...alerts].flatMap(({ notice }) => notice ?? []),
   )
@@ -182,7 +184,7 @@ const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
     if (entry.subject.rule.inhibitedBy.some((name) => by.includes(name))) entry.touched = true
 }
 
-/** Stores the result and acts on it. */
+/** Stores a subject's result and acts on it. */
 const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
   const { state, listener, byKey } = play
   const { now } = state
@@ -198,7 +200,7 @@ const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): voi
   const { decision } = outcome.judgement
   if (decision._tag === "Act") for (const payment of decision.payments) pay(play, entry, payment, detail, episode)
   if (decision._tag === "Ask") state.restless = true
-  tell(play, notices)
+  sendNotices(play, notices)
   if (before?.episode !== episode || before?.firingSince !== firingSince) state.restless = true
   entry.outcome = outcome
   entry.touched = false
