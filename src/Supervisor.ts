@@ -1,6 +1,6 @@
 import { Cause, Clock, Duration, Effect, Exit, FiberSet, Option, Random } from "effect"
-import { isUnwritten } from "./store/database/guarded.ts"
 import type { StoreError } from "./store/database/StoreError.ts"
+import { isUnwritable } from "./store/database/storeErrors.ts"
 import { logEvent } from "./telemetry/Logging.ts"
 
 /** A named endless effect. */
@@ -57,7 +57,7 @@ const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<n
       const exit = yield* Effect.exit(loop)
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
       const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
-      if (Option.isSome(error) && isUnwritten(error.value)) return yield* error.value
+      if (Option.isSome(error) && isUnwritable(error.value)) return yield* error.value
       const now = yield* Clock.currentTimeMillis
       if (now - startedAt >= healthyMillis) wait = restartMillisMin
       failures = [...failures.filter((at) => now - at < failuresWithinMillis), now]

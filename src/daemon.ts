@@ -17,12 +17,12 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import { Brake } from "./store/controls/Brake.ts"
-import { trip } from "./store/controls/trip.ts"
+import { haltSigning } from "./store/controls/haltSigning.ts"
 import * as Database from "./store/database/Database.ts"
 import { watchDiskSpace } from "./store/database/DiskSpace.ts"
-import { guarded } from "./store/database/guarded.ts"
 import { Settings } from "./store/database/Settings.ts"
 import { storeFileProblem } from "./store/database/StoreFile.ts"
+import { haltingOnStoreErrors } from "./store/database/storeErrors.ts"
 import { Journal } from "./store/journal/Journal.ts"
 import { Witness } from "./store/journal/Witness.ts"
 import { reconcileLoop } from "./submitter/audit/Reconcile.ts"
@@ -54,7 +54,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
 const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions) {
   if (mode !== "live") return
   const problem = (yield* storeFileProblem(join(dataDir, Database.databaseFile))) ?? (yield* (yield* Witness).problem)
-  if (problem !== undefined) yield* trip("restored_store", problem)
+  if (problem !== undefined) yield* haltSigning("restored_store", problem)
 })
 
 /** Where operators end halts, this one outlives its file: who may write here would else end it alone. */
@@ -62,7 +62,7 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const brake = yield* Brake
   const said = yield* readHaltFile(dataDir)
   const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
-  if (said !== undefined) return (yield* isHalted) ? undefined : yield* trip("halt_file", said)
+  if (said !== undefined) return (yield* isHalted) ? undefined : yield* haltSigning("halt_file", said)
   if (neededOf(yield* operatorsInForce) > 0 && (yield* isHalted)) return
   yield* brake.release("halt_file", "the HALT file is gone")
 })
@@ -72,7 +72,7 @@ const haltLoop = (dataDir: string) =>
   applyHaltFile(dataDir).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
 
 /** A loop that halts on mistakes in the store, and restarts after any failure but one of a store without writes. */
-const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, guarded(loop))
+const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, haltingOnStoreErrors(loop))
 
 /** The loops of the treasury, supervised. Never succeeds. */
 export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>

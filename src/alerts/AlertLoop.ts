@@ -4,10 +4,10 @@ import { Notifier } from "../notify/Notifier.ts"
 import { AlertQueue, type Delivery } from "../store/alerts/AlertQueue.ts"
 import { makeReminders, type Reminders } from "../store/alerts/LiveAlerts.ts"
 import { makeAllClears } from "../store/alerts/makeTrouble.ts"
-import { tripFor } from "../store/database/guarded.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
+import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
@@ -60,7 +60,8 @@ export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: 
 })
 
 /** A store error halts signing, and delays no alert. */
-const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.catchTag(effect, "StoreError", tripFor)
+const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) =>
+  Effect.catchTag(effect, "StoreError", haltOnStoreError)
 
 const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
 

@@ -7,7 +7,7 @@ import { remedyOf } from "../domain/Halt.ts"
 import { resumeScope } from "../http/brakeVerbs.ts"
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
-import { trip } from "../store/controls/trip.ts"
+import { haltSigning } from "../store/controls/haltSigning.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
 import { bodyOf, type ControlAnswer, control, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
@@ -91,7 +91,7 @@ const undo = '"cofferer resume --reason TEXT" removes it'
 const recordHalt = Effect.fnUntraced(
   function* (chosen: Chosen, dataDir: string, said: string) {
     const found = yield* storedSetup(chosen, dataDir)
-    yield* trip("halt_file", said).pipe(Effect.provide(storeLayer(found)))
+    yield* haltSigning("halt_file", said).pipe(Effect.provide(storeLayer(found)))
   },
   Effect.provide(Logger.layer([])),
   (noted) => Effect.ignoreCause(noted),

@@ -6,7 +6,7 @@ import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { assetScopes, lockScope } from "../rules/checks/stops.ts"
 import { Brake, type Pause } from "../store/controls/Brake.ts"
-import { trip } from "../store/controls/trip.ts"
+import { haltSigning } from "../store/controls/haltSigning.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -136,7 +136,7 @@ export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked
 
 /** Halts everything and pages people. */
 export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof HaltBody.Type) {
-  yield* trip("operator", `${author}: ${reason}`)
+  yield* haltSigning("operator", `${author}: ${reason}`)
   return { halted: true }
 })
 
@@ -145,7 +145,7 @@ const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: Where) {
   if (neededOf(yield* operatorsInForce) === 0) return
   const said = yield* readHaltFile(dataDir)
   const isKnown = (yield* (yield* Brake).halts).some(({ reason }) => reason === "halt_file")
-  if (said !== undefined && !isKnown) yield* trip("halt_file", said)
+  if (said !== undefined && !isKnown) yield* haltSigning("halt_file", said)
 })
 
 /** Halts and locks set by the program that a resume would end. */

@@ -8,8 +8,8 @@ import { weakens } from "../rules/policy/weakens.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
+import { haltSigning } from "../store/controls/haltSigning.ts"
 import { type Acceptance, TermsLog } from "../store/controls/TermsLog.ts"
-import { trip } from "../store/controls/trip.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -130,7 +130,7 @@ export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, 
   const isOther = halt !== undefined && !halt.detail.startsWith(begins)
   if (isOther || (given !== undefined && given.hash !== hash)) yield* endTermsHalt("the file has other terms now")
   yield* (yield* TermsLog).countFrom(null)
-  yield* trip("terms", `${begins} more than those in force: ${listed(weaker)}`)
+  yield* haltSigning("terms", `${begins} more than those in force: ${listed(weaker)}`)
 })
 
 /** Ends the halt and an hour that runs, in one transaction with what removes the cause. */

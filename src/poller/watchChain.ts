@@ -6,7 +6,7 @@ import { acceptAnew } from "../rules/saneHead.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { trip } from "../store/controls/trip.ts"
+import { haltSigning } from "../store/controls/haltSigning.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -78,7 +78,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
     "nothing is read there; correct the address, or wait until the right chain is back; where operators know that " +
     "the network was reset, to resume accepts the new chain, and balances begin again as they are there"
   const words = `the chain ${who} ${detail}: ${remedy}`
-  yield* trip("chain_changed", words)
+  yield* haltSigning("chain_changed", words)
   // A halt that was in force for another reason told nobody of this one: after its end this one comes.
   if (stray.isTold !== true && (yield* halted)?.detail === words)
     yield* heads.keep(chainId, { ...known, stray: { ...stray, isTold: true } })
@@ -127,7 +127,7 @@ export const watchChain = Effect.fn("Poller.chain")(function* () {
   if (reason._tag !== "OtherChain") return
   const who = gateway === "quorum" ? "as many gateways as must agree are" : `gateway ${gateway} is`
   const remedy = "nothing is read there; correct the address, or wait until the right chain is back"
-  yield* trip("chain_changed", `${who} ${reason.detail}: ${remedy}`)
+  yield* haltSigning("chain_changed", `${who} ${reason.detail}: ${remedy}`)
 })
 
 /** The loop: a look at each of the usual times, and the first one at once. */

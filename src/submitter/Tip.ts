@@ -5,7 +5,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
-import { trip } from "../store/controls/trip.ts"
+import { haltSigning } from "../store/controls/haltSigning.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 
@@ -79,6 +79,6 @@ export class Tip extends Context.Service<
 export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
   const { chainId } = (yield* CycleConfig).treasury.network
   if (head.chainId === chainId) return true
-  yield* trip("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${chainId}`)
+  yield* haltSigning("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${chainId}`)
   return false
 })

@@ -15,7 +15,7 @@ import {
   planSend,
   type SendVerdict,
 } from "../payments/planSend.ts"
-import { violated } from "../store/controls/trip.ts"
+import { haltOnViolation } from "../store/controls/haltSigning.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Witness } from "../store/journal/Witness.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -70,7 +70,7 @@ const post = Effect.fn("Submitter.post")(function* (
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   const tx = transactionOf(attempt, attempt.work, framing)
   if (txHash(transactionBytes(tx)) !== hash) {
-    return yield* violated("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
+    return yield* haltOnViolation("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
   }
   if (attempt.sends === 0) yield* (yield* Witness).note
   const { gateway, turn } = yield* takeTurn(attempt)

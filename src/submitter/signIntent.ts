@@ -5,9 +5,9 @@ import type { Intent } from "../domain/Intent.ts"
 import type { Unsigned } from "../payments/planAttempt.ts"
 import type { Refusal } from "../rules/policy/Policy.ts"
 import type { SignerError } from "../signer/SignerError.ts"
-import { trip, violated } from "../store/controls/trip.ts"
-import { tripFor } from "../store/database/guarded.ts"
+import { haltOnViolation, haltSigning } from "../store/controls/haltSigning.ts"
 import { StoreError } from "../store/database/StoreError.ts"
+import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -46,7 +46,7 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
       return false
     }
     case "Halt":
-      yield* trip("chain_changed", plan.detail)
+      yield* haltSigning("chain_changed", plan.detail)
       return false
   }
 })
@@ -56,14 +56,14 @@ const refused = Effect.fnUntraced(function* (intent: Intent, error: SignerError,
   if (reason._tag === "MemoryFailed") {
     const { cause } = reason
     yield* cause instanceof StoreError
-      ? tripFor(cause)
-      : trip("store_error", `the signer's memory failed: ${error.message}`)
+      ? haltOnStoreError(cause)
+      : haltSigning("store_error", `the signer's memory failed: ${error.message}`)
     return false
   }
   const refusal = reason._tag === "Refused" ? reason : undefined
   if (refusal !== undefined) yield* countSigning("refused", refusal.refusal)
   if (refusal?.refusal === "signature") {
-    yield* violated("two_signers", refusal.detail)
+    yield* haltOnViolation("two_signers", refusal.detail)
     return yield* waits(intent, "two implementations disagree about its signature")
   }
   return yield* unsigned(intent, plan)

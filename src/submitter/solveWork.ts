@@ -9,9 +9,9 @@ import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
-import { tripFor } from "../store/database/guarded.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { StoreError } from "../store/database/StoreError.ts"
+import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { ChainRules } from "../store/network/ChainRules.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -119,7 +119,7 @@ const keepLate =
     const { cause } = exit
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-    if (error instanceof StoreError) return tripFor(error)
+    if (error instanceof StoreError) return haltOnStoreError(error)
     const fields = { intent: intentId, attempt: k }
     if (error === undefined)
       return logEvent("proof of work failed", { ...fields, reason: "defect" }, { severity: "page", cause })
@@ -130,4 +130,4 @@ const keepWork = (solved: Solved) =>
   Effect.gen(function* () {
     yield* (yield* Outbox).saveWork(solved, solutionOf(solved))
     yield* (yield* Signals).wake("submitter")
-  }).pipe(Effect.catchTag("StoreError", tripFor))
+  }).pipe(Effect.catchTag("StoreError", haltOnStoreError))

@@ -9,7 +9,7 @@ import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/makeTrouble.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { trip } from "../../src/store/controls/trip.ts"
+import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
@@ -47,8 +47,8 @@ describe("the all-clear", () => {
         Effect.gen(function* () {
           const brake = yield* Brake
           const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
-          yield* trip("operator", "ana: audit")
-          yield* trip("disk_full", "free space")
+          yield* haltSigning("operator", "ana: audit")
+          yield* haltSigning("disk_full", "free space")
           yield* deliver
           yield* brake.resume({ scope: "all", reason: "looked", author: "ana" })
           yield* deliver

@@ -13,7 +13,7 @@ import { decideRound } from "../../src/rules/decideRound.ts"
 import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { trip } from "../../src/store/controls/trip.ts"
+import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { flow, round } from "../support/Flow.ts"
@@ -160,7 +160,7 @@ describe("alerts of the engine", () => {
       function* (options, sandbox) {
         const proposed = new Set(["submit", "confirm"])
         yield* (yield* Brake).pause({ scope: "all", reason: "r", author: "a", until: undefined })
-        yield* trip("operator", "test")
+        yield* haltSigning("operator", "test")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         const names = Effect.map(told, (texts) =>
           texts.filter((text) => text.includes("rule/")).map((t) => t.split(" ").slice(0, 2).join(" ")),

@@ -12,8 +12,8 @@ import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
+import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
-import { trip } from "../../src/store/controls/trip.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { down, honest, type Manner, rewritten } from "../support/Fronts.ts"
@@ -311,7 +311,7 @@ const outages: ReadonlyArray<Outage> = [
   },
   {
     name: "a store that was put back",
-    begin: () => trip("restored_store", "the database is older than its checkpoint"),
+    begin: () => haltSigning("restored_store", "the database is older than its checkpoint"),
     end: ({ options }) => ledgerVerb("recover", options, ana),
     condition: "halted",
     severity: "bad",
@@ -460,7 +460,7 @@ const outages: ReadonlyArray<Outage> = [
   },
   {
     name: "terms that wait, as a halt tells it",
-    begin: () => trip("terms", "the file permits more than the terms in force"),
+    begin: () => haltSigning("terms", "the file permits more than the terms in force"),
     end: () => Effect.flatMap(Brake, ({ release }) => release("terms", "approved")),
     condition: "terms_waiting",
     leads: false,

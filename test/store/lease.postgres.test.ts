@@ -5,10 +5,10 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { Connections } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
-import { isBusy, isUnwritten } from "../../src/store/database/guarded.ts"
 import { Lease } from "../../src/store/database/Lease.ts"
 import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
+import { isBusy, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { it } from "../support/it.ts"
 import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
 import { waitUntil } from "../support/until.ts"
@@ -66,7 +66,7 @@ describe("a database of several processes", () => {
     assert.deepStrictEqual(yield* Effect.provide(keys, holder), ["a", "b"])
     const late = yield* Effect.flip(Effect.provide(written("c"), first))
     assert.include(late.message, "another process has the lease of harbor")
-    assert.isTrue(isUnwritten(late), "the store is closed and opened again")
+    assert.isTrue(isUnwritable(late), "the store is closed and opened again")
     assert.isFalse(
       yield* Effect.provide(
         Effect.flatMap(Lease, ({ isHeld }) => isHeld),

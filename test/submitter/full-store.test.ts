@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { guarded, isUnwritten } from "../../src/store/database/guarded.ts"
+import { haltingOnStoreErrors, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 
@@ -27,8 +27,8 @@ const empty = Effect.gen(function* () {
 const rounds = Effect.fnUntraced(function* (count: number, ...args: Parameters<typeof round>) {
   let wasFull = false
   for (let n = 0; n < count; n++) {
-    const ended = yield* Effect.result(guarded(round(...args)))
-    wasFull ||= Result.isFailure(ended) && isUnwritten(ended.failure)
+    const ended = yield* Effect.result(haltingOnStoreErrors(round(...args)))
+    wasFull ||= Result.isFailure(ended) && isUnwritable(ended.failure)
   }
   return wasFull
 })

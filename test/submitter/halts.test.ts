@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { guarded, isUnwritten } from "../../src/store/database/guarded.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
+import { haltingOnStoreErrors, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -345,7 +345,7 @@ describe("a failure of the machine", () => {
       for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
       yield* sql`PRAGMA query_only = ON`
       for (let i = 0; i < 4; i++) {
-        assert.isTrue(isUnwritten(yield* Effect.flip(guarded(round(options, sandbox)))))
+        assert.isTrue(isUnwritable(yield* Effect.flip(haltingOnStoreErrors(round(options, sandbox)))))
       }
       assert.deepStrictEqual([yield* halts, yield* pages], [[], []])
       assert.lengthOf(yield* paid(sandbox), 0)
@@ -378,7 +378,7 @@ describe("a failure of the machine", () => {
       const { intent } = yield* newest
       assert.strictEqual(intent.state, "confirmed")
       const outbox = yield* Outbox
-      yield* Effect.exit(guarded(outbox.move(intent, "reserved", { detail: "again" })))
+      yield* Effect.exit(haltingOnStoreErrors(outbox.move(intent, "reserved", { detail: "again" })))
       assert.deepStrictEqual(yield* halts, ["invariant"])
       assert.strictEqual((yield* newest).intent.state, "confirmed")
     }),

@@ -5,8 +5,8 @@ import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { guarded } from "../../src/store/database/guarded.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
+import { haltingOnStoreErrors } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
@@ -35,7 +35,7 @@ const refusing = (trigger: string): Flow =>
     const sql = yield* SqlClient.SqlClient
     for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
     yield* sql.unsafe(`CREATE TRIGGER spoilt ${trigger} BEGIN SELECT RAISE(ABORT, 'the disk says no'); END`)
-    yield* Effect.exit(guarded(submitOnce()))
+    yield* Effect.exit(haltingOnStoreErrors(submitOnce()))
     assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
     assert.lengthOf(yield* (yield* Brake).halts, 1, "it halts")
     yield* sql.unsafe("DROP TRIGGER spoilt")

@@ -9,8 +9,8 @@ import { type DaemonOptions, daemonLayer, type Machine } from "../../layers.ts"
 import type { AlertIdentity } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
-import { isBusy, isDoubtful, isUnwritten } from "../../store/database/guarded.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
+import { isBusy, isDoubtful, isUnwritable } from "../../store/database/storeErrors.ts"
 import { tryStore } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
@@ -91,7 +91,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       Effect.as(undefined),
       Effect.catchIf(
         // Later than at the first start a command may have opened the file meanwhile.
-        (error) => isUnwritten(error) || (isLater && isBusy(error)),
+        (error) => isUnwritable(error) || (isLater && isBusy(error)),
         (error) => Effect.succeed(error as StoreError),
       ),
     )

@@ -13,7 +13,7 @@ import type { DaemonOptions, Machine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { noteEnd, noteStart } from "../../store/controls/starts.ts"
-import { isUnwritten } from "../../store/database/guarded.ts"
+import { isUnwritable } from "../../store/database/storeErrors.ts"
 import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { permittedLines } from "../common/worstCase.ts"
@@ -53,7 +53,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       isNoted = true
       return yield* begun(current).pipe(
         Effect.onInterrupt(() => Effect.ignore(noteEnd())),
-        Effect.tapError((error) => (isUnwritten(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
+        Effect.tapError((error) => (isUnwritable(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
       )
     })
   const begun = (current: DaemonOptions) =>

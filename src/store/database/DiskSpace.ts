@@ -2,7 +2,7 @@ import { statfsSync } from "node:fs"
 import { Context, Effect, Layer } from "effect"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Brake } from "../controls/Brake.ts"
-import { trip } from "../controls/trip.ts"
+import { haltSigning } from "../controls/haltSigning.ts"
 import { Signals } from "./Signals.ts"
 
 const mebibyte = 1_048_576
@@ -64,7 +64,7 @@ export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
   const found = yield* room
   if (found.free === undefined || found.free >= found.needed || (yield* isFull)) return
   const [free, needed] = [found.free, enoughSpace(found)].map(mebibytesText)
-  yield* trip(reason, `free space under ${dir}: ${free} left, ${needed} needed`)
+  yield* haltSigning(reason, `free space under ${dir}: ${free} left, ${needed} needed`)
 })
 
 /** Halts on a disk with little room, and ends that halt by itself once there is enough. */

@@ -12,7 +12,7 @@ import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
-import { tripWith } from "../../store/controls/trip.ts"
+import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
@@ -100,7 +100,7 @@ export const judgeStrangers = Effect.fnUntraced(function* (
   if (own.length > 0) {
     const { seq } = yield* (yield* Journal).head
     const detail = `the ledger lists ${plural(own.length, "payment")} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
-    yield* tripWith("restored_store", Effect.succeed(detail))
+    yield* haltSigningWith("restored_store", Effect.succeed(detail))
   }
   const foreign = strangers.filter((stranger) => !stranger.own)
   const last = foreign.at(-1)
@@ -111,7 +111,7 @@ export const judgeStrangers = Effect.fnUntraced(function* (
     const pinned = [...assets.values()].find(({ id }) => id === last.asset)
     const sum = pinned === undefined ? "" : `, ${formatAmount(last.amount, pinned.decimals)} ${pinned.symbol}`
     const detail = `someone used the key of ${nameOf(last.from)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
-    yield* tripWith("foreign_payment", Effect.succeed(detail))
+    yield* haltSigningWith("foreign_payment", Effect.succeed(detail))
   }
 })
 
@@ -145,7 +145,7 @@ export const judgeCount = Effect.fnUntraced(function* (attempt: Attempt, executi
   const how = denied ? `executed although it was settled as ${state}` : `executed ${executions} times`
   const detail = `attempt ${k} of payment ${shortId(intentId)} (transfer ${attempt.transferId.slice(0, 8)}) ${how}`
   const noted = findings.noteDuplicate(intentId, Math.max(2, executions), detail)
-  yield* tripWith(
+  yield* haltSigningWith(
     "duplicate_execution",
     Effect.map(noted, (isNew) => (isNew ? detail : undefined)),
   )

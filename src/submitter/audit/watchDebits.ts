@@ -13,7 +13,7 @@ import {
 } from "../../payments/explainDebits.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import type { AccountBalance } from "../../store/balances/storeRows.ts"
-import { tripWith } from "../../store/controls/trip.ts"
+import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { debitBook, knownTransfers } from "../../store/payments/Debits.ts"
@@ -170,7 +170,7 @@ const tell = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Si
   const last = found.findLast(({ id }) => id === strangers.at(-1)?.id)
   if (last === undefined) return
   const more = strangers.length > 1 ? `${strangers.length} debits that the journal does not know, the last: ` : ""
-  yield* tripWith(
+  yield* haltSigningWith(
     "foreign_payment",
     Effect.map(wordsOf(party, last), (words) => more + words),
   )

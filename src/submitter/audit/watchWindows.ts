@@ -8,7 +8,7 @@ import { excessOf } from "../../payments/movements.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Brake } from "../../store/controls/Brake.ts"
-import { tripWith } from "../../store/controls/trip.ts"
+import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
@@ -70,7 +70,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
   const remedy = 'compare it at another gateway; if it is still owed, pay it with "cofferer submit" after resume'
   const ended = (yield* Findings).endWatch(attempt)
-  yield* tripWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
+  yield* haltSigningWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
   return true
 })
 

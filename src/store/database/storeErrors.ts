@@ -1,5 +1,5 @@
 import { Effect, Predicate } from "effect"
-import { trip, violated } from "../controls/trip.ts"
+import { haltOnViolation, haltSigning } from "../controls/haltSigning.ts"
 import { doubtful } from "./NodeSqlite.ts"
 import { StoreError } from "./StoreError.ts"
 import { amongCauses, refusalOf, sqlStateOf } from "./sqlStates.ts"
@@ -35,23 +35,26 @@ const kindOf = (error: unknown): "busy" | "constraint" | "unwritable" | undefine
 }
 
 /** True if the store accepts no writes: no halt and no alert can be stored. */
-export const isUnwritten = (error: unknown): error is StoreError =>
+export const isUnwritable = (error: unknown): error is StoreError =>
   error instanceof StoreError && kindOf(error) === "unwritable"
 /** True if the store must be closed, opened and checked before it is used again. */
 export const isDoubtful = (error: unknown): boolean => error instanceof StoreError && doubtful.has(codeOf(error) ?? 0)
 /** True if another process has locked the file, or holds the lease. */
 export const isBusy = (error: unknown): boolean => error instanceof StoreError && kindOf(error) === "busy"
 
-/** Halts on a failure of the store that is a mistake. Fails where the store takes no writes: nothing can halt then. */
-export const tripFor = Effect.fn("Brake.tripFor")(function* (error: StoreError) {
+/**
+ * Halts all signing on a store error, but not where another process holds the lease. Fails with the error where the
+ * store takes no writes: no halt could be stored.
+ */
+export const haltOnStoreError = Effect.fn("Brake.haltOnStoreError")(function* (error: StoreError) {
   const kind = kindOf(error)
   if (kind === "unwritable") return yield* error
   if (kind === "busy") return
-  if (kind === "constraint") return yield* violated("constraints", error.message)
-  if (/: no way to /.test(error.message)) return yield* violated("legal_moves", error.message)
-  yield* trip("store_error", error.message)
+  if (kind === "constraint") return yield* haltOnViolation("constraints", error.message)
+  if (/: no way to /.test(error.message)) return yield* haltOnViolation("legal_moves", error.message)
+  yield* haltSigning("store_error", error.message)
 })
 
-/** The loop as it is; a failure of the store that ends it halts all signing first. */
-export const guarded = <A, E, R>(loop: Effect.Effect<A, E, R>) =>
-  Effect.tapError(loop, (error) => (error instanceof StoreError ? tripFor(error) : Effect.void))
+/** The loop, with a halt of all signing before a store error ends it. */
+export const haltingOnStoreErrors = <A, E, R>(loop: Effect.Effect<A, E, R>) =>
+  Effect.tapError(loop, (error) => (error instanceof StoreError ? haltOnStoreError(error) : Effect.void))

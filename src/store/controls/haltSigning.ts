@@ -10,7 +10,7 @@ import { Brake } from "./Brake.ts"
  * Halts all signing and pages people, together with what `findings` stores: all durable, or none. The halt is raised
  * where `findings` returns why; a second one for the same reason while the first is in force changes nothing.
  */
-export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
+export const haltSigningWith = Effect.fn("Brake.haltSigning")(function* <E, R>(
   reason: HaltReason,
   findings: Effect.Effect<string | undefined, E, R>,
 ) {
@@ -31,12 +31,12 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
 })
 
 /** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */
-export const trip = (reason: HaltReason, detail: string) => tripWith(reason, Effect.succeed(detail))
+export const haltSigning = (reason: HaltReason, detail: string) => haltSigningWith(reason, Effect.succeed(detail))
 
 /** An assertion of the money path does not hold: counts it, and halts. */
-export const violated = Effect.fn("Brake.violated")(function* (invariant: Invariant, detail: string) {
+export const haltOnViolation = Effect.fn("Brake.haltOnViolation")(function* (invariant: Invariant, detail: string) {
   const metrics = yield* Metrics
   metrics.invariantViolations.inc({ invariant })
   yield* logEvent("invariant broken", { invariant, detail })
-  yield* trip("invariant", `${invariant.replaceAll("_", " ")}: ${detail}`)
+  yield* haltSigning("invariant", `${invariant.replaceAll("_", " ")}: ${detail}`)
 })

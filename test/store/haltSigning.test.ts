@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { trip } from "../../src/store/controls/trip.ts"
-import { guarded, isDoubtful, isUnwritten } from "../../src/store/database/guarded.ts"
+import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
+import { haltingOnStoreErrors, isDoubtful, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -30,9 +30,9 @@ const sqlite = (errcode: number | undefined, message = "it failed") =>
 
 /** What a loop that fails so ends with, and what halts then. */
 const failed = Effect.fnUntraced(function* (error: StoreError) {
-  const ended = yield* Effect.flip(guarded(Effect.fail(error)))
+  const ended = yield* Effect.flip(haltingOnStoreErrors(Effect.fail(error)))
   assert.strictEqual(ended, error)
-  return { halts: yield* reasons, ends: isUnwritten(ended), isDoubted: isDoubtful(ended) }
+  return { halts: yield* reasons, ends: isUnwritable(ended), isDoubted: isDoubtful(ended) }
 })
 
 describe("a failure of the store", () => {
@@ -63,9 +63,9 @@ describe("a failure of the store", () => {
 describe("a halt", () => {
   it.effect("wakes who pages people, once", () =>
     withStore(function* () {
-      yield* trip("operator", "looks at it")
+      yield* haltSigning("operator", "looks at it")
       assert.isTrue(yield* isWoken("alerts"))
-      yield* trip("operator", "looks at it")
+      yield* haltSigning("operator", "looks at it")
       assert.isFalse(yield* isWoken("alerts"))
     }),
   )
