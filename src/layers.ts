@@ -17,7 +17,6 @@ import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Account.ts"
 import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/alerts/AlertQueue.ts"
-import { Backfills } from "./store/balances/Backfills.ts"
 import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
 import { Brake } from "./store/controls/Brake.ts"
@@ -38,8 +37,6 @@ import { Findings } from "./store/payments/Findings.ts"
 import { Outbox } from "./store/payments/Outbox.ts"
 import { SpendLog } from "./store/payments/SpendLog.ts"
 import { Tags } from "./store/payments/Tags.ts"
-import { Asks } from "./store/rules/Asks.ts"
-import { Rehearsals } from "./store/rules/Rehearsals.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
 import { InFlight } from "./submitter/InFlight.ts"
 import { Looks } from "./submitter/Looks.ts"
@@ -78,9 +75,7 @@ export const storeLayer = (
 ) => {
   const { treasury, mode = treasury.mode } = options
   const plain = Layer.mergeAll(
-    Observations.layer,
     Drifts.layer,
-    RuleStates.layer,
     Attention.layer,
     alertQueueLayer,
     Signals.layer,
@@ -93,9 +88,8 @@ export const storeLayer = (
     SpendLog.layerNoDeps,
     Brake.layerNoDeps,
     Findings.layerNoDeps,
-    Backfills.layerNoDeps,
-    Asks.layerNoDeps,
-    Rehearsals.layerNoDeps,
+    Observations.layerNoDeps,
+    RuleStates.layerNoDeps,
     Approvals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))

@@ -13,7 +13,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Listings } from "../store/network/Listings.ts"
-import { Rehearsals } from "../store/rules/Rehearsals.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
@@ -65,7 +65,7 @@ export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: strin
     listed: listedOf(yield* (yield* Listings).assets),
   }
   const rehearsing = rules.filter(isPaying).filter((one) => isRehearsed(mode, one))
-  const rehearsals = yield* (yield* Rehearsals).peek(rehearsing.map(({ name }) => name))
+  const rehearsals = yield* (yield* RuleStates).peekTrials(rehearsing.map(({ name }) => name))
   const questions = questionsFor(config, moment, rehearsals)
   const { answers, waited } = askAll(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
   if (waited.length > 0) yield* Effect.promise(() => Promise.all(waited)).pipe(Effect.timeoutOption(waitMillis))
@@ -90,7 +90,7 @@ export const loadRound = Effect.fn("Engine.load")(function* (
 ) {
   const { treasury, mode } = yield* CycleConfig
   const { rules } = treasury
-  const rehearsals = yield* (yield* Rehearsals).of(rehearsingIn(rules, mode))
+  const rehearsals = yield* (yield* RuleStates).trials(rehearsingIn(rules, mode))
   const since = (yield* Settings).getOrMake(watchedKey, Effect.succeed(String(snapshot.now)))
   const watchedSince = rules.some(isAlert) ? Number(yield* since) : snapshot.now
   return { ...(yield* contextOf(snapshot, memories, due)), rehearsals, watchedSince } satisfies RoundContext
@@ -100,7 +100,7 @@ export const loadRound = Effect.fn("Engine.load")(function* (
 export const peekRound = Effect.fn("Engine.peek")(function* (snapshot: Snapshot, memories: Memories) {
   const { treasury, mode } = yield* CycleConfig
   const { rules } = treasury
-  const rehearsals = yield* (yield* Rehearsals).peek(rehearsingIn(rules, mode))
+  const rehearsals = yield* (yield* RuleStates).peekTrials(rehearsingIn(rules, mode))
   const watchedSince = Number((yield* (yield* Settings).get(watchedKey)) ?? snapshot.now)
   return { ...(yield* contextOf(snapshot, memories)), rehearsals, watchedSince } satisfies RoundContext
 })

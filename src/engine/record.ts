@@ -22,8 +22,6 @@ import { Journal } from "../store/journal/Journal.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
-import { Asks } from "../store/rules/Asks.ts"
-import { Rehearsals } from "../store/rules/Rehearsals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import type { RoundChange } from "./tell.ts"
 
@@ -163,7 +161,7 @@ const propose = Effect.fnUntraced(function* (planned: {
   if (!isRehearsed(mode, subject.rule)) return intent
   const taken = intent.command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
   const fee = taken ?? intent.feeMax
-  yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
+  yield* (yield* RuleStates).addTrial(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`
   return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
 })
@@ -191,10 +189,10 @@ const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices,
       : { intents: [], episode: said.memory.episode }
   const memory = { ...said.memory, episode }
   yield* remember(memory, before)
-  const asks = yield* Asks
+  const states = yield* RuleStates
   for (const { topic, rule, subject, brief: detail, asked } of notices) {
-    if (topic === "request" && asked !== undefined) yield* asks.record({ rule, subject, detail, ...asked })
-    if (topic === "received") yield* asks.end(rule, subject, detail)
+    if (topic === "request" && asked !== undefined) yield* states.recordRequest({ rule, subject, detail, ...asked })
+    if (topic === "received") yield* states.endRequest(rule, subject, detail)
   }
   for (const notice of notices) {
     const { alert, letGo } = notice

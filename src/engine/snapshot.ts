@@ -21,7 +21,7 @@ import { Epochs } from "../store/network/Epochs.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { SpendLog } from "../store/payments/SpendLog.ts"
-import { Asks } from "../store/rules/Asks.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 
 const dayMillis = 86_400_000
 
@@ -91,7 +91,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     // A settled payment whose movement was not seen yet keeps both its ends reserved.
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
-    asked: yield* (yield* Asks).since(now - reach.asked),
+    asked: yield* (yield* RuleStates).requests(now - reach.asked),
     chainUnsettled,
     firing: firingOf(memories, rules),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),

@@ -21,7 +21,7 @@ import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { lastly, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Rehearsals } from "../store/rules/Rehearsals.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 
 /** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
@@ -209,7 +209,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   const now = yield* Clock.currentTimeMillis
   const told = yield* settings.get(toldKey)
   if (told !== undefined && !hasElapsed(Number(told), now, weekMillis)) return
-  const rehearsals = yield* (yield* Rehearsals).of(rehearsing.map(({ name }) => name))
+  const rehearsals = yield* (yield* RuleStates).trials(rehearsing.map(({ name }) => name))
   const report = Effect.gen(function* () {
     yield* settings.set(toldKey, String(now))
     // The first week begins now: there is nothing to tell of yet.

@@ -11,7 +11,6 @@ import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { type AlertRecord, listAlerts } from "../store/alerts/alertRecords.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
-import { Backfills } from "../store/balances/Backfills.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
@@ -161,8 +160,8 @@ const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
 }
 
 const pastView = Effect.fnUntraced(function* () {
-  const backfills = yield* Backfills
-  const gaps = yield* backfills.gaps
+  const observations = yield* Observations
+  const gaps = yield* observations.gaps
   return {
     gaps: gaps.map(({ since, until, cause, seenAt }) => ({
       since: isoOf(since),
@@ -170,7 +169,7 @@ const pastView = Effect.fnUntraced(function* () {
       cause,
       seenAt: new Date(seenAt).toISOString(),
     })),
-    backfills: (yield* backfills.open).map(({ since, until, next }) => ({
+    backfills: (yield* observations.backfills).map(({ since, until, next }) => ({
       since: isoOf(since),
       until: isoOf(until),
       next: isoOf(next),

@@ -5,7 +5,6 @@ import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
-import { Backfills } from "../store/balances/Backfills.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
@@ -162,7 +161,7 @@ const oldest = BigInt(Date.UTC(2020, 0, 1, 0, 0, 1)) * 1_000_000n
 
 /** Has the daemon read every balance change since a time (Unix nanoseconds), now or when it runs next. */
 export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, keepMillis: number) {
-  const backfills = yield* Backfills
+  const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const at = (since / 1_000n) * 1_000n
   if (at < oldest)
@@ -171,10 +170,10 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   if (at < BigInt(now - keepMillis) * 1_000_000n) {
     return problem("rows as old as that are not kept", 400, "let store.keep of the treasury file be longer")
   }
-  if ((yield* (yield* Observations).watermark) === undefined) {
+  if ((yield* observations.watermark) === undefined) {
     return problem("no balance was read yet", 400, "run the daemon first: the past ends where its reading began")
   }
-  const asked = yield* backfills.since(at)
+  const asked = yield* observations.backfillSince(at)
   yield* (yield* Signals).wake("backfill")
   const iso = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
   // Without an end it is known already, or requested.

@@ -9,7 +9,6 @@ import { keptNanosMin } from "../poller/bridgeGap.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
-import { Backfills } from "../store/balances/Backfills.ts"
 import { accountKeyText, type BalanceDifference, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -123,13 +122,13 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     balance,
     timestamp: end - blockNanos,
   }))
-  const [kept, begins] = [aligned(end - keptNanosMin), (yield* (yield* Backfills).begins) ?? 0n]
+  const [kept, begins] = [aligned(end - keptNanosMin), (yield* (yield* Observations).begins) ?? 0n]
   const since = kept > begins ? kept : begins
   const rows = yield* observations.reopen({ party, asset, since, openings })
   // With nothing to compare them with, what ends it is a later block alone.
   const differing = isByRows ? accounts.map((one) => ({ ...one, stored: one.reported })) : accounts
   yield* drifts.note({ differing, agreeing: new Set(), listed: end, until })
-  yield* (yield* Backfills).between(since, until)
+  yield* (yield* Observations).backfillBetween(since, until)
   const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
   const body = { party, asset, accounts, rows, since, until, by, reason: asked.reason }
   yield* (yield* Journal).append({ kind: "rebase", subject: "balances", body })

@@ -5,7 +5,8 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { RequestPriority } from "../gateway/Limiter.ts"
-import { type Backfill, Backfills } from "../store/balances/Backfills.ts"
+import type { Backfill } from "../store/balances/backfills.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -42,8 +43,8 @@ const tellMillis = 10_000
  */
 export const backfillOnce = Effect.fn("Backfill.once")(
   function* (treasury: WatchedTreasury, pace: Ref.Ref<ReadingPace> = makePace()) {
-    const backfills = yield* Backfills
-    const job = (yield* backfills.open)[0]
+    const observations = yield* Observations
+    const job = (yield* observations.backfills)[0]
     if (job === undefined || treasury.parties.size === 0) return false
     const reader = yield* GatewayReader
     const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
@@ -56,9 +57,9 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     }
     const next = answer.until < job.until ? answer.until : job.until
     const rows = answer.rows.filter((row) => row.timestamp >= job.next && row.timestamp < next)
-    yield* backfills.advance(job, rows, next)
+    yield* observations.advanceBackfill(job, rows, next)
     yield* tellProgress(job, next, pace)
-    return next < job.until || (yield* backfills.open).length > 0
+    return next < job.until || (yield* observations.backfills).length > 0
   },
   Effect.provideService(RequestPriority, "backfill"),
 )
@@ -100,13 +101,13 @@ const skipForgotten = Effect.fnUntraced(function* (
   if (!isFirst && (yield* reachesBehind(reader, query))) return false
   const oldest = (yield* oldestSince(reader, { ...query, until: job.until })) ?? job.until
   if (oldest - job.next < silenceNanosMin) return false
-  const backfills = yield* Backfills
+  const observations = yield* Observations
   const [from, to] = [job.next, oldest].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
   const cause = "the gateway has no data of that time: it deleted them, or the network did not exist yet"
   yield* (yield* Database).write(
     Effect.gen(function* () {
-      yield* isFirst ? backfills.lost({ since: job.next, until: oldest, cause }) : tellLoss(job.next, oldest)
-      yield* backfills.advance(job, [], oldest)
+      yield* isFirst ? observations.noteGap({ since: job.next, until: oldest, cause }) : tellLoss(job.next, oldest)
+      yield* observations.advanceBackfill(job, [], oldest)
     }),
   )
   if (isFirst) yield* logEvent("balance history lost", { since: from!, until: to!, reason: cause })
@@ -140,7 +141,7 @@ export const backfillLoop = Effect.suspend(() => {
       ),
     )
     if (more) return yield* Effect.sleep(pauseMillis)
-    const waits = (yield* (yield* Backfills).open).length > 0
+    const waits = (yield* (yield* Observations).backfills).length > 0
     yield* signals.wait("backfill", waits ? retryMillis : idleMillis)
   }).pipe(Effect.forever)
 })

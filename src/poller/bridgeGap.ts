@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { hasElapsed } from "../domain/Time.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Backfills } from "../store/balances/Backfills.ts"
 import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -44,11 +43,11 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   const database = yield* Database
   yield* database.write(
     Effect.gen(function* () {
-      const backfills = yield* Backfills
-      yield* (yield* Observations).rebase(base === "unsupported" ? [] : base.openings, reached)
+      const observations = yield* Observations
+      yield* observations.rebase(base === "unsupported" ? [] : base.openings, reached)
       yield* (yield* Drifts).uncheck
       yield* tellLoss(at, until)
-      yield* backfills.between(until, reached.timestamp)
+      yield* observations.backfillBetween(until, reached.timestamp)
     }),
   )
   const signals = yield* Signals
@@ -62,7 +61,7 @@ const forgotten = "the gateway deleted them before they were read"
 export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
   const timeOf = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
   const [from, to] = [timeOf(since), timeOf(until)]
-  yield* (yield* Backfills).lost({ since, until, cause })
+  yield* (yield* Observations).noteGap({ since, until, cause })
   yield* raise("balances_lost", { since: String(since), until: String(until), from, to, cause })
   yield* logEvent("balance history lost", { since: from!, until: to!, reason: cause })
 })

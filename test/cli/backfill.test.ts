@@ -4,7 +4,6 @@ import { Effect } from "effect"
 import { assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/layers.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -16,7 +15,7 @@ const [fresh, data] = [join(dir, "fresh"), join(dir, "data")]
 const run = (dataDir: string, ...args: ReadonlyArray<string>) =>
   callCofferer([...args, "--config", file, "--data", dataDir])
 
-const inStore = <A, E>(dataDir: string, program: Effect.Effect<A, E, Backfills | Observations>) =>
+const inStore = <A, E>(dataDir: string, program: Effect.Effect<A, E, Observations>) =>
   Effect.gen(function* () {
     const treasury = yield* loadTreasury(file)
     return yield* program.pipe(Effect.provide(storeLayer({ treasury, dataDir })))
@@ -30,7 +29,7 @@ beforeAll(async () => {
   await Effect.runPromise(inStore(fresh, Effect.void))
   const read = Effect.gen(function* () {
     yield* (yield* Observations).rebase([], { timestamp: nanos("2026-11-20T00:00:00Z"), height: 5n })
-    yield* (yield* Backfills).lost({
+    yield* (yield* Observations).noteGap({
       since: nanos("2026-11-01T00:00:00Z"),
       until: nanos("2026-11-03T00:00:00Z"),
       cause: "forgotten",
@@ -52,7 +51,7 @@ describe("backfill, where no daemon runs", () => {
     const jobs = await Effect.runPromise(
       inStore(
         data,
-        Effect.flatMap(Backfills, (backfills) => backfills.open),
+        Effect.flatMap(Observations, (one) => one.backfills),
       ),
     )
     assert.deepStrictEqual(

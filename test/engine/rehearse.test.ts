@@ -6,7 +6,6 @@ import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { reportTrials } from "../../src/engine/tell.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { bob, flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
@@ -31,7 +30,7 @@ describe("a treasury that rehearses", () => {
         assert.deepStrictEqual(yield* states, ["rehearsed"])
         assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 (trigger 100)" })
         assert.lengthOf(yield* paid(sandbox), 0)
-        const [rehearsal] = yield* (yield* Rehearsals).of(["keep-bob"])
+        const [rehearsal] = yield* (yield* RuleStates).trials(["keep-bob"])
         assert.strictEqual(rehearsal?.payments, 1)
         assert.isAbove(Number(rehearsal?.moved.get(`${bob}|${usdt}`) ?? 0n), 0)
       },

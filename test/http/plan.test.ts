@@ -10,7 +10,6 @@ import { explanationOf, type RuleAnswer } from "../../src/http/explanationOf.ts"
 import { planOf } from "../../src/http/planOf.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { arrange, explained, explainedFields, explainedTreasury, payment } from "../support/Explained.ts"
@@ -74,13 +73,13 @@ describe("a plan", () => {
     ]
     return explained({ instead: rehearsing }, function* (treasury) {
       yield* arrange()
-      const rehearsals = yield* Rehearsals
-      yield* rehearsals.of(["keep"])
-      yield* rehearsals.add("keep", payment().payment, 0n)
+      const states = yield* RuleStates
+      yield* states.trials(["keep"])
+      yield* states.addTrial("keep", payment().payment, 0n)
       const { plan, difference } = yield* shown(yield* explainedTreasury(), treasury)
       assert.deepStrictEqual([plan.fires, difference?.onlyChanged.length], [1, 1])
       yield* explanationOf(live(yield* explainedTreasury()), { name: "keep" })
-      const [kept] = yield* rehearsals.of(["keep"])
+      const [kept] = yield* states.trials(["keep"])
       assert.deepStrictEqual([kept?.payments, kept?.moved.size], [1, 2])
     })
   })

@@ -4,7 +4,6 @@ import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { newHistory } from "../support/HistoryServer.ts"
@@ -32,12 +31,11 @@ const clockAt = (nanos: bigint) => TestClock.setTime(Number(nanos / 1_000_000n))
 
 const look = Effect.gen(function* () {
   const observations = yield* Observations
-  const backfills = yield* Backfills
   return {
     rows: (yield* storedRows).map(textOf).sort(),
     balances: (yield* observations.accounts).map(({ balance }) => balance),
-    gaps: (yield* backfills.gaps).map(({ since, until }) => [since, until]),
-    open: (yield* backfills.open).length,
+    gaps: (yield* observations.gaps).map(({ since, until }) => [since, until]),
+    open: (yield* observations.backfills).length,
     journal: (yield* (yield* Journal).about("balances")).map(({ kind }) => kind),
     alerts: (yield* (yield* AlertQueue).due(100)).map(
       ({ kind, subject, severity }) => `${kind} ${subject} ${severity}`,
@@ -105,26 +103,26 @@ describe("the past", () => {
     const { run } = yield* openPoller(history)
     yield* clockAt(history.begun.timestamp)
     yield* run(pollAll(options))
-    const asked = yield* run(Effect.flatMap(Backfills, (backfills) => backfills.since(start - 20n * day)))
+    const asked = yield* run(Effect.flatMap(Observations, (one) => one.backfillSince(start - 20n * day)))
     assert.strictEqual(asked?.until, history.begun.timestamp)
     const found = yield* run(Effect.andThen(backfillAll(options), look))
     assert.deepStrictEqual(found.gaps, [[start - 20n * day, history.keptFrom]])
     assert.strictEqual(found.rows.length, 2 * (6 * 48 + 1))
     assert.deepStrictEqual(found.alerts, [], "nobody relied on it")
-    assert.isUndefined(yield* run(Effect.flatMap(Backfills, (backfills) => backfills.since(start))))
+    assert.isUndefined(yield* run(Effect.flatMap(Observations, (one) => one.backfillSince(start))))
   })
 
   it.effect("is asked for once more only where what was asked for has begun, or has less", function* () {
     const { run } = yield* openPoller(newHistory())
     yield* run(function* () {
-      const backfills = yield* Backfills
-      const first = yield* backfills.between(start, start + 9n * second)
-      assert.isUndefined(yield* backfills.between(start + second, start + 9n * second))
-      assert.isDefined(yield* backfills.between(start, start + 10n * second), "it has more")
-      yield* backfills.advance(first!, [], start + second)
-      assert.isUndefined(yield* backfills.between(start, start + 9n * second), "the second has it")
-      assert.isDefined(yield* backfills.between(start - second, start + 9n * second))
-      assert.lengthOf(yield* backfills.open, 3)
+      const observations = yield* Observations
+      const first = yield* observations.backfillBetween(start, start + 9n * second)
+      assert.isUndefined(yield* observations.backfillBetween(start + second, start + 9n * second))
+      assert.isDefined(yield* observations.backfillBetween(start, start + 10n * second), "it has more")
+      yield* observations.advanceBackfill(first!, [], start + second)
+      assert.isUndefined(yield* observations.backfillBetween(start, start + 9n * second), "the second has it")
+      assert.isDefined(yield* observations.backfillBetween(start - second, start + 9n * second))
+      assert.lengthOf(yield* observations.backfills, 3)
     })
   })
 
@@ -138,7 +136,7 @@ describe("the past", () => {
     yield* clockAt(history.begun.timestamp)
     yield* run(pollAll(small))
     yield* run(function* () {
-      yield* (yield* Backfills).since(start)
+      yield* (yield* Observations).backfillSince(start)
       assert.deepStrictEqual((yield* look).open, 1)
     })
     // One window is read, then the process is away while the node forgets the first day and a half.
@@ -161,13 +159,13 @@ describe("the past", () => {
     yield* clockAt(start + day)
     yield* run(pollAll(options))
     yield* run(function* () {
-      yield* (yield* Backfills).since(start - second)
+      yield* (yield* Observations).backfillSince(start - second)
       yield* backfillAll(options)
     })
     history.rows = [row(start, 6n)]
     for (let i = 0; i < 2; i++) {
       yield* run(function* () {
-        yield* (yield* Backfills).between(start, start + second)
+        yield* (yield* Observations).backfillBetween(start, start + second)
         yield* backfillAll(options)
       })
     }

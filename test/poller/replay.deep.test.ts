@@ -5,7 +5,7 @@ import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { readWindow } from "../../src/poller/readWindow.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { it } from "../support/it.ts"
 import { backfillAll, openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
@@ -42,7 +42,7 @@ describe("ten recorded minutes of a real network", () => {
       const later = own.filter(({ timestamp }) => timestamp >= begun)
       assert.strictEqual(later.length, 1_058, "what was before the first poll is not read unasked")
       assert.deepStrictEqual(yield* stored, sorted(later))
-      yield* (yield* Backfills).since(history.rows[0]!.timestamp)
+      yield* (yield* Observations).backfillSince(history.rows[0]!.timestamp)
       yield* backfillAll(options)
       assert.deepStrictEqual(yield* stored, sorted(own))
     })

@@ -6,7 +6,7 @@ import { makePace } from "../../src/poller/askWindow.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type History, newHistory } from "../support/HistoryServer.ts"
 import { it } from "../support/it.ts"
@@ -102,7 +102,7 @@ describe("windows of balance changes", () => {
           yield* clockAt(history.begun.timestamp + second)
           yield* run(pollBalances(options))
           const base = history.begun.timestamp
-          yield* run(Effect.flatMap(Backfills, (backfills) => backfills.since(start)))
+          yield* run(Effect.flatMap(Observations, (one) => one.backfillSince(start)))
           while (block < times.length - 1) {
             block = Math.min(block + 1 + dice.below(12), times.length - 1)
             history.begun = { height: BigInt(block), timestamp: times[block]! }
@@ -135,11 +135,11 @@ describe("windows of balance changes", () => {
     yield* clockAt(start)
     yield* run(function* () {
       yield* pollAll(options)
-      yield* (yield* Backfills).since(start - 364n * day)
+      yield* (yield* Observations).backfillSince(start - 364n * day)
       yield* backfillAll(options, makePace())
       assert.deepStrictEqual(yield* stored, own(all, 0n))
-      assert.isUndefined(yield* (yield* Backfills).since(start - 300n * day), "known already")
-      assert.deepStrictEqual(yield* (yield* Backfills).gaps, [])
+      assert.isUndefined(yield* (yield* Observations).backfillSince(start - 300n * day), "known already")
+      assert.deepStrictEqual(yield* (yield* Observations).gaps, [])
     })
     assert.isBelow(history.asked.length, 60)
     for (const query of history.asked) {

@@ -6,7 +6,6 @@ import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { type Accounted, explainDebits, type KnownPayment, type Movements } from "../../src/payments/explainDebits.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -134,7 +133,7 @@ describe("a debit that no payment explains", () => {
         }
         const { timestamp, height } = (yield* (yield* Observations).watermark)!
         const until = timestamp + 8_000_000_000n
-        yield* (yield* Backfills).lost({ since: timestamp, until, cause: "forgotten" })
+        yield* (yield* Observations).noteGap({ since: timestamp, until, cause: "forgotten" })
         yield* (yield* Observations).rebase([], { timestamp: until, height })
         yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 12)

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Backfills } from "../../src/store/balances/Backfills.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
@@ -23,8 +22,6 @@ import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { Tags } from "../../src/store/payments/Tags.ts"
-import { Asks } from "../../src/store/rules/Asks.ts"
-import { Rehearsals } from "../../src/store/rules/Rehearsals.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { effectOf, type Work } from "./it.ts"
 import { giveBack, serverUrl, takeDatabase, urlOf } from "./Postgres.ts"
@@ -49,14 +46,11 @@ export const testStore = () => {
       SpendLog.layerNoDeps,
       Brake.layerNoDeps,
       Findings.layerNoDeps,
-      Asks.layerNoDeps,
       Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
-      Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
-      Backfills.layerNoDeps,
+      Observations.layerNoDeps,
       Approvals.layerNoDeps,
       Drifts.layer,
-      Observations.layer,
-      RuleStates.layer,
+      RuleStates.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Settings.layer,
       Signals.layer,
       Clearance.layer,

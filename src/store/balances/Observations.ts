@@ -4,6 +4,8 @@ import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+import { type Backfills, makeBackfills } from "./backfills.ts"
 import { makeBlockPace } from "./blockPace.ts"
 import { makePastBalances } from "./pastBalances.ts"
 import {
@@ -32,63 +34,63 @@ const prunedAtOnce = 10_000
 type Reached = Pick<Watermark, "timestamp" | "height">
 
 /** Balance rows exactly once, the latest balance of each account, and how far they reach. */
-export class Observations extends Context.Service<
-  Observations,
-  {
-    /**
-     * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
-     * comes with another balance is not stored. Returns the accounts whose latest balance changed.
-     */
-    readonly advance: (
-      rows: ReadonlyArray<BalanceChange>,
-      watermark: Reached,
-    ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
-    /**
-     * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
-     * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
-     */
-    readonly rebase: (
-      openings: ReadonlyArray<BalanceChange>,
-      watermark: Reached,
-    ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
-    /**
-     * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
-     * is not known. `window` is how far back one looks (milliseconds): each call for an account goes on from the last
-     * one of the same window, so times should grow.
-     */
-    readonly at: (
-      party: string,
-      asset: string,
-      time: bigint,
-      window: number,
-    ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
-    readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
-    /** Milliseconds that a block takes, as measured by watermarks from one asking to the next; within bounds. */
-    readonly blockMillis: Effect.Effect<number, StoreError>
-    /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
-    readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
-    readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
-    /** Balance by the newest row or opening balance before a block time, if one is known. */
-    readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
-    /**
-     * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
-     * watermark stays. Returns how many rows were deleted.
-     */
-    readonly reopen: (of: {
-      readonly party: string
-      readonly asset: string
-      readonly since: bigint
-      readonly openings: ReadonlyArray<BalanceChange>
-    }) => Effect.Effect<number, StoreError>
-    /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
-    readonly history: (
-      party: string,
-      asset: string,
-      since: bigint,
-    ) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
-  }
->()("cofferer/store/Observations") {
-  static readonly layer = Layer.effect(
+interface Rows {
+  /**
+   * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
+   * comes with another balance is not stored. Returns the accounts whose latest balance changed.
+   */
+  readonly advance: (
+    rows: ReadonlyArray<BalanceChange>,
+    watermark: Reached,
+  ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
+  /**
+   * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
+   * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
+   */
+  readonly rebase: (
+    openings: ReadonlyArray<BalanceChange>,
+    watermark: Reached,
+  ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
+  /**
+   * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
+   * is not known. `window` is how far back one looks (milliseconds): each call for an account goes on from the last
+   * one of the same window, so times should grow.
+   */
+  readonly at: (
+    party: string,
+    asset: string,
+    time: bigint,
+    window: number,
+  ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
+  readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
+  /** Milliseconds that a block takes, as measured by watermarks from one asking to the next; within bounds. */
+  readonly blockMillis: Effect.Effect<number, StoreError>
+  /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
+  readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
+  readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+  /** Balance by the newest row or opening balance before a block time, if one is known. */
+  readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
+  /**
+   * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
+   * watermark stays. Returns how many rows were deleted.
+   */
+  readonly reopen: (of: {
+    readonly party: string
+    readonly asset: string
+    readonly since: bigint
+    readonly openings: ReadonlyArray<BalanceChange>
+  }) => Effect.Effect<number, StoreError>
+  /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
+  readonly history: (
+    party: string,
+    asset: string,
+    since: bigint,
+  ) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+}
+
+/** Balances that are known, and the past that is still read. */
+export class Observations extends Context.Service<Observations, Rows & Backfills>()("cofferer/store/Observations") {
+  static readonly layerNoDeps = Layer.effect(
     Observations,
     Effect.gen(function* () {
       const sql = yield* Sql
@@ -142,6 +144,7 @@ export class Observations extends Context.Service<
         (effect) => effect.pipe(sql.withTransaction, storeError("Observations.rebase")),
       )
       return Observations.of({
+        ...makeBackfills(sql, yield* Journal, rowStore),
         advance,
         rebase,
         accounts,

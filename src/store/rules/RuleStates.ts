@@ -2,8 +2,13 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { holdReasons } from "../../domain/Decision.ts"
 import { type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemory.ts"
 import { Big, rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { Settings } from "../database/Settings.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
+import { makeRequests, type Requests } from "./requests.ts"
+import { makeTrials, type Trials } from "./trials.ts"
 
 const MemoryRow = Schema.Struct({
   rule: Schema.String,
@@ -26,21 +31,23 @@ const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
 const prunedAtOnce = 5_000
 
 /** Timers, episode counters and the present decision of each rule and subject. */
-export class RuleStates extends Context.Service<
-  RuleStates,
-  {
-    readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
-    /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
-    readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
-    /** The next question reads the store: for when a transaction with changes in it was not committed. */
-    readonly forget: Effect.Effect<void>
-    /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */
-    readonly prune: (before: number) => Effect.Effect<void, StoreError>
-    /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
-    readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
-  }
->()("cofferer/store/RuleStates") {
-  static readonly layer = Layer.effect(
+interface Decisions {
+  readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
+  /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
+  readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
+  /** The next question reads the store: for when a transaction with changes in it was not committed. */
+  readonly forget: Effect.Effect<void>
+  /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */
+  readonly prune: (before: number) => Effect.Effect<void, StoreError>
+  /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
+  readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
+}
+
+/** All that rules remember from one round to the next, with what they have asked people for and only simulated. */
+export class RuleStates extends Context.Service<RuleStates, Decisions & Requests & Trials>()(
+  "cofferer/store/RuleStates",
+) {
+  static readonly layerNoDeps = Layer.effect(
     RuleStates,
     Effect.gen(function* () {
       const sql = yield* Sql
@@ -119,6 +126,8 @@ export class RuleStates extends Context.Service<
         (effect) => effect.pipe(storeError("RuleStates.prune")),
       )
       return RuleStates.of({
+        ...makeRequests(sql, yield* Journal, yield* Database),
+        ...makeTrials(yield* Settings),
         prune,
         save,
         byKey,

@@ -6,6 +6,7 @@ import { layerGateways } from "../../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../../src/gateway/Transport.ts"
 import { Observations } from "../../../src/store/balances/Observations.ts"
 import * as Database from "../../../src/store/database/Database.ts"
+import { Journal } from "../../../src/store/journal/Journal.ts"
 import { Metrics } from "../../../src/telemetry/Metrics.ts"
 import { type PageBytes, pageBytes } from "./rows.ts"
 
@@ -63,7 +64,10 @@ export const makeProduct = (dir: string) => {
     Layer.provide(http),
     Layer.provide(metrics),
   )
-  const store = Observations.layer.pipe(Layer.provide(Database.layer({ filename: join(dir, Database.databaseFile) })))
+  const store = Observations.layerNoDeps.pipe(
+    Layer.provide(Journal.layer("bench")),
+    Layer.provide(Database.layer({ filename: join(dir, Database.databaseFile) })),
+  )
   const runtime = ManagedRuntime.make(Layer.merge(reader, store))
   return {
     /** From the bytes of an answer to checked rows. */

@@ -1,0 +1,116 @@
+import { Clock, Effect, Schema } from "effect"
+import type { BalanceChange } from "../../domain/Balance.ts"
+import { Big, rowsOf } from "../database/columns.ts"
+import type { Sql } from "../database/Sql.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import type { Journal } from "../journal/Journal.ts"
+import type { makeStoreRows } from "./storeRows.ts"
+
+/** A part of the past that is read behind the daemon's back. Times are Unix nanoseconds. */
+const BackfillRow = Schema.Struct({
+  seq: Schema.Int,
+  /** Rows from here on, */
+  since: Big,
+  /** and below this. */
+  until: Big,
+  /** Every row below it is stored. */
+  next: Big,
+  /** Unix milliseconds of our clock at which it last came further. */
+  updatedAt: Schema.Int,
+})
+export type Backfill = typeof BackfillRow.Type
+
+/** A part of the past whose rows the gateway had forgotten when they were to be read. `seenAt`: Unix milliseconds. */
+const GapRow = Schema.Struct({ since: Big, until: Big, cause: Schema.String, seenAt: Schema.Int })
+type Gap = typeof GapRow.Type
+const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
+
+/** Progress of reading past balances: ranges wanted, ranges read, and rows that are lost. */
+export interface Backfills {
+  /**
+   * Requests the rows since a time, up to the start of those known. Undefined if they are known or requested already,
+   * and before the first reading of balances.
+   */
+  readonly backfillSince: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
+  /** Start of the rows that are known or requested; undefined before the first reading of balances. */
+  readonly begins: Effect.Effect<bigint | undefined, StoreError>
+  /** Requests the rows between two times. Undefined if a request that has not begun covers all of them. */
+  readonly backfillBetween: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
+  /** Ranges not read to their end, oldest request first. */
+  readonly backfills: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
+  /** Stores rows and how far they reach together. Latest balances and the watermark stay as they are. */
+  readonly advanceBackfill: (
+    backfill: Backfill,
+    rows: ReadonlyArray<BalanceChange>,
+    next: bigint,
+  ) => Effect.Effect<void, StoreError>
+  /** Writes down, and journals, that the rows between two times cannot be had. */
+  readonly noteGap: (gap: Omit<Gap, "seenAt">) => Effect.Effect<void, StoreError>
+  /** Newest first, at most 10. */
+  readonly gaps: Effect.Effect<ReadonlyArray<Gap>, StoreError>
+}
+
+export const makeBackfills = (
+  sql: Sql,
+  journal: Journal["Service"],
+  rowStore: ReturnType<typeof makeStoreRows>,
+): Backfills => {
+  const times = rowsOf(TimeRow, "Observations.begins")
+  const read = rowsOf(BackfillRow, "Observations.backfills")
+  /** Rows are complete from here on, or will be. A store of an earlier version has no base but its oldest row. */
+  const begins = Effect.gen(function* () {
+    const asked = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
+    const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)
+    if (base[0]?.at != null) return earlier(asked[0]?.at, base[0].at)
+    const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
+    const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
+    return earlier(asked[0]?.at, oldest[0]?.at ?? mark[0]?.at)
+  }).pipe(storeError("Observations.begins"))
+  const between = Effect.fn("Observations.backfillBetween")(
+    function* (since: bigint, until: bigint) {
+      if (since >= until) return undefined
+      const same = yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
+      if (same.length > 0) return undefined
+      const at = yield* Clock.currentTimeMillis
+      const rows = yield* sql.write`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
+        RETURNING seq, since, until, next, updated_at AS "updatedAt"`.pipe(read)
+      yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "asked" } })
+      return rows[0]
+    },
+    (effect) => effect.pipe(sql.withTransaction, storeError("Observations.backfillBetween")),
+  )
+  return {
+    begins,
+    backfillBetween: between,
+    backfillSince: Effect.fn("Observations.backfillSince")(function* (since: bigint) {
+      const until = yield* begins
+      return until === undefined ? undefined : yield* between(since, until)
+    }),
+    backfills: sql`SELECT seq, since, until, next, updated_at AS "updatedAt" FROM backfills
+      WHERE next < until ORDER BY seq`.pipe(read),
+    advanceBackfill: Effect.fn("Observations.advanceBackfill")(
+      function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
+        yield* rowStore.storePast(rows)
+        const at = yield* Clock.currentTimeMillis
+        yield* sql.write`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
+        if (next < until) return
+        yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
+      },
+      (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advanceBackfill")),
+    ),
+    noteGap: Effect.fn("Observations.noteGap")(
+      function* (gap: Omit<Gap, "seenAt">) {
+        const at = yield* Clock.currentTimeMillis
+        yield* sql.write`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
+        yield* journal.append({ kind: "gap", subject: "balances", body: { ...gap } })
+      },
+      (effect) => effect.pipe(sql.withTransaction, storeError("Observations.noteGap")),
+    ),
+    gaps: sql`SELECT since, until, cause, seen_at AS "seenAt" FROM gaps ORDER BY seq DESC LIMIT 10`.pipe(
+      rowsOf(GapRow, "Observations.gaps"),
+    ),
+  }
+}
+
+const earlier = (a: bigint | null | undefined, b: bigint | null | undefined): bigint | undefined =>
+  a == null ? (b ?? undefined) : b == null || a < b ? a : b

@@ -1,0 +1,77 @@
+import { Clock, Effect, Schema } from "effect"
+import type { AskedPayment } from "../../rules/Snapshot.ts"
+import { Big, rowsOf } from "../database/columns.ts"
+import { type Database, rounded } from "../database/Database.ts"
+import type { Sql } from "../database/Sql.ts"
+import { type StoreError, storeError } from "../database/StoreError.ts"
+import type { Journal } from "../journal/Journal.ts"
+
+/** A payment that people were asked to make. */
+interface Ask extends AskedPayment {
+  readonly seq: number
+  /** Why, for people. */
+  readonly detail: string
+}
+
+const AskRow = Schema.Struct({
+  seq: Schema.Int,
+  rule: Schema.String,
+  subject: Schema.String,
+  episode: Schema.Int,
+  from: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Big,
+  decimals: Schema.Int,
+  detail: Schema.String,
+  at: Schema.Int,
+  endedAt: Schema.NullOr(Schema.Int),
+})
+
+/** Funding requests: durable, one at a time for each subject. */
+export interface Requests {
+  /** Call it inside the transaction of the decision. */
+  readonly recordRequest: (ask: Omit<Ask, "seq" | "at" | "endedAt">) => Effect.Effect<void, StoreError>
+  /** Ends the open one of the subject, where one is. */
+  readonly endRequest: (rule: string, subject: string, detail: string) => Effect.Effect<void, StoreError>
+  /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
+  readonly requests: (since: number) => Effect.Effect<ReadonlyArray<Ask>, StoreError>
+}
+
+export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Database["Service"]): Requests => {
+  const remembered = database.memoryOf<ReadonlyArray<Ask>>("asks")
+  const columns = sql.literal(`seq, rule, subject, episode, from_party AS "from", to_party AS "to", asset, amount,
+    decimals, detail, at, ended_at AS "endedAt"`)
+  const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
+  return {
+    recordRequest: Effect.fn("RuleStates.recordRequest")(
+      function* ({ from, to, ...ask }) {
+        const at = yield* Clock.currentTimeMillis
+        const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
+        yield* sql.write`INSERT INTO asks ${sql.insert(row)}`
+        const { rule, subject, ...body } = { ...ask, from, to }
+        yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
+      },
+      (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.recordRequest")),
+    ),
+    endRequest: Effect.fn("RuleStates.endRequest")(
+      function* (rule, subject, detail) {
+        const at = yield* Clock.currentTimeMillis
+        const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
+          AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
+        if (ended === undefined) return
+        const body = { episode: ended.episode, amount: ended.amount, detail }
+        yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
+      },
+      (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.endRequest")),
+    ),
+    requests: (since) =>
+      remembered(
+        `${rounded(since)}`,
+        sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${rounded(since)} ORDER BY seq`.pipe(
+          rowsOf(AskRow, "RuleStates.requests"),
+          Effect.map((rows) => rows.map(toAsk)),
+        ),
+      ).pipe(Effect.map((asks) => asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= since))),
+  }
+}

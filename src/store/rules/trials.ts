@@ -1,0 +1,100 @@
+import { Clock, Effect, Schema } from "effect"
+import { accountKey, type TrialMovement } from "../../rules/Snapshot.ts"
+import type { Settings } from "../database/Settings.ts"
+import type { StoreError } from "../database/StoreError.ts"
+
+const Kept = Schema.fromJsonString(
+  Schema.Record(
+    Schema.String,
+    Schema.Struct({
+      since: Schema.Int,
+      payments: Schema.Int,
+      moved: Schema.Record(Schema.String, Schema.BigIntFromString),
+    }),
+  ),
+)
+const decode = Schema.decodeUnknownOption(Kept)
+const encode = Schema.encodeSync(Kept)
+const key = "rehearsals"
+
+const begun = (rule: string, now: number): TrialMovement => ({
+  rule,
+  since: now,
+  payments: 0,
+  moved: new Map(),
+})
+
+/** Simulated payments of rules that only simulate: one sum for each rule, so that months of them cost one row. */
+export interface Trials {
+  /**
+   * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
+   * removed, and begins again when it simulates again.
+   */
+  readonly trials: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
+  /** Result of `trials` without effect: begins no simulation and forgets none. */
+  readonly peekTrials: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
+  /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
+  readonly addTrial: (
+    rule: string,
+    payment: { readonly fromKey: string; readonly toKey: string; readonly assetId: string; readonly amount: bigint },
+    fee: bigint,
+  ) => Effect.Effect<void, StoreError>
+}
+
+export const makeTrials = (settings: Settings["Service"]): Trials => {
+  const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, TrialMovement> => {
+    const kept = decode(text ?? "")
+    if (kept._tag === "None") return new Map()
+    return new Map(
+      Object.entries(kept.value).map(([rule, { moved, ...rest }]) => [
+        rule,
+        { rule, ...rest, moved: new Map(Object.entries(moved)) },
+      ]),
+    )
+  })
+  const write = (all: Iterable<TrialMovement>) =>
+    settings.set(
+      key,
+      encode(
+        Object.fromEntries(
+          [...all].map(({ rule, moved, since, payments }) => [
+            rule,
+            {
+              since,
+              payments,
+              moved: Object.fromEntries(moved),
+            },
+          ]),
+        ),
+      ),
+    )
+  let named = true
+  return {
+    trials: Effect.fn("RuleStates.trials")(function* (rules) {
+      // The engine asks each second; where nothing rehearses nothing is read.
+      if (rules.length === 0 && !named) return []
+      named = rules.length > 0
+      const kept = yield* read
+      const now = yield* Clock.currentTimeMillis
+      const all = rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+      if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
+      return all
+    }),
+    peekTrials: Effect.fn("RuleStates.peekTrials")(function* (rules) {
+      if (rules.length === 0) return []
+      const kept = yield* read
+      const now = yield* Clock.currentTimeMillis
+      return rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+    }),
+    addTrial: Effect.fn("RuleStates.addTrial")(function* (rule, { fromKey, toKey, assetId, amount }, fee) {
+      const kept = new Map(yield* read)
+      const now = yield* Clock.currentTimeMillis
+      const before = kept.get(rule) ?? begun(rule, now)
+      const moved = new Map(before.moved)
+      const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
+      moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
+      moved.set(payee, (moved.get(payee) ?? 0n) + amount)
+      yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved }).values())
+    }),
+  }
+}
