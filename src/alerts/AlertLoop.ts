@@ -1,9 +1,11 @@
 import { Clock, Effect, FiberMap, Random, Result } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { Notifier } from "../notify/Notifier.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { subjectsOf } from "../rules/Subject.ts"
 import { AlertQueue, type Delivery } from "../store/alerts/AlertQueue.ts"
+import { makeAllClears } from "../store/alerts/allClears.ts"
 import { makeReminders, type Reminders } from "../store/alerts/LiveAlerts.ts"
-import { makeAllClears } from "../store/alerts/makeTrouble.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
@@ -43,17 +45,26 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
-const noReminders = (): Reminders => ({ repeatMillis: undefined, steps: [] })
+const noReminders = (): Reminders => ({ repeatMillis: undefined, steps: [], hasRule: () => true })
 
 /** Reminders as a configuration has them. */
-export const remindersOf = ({ alerting, routes }: Pick<Treasury, "alerting" | "routes">): Reminders => ({
+export const remindersOf = ({
+  alerting,
+  routes,
+  rules,
+}: Pick<Treasury, "alerting" | "routes" | "rules">): Reminders => ({
   repeatMillis: alerting.repeatMillis,
   steps: routes.flatMap(({ severities, escalate = [] }) => escalate.map((step) => ({ severities, ...step }))),
+  hasRule: (name, subject) => {
+    const rule = rules.find((one) => one.name === name)
+    if (rule === undefined || subject === undefined || !isPaying(rule)) return rule !== undefined
+    return subjectsOf(rule).some((one) => one.name === subject)
+  },
 })
 
 /** Delivers what is due to all receivers, all-clears included, side by side, and ends with the slowest. */
 export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string, reminders = noReminders) {
-  yield* withoutStore(yield* makeAllClears)
+  yield* withoutStore((yield* makeAllClears)(reminders().hasRule))
   yield* withoutStore((yield* makeReminders)(reminders()))
   const all = yield* receivers
   yield* Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true })
@@ -130,10 +141,7 @@ export const alertLoop = (treasury: string, reminders = noReminders) =>
     const fibers = yield* FiberMap.make<string, void, StoreError>()
     const allClears = yield* makeAllClears
     const remind = yield* makeReminders
-    const renewed = Effect.andThen(
-      allClears,
-      Effect.suspend(() => remind(reminders())),
-    )
+    const renewed = Effect.suspend(() => Effect.andThen(allClears(reminders().hasRule), remind(reminders())))
     const begin = Effect.flatMap(Effect.andThen(withoutStore(renewed), receivers), (all) =>
       Effect.forEach(
         all,

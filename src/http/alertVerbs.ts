@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../store/alerts/alertRecords.ts"
-import { raise } from "../store/alerts/raise.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { addSilence, endSilence, silencesNow } from "../store/alerts/silences.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Words } from "./brakeVerbs.ts"
@@ -100,5 +100,6 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
     yield* Effect.sleep(waitMillis)
     deliveries = yield* told
   }
+  yield* raiseOver("test", { treasury, author, at })
   return { seq, deliveries }
 })

@@ -60,9 +60,9 @@ const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<HealthCondition>) {
   const { conditions: changed } = (yield* ConfigInForce).now().treasury.alerting
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
-  if (afterMillis === undefined) return
   const trouble = makeTrouble(yield* Settings, troubleKey(name), afterMillis)
-  const found = conditions.find(({ condition }) => condition === name)
+  // Nobody is alerted to it any more: what stands ends.
+  const found = afterMillis === undefined ? undefined : conditions.find(({ condition }) => condition === name)
   if (found === undefined) {
     const over = yield* trouble.end
     if (over?.isTold === true) yield* raiseOver("health", factsOf(name, over.since))

@@ -1,5 +1,6 @@
 import { type Effect, Redacted, Schema } from "effect"
 import { fillText, type ReceiverConfig, type TextVariable, type WithSecrets } from "../config/schema/Receivers.ts"
+import { isFactName } from "../domain/alerts/Alert.ts"
 import { visible } from "../domain/text.ts"
 
 /** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
@@ -37,6 +38,13 @@ export interface Notification extends AlertIdentity {
   readonly resolves: ReadonlyArray<AlertIdentity> | undefined
 }
 
+/** "event": information about something that happened once, which nothing ends. */
+export const stateOf = ({ resolves, severity, name }: Notification): "firing" | "resolved" | "event" =>
+  resolves !== undefined ? "resolved" : severity === "info" && isFactName(name) ? "event" : "firing"
+
+/** True for the all-clear of something that happened once: it clears a state, and is no news for people. */
+export const isFactOver = ({ resolves, name }: Notification): boolean => resolves !== undefined && isFactName(name)
+
 /** One way to reach people. */
 export interface Channel {
   readonly name: string
@@ -53,7 +61,7 @@ export const plain = (value: string | Redacted.Redacted): string =>
 /** The JSON of webhooks and commands, version 1: chats show its texts as they are, so nothing unseen may be in them. */
 export const jsonOf = (notification: Notification, template: string | undefined) => ({
   version: 1,
-  state: notification.resolves === undefined ? "firing" : "resolved",
+  state: stateOf(notification),
   ...notification,
   subject: visible(notification.subject),
   detail: visible(notification.detail),

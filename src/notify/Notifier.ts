@@ -3,7 +3,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { HttpClient } from "effect/http"
 import { logEvent } from "../telemetry/Logging.ts"
-import { type Channel, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
+import { type Channel, isFactOver, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
 import { errorCodeOf, privateCode, privateWords, publicOnly, type Resolver } from "./publicOnly.ts"
 import { postsOf } from "./services.ts"
@@ -25,6 +25,12 @@ export const logChannel = (name: string): Channel => ({
       },
       { severity: notification.severity },
     ),
+})
+
+/** For people alone: who reads a message, and keeps no state of alerts, needs no end of what happened once. */
+const unlessFactOver = ({ name, send }: Channel): Channel => ({
+  name,
+  send: (notification) => (isFactOver(notification) ? Effect.void : send(notification)),
 })
 
 /** The address of a heartbeat, which may be a secret. */
@@ -82,10 +88,13 @@ export class Notifier extends Context.Service<
         Notifier.layer(
           receivers.map((receiver) => {
             const { name, email, command } = receiver
-            if (email !== undefined) return mailChannel(name, email, lookup)
+            if (email !== undefined) return unlessFactOver(mailChannel(name, email, lookup))
             if (command !== undefined) return commandChannel(name, command)
             const posts = postsOf(receiver)
-            return posts === undefined ? logChannel(name) : httpChannel(name, posts, client)
+            if (posts === undefined) return unlessFactOver(logChannel(name))
+            const isChat = (receiver.slack ?? receiver.discord ?? receiver.telegram) !== undefined
+            const channel = httpChannel(name, posts, client)
+            return isChat ? unlessFactOver(channel) : channel
           }),
           heartbeat && beatOf(plain(heartbeat.url), client),
         ),

@@ -1,6 +1,15 @@
 import { createHash, createHmac } from "node:crypto"
 import { Redacted } from "effect"
-import { type AlertIdentity, cut, jsonOf, type Notification, plain, type ReceiverOptions, textOf } from "./Channel.ts"
+import {
+  type AlertIdentity,
+  cut,
+  jsonOf,
+  type Notification,
+  plain,
+  type ReceiverOptions,
+  stateOf,
+  textOf,
+} from "./Channel.ts"
 
 /** One request; the body is JSON already, since a signature is over its bytes. */
 interface Post {
@@ -20,8 +29,12 @@ const headersOf = (headers: Readonly<Record<string, Redacted.Redacted>> = {}): R
 
 const under = (url: string, path: string): string => `${url.replace(/\/+$/, "")}${path}`
 
-/** For how long Alertmanager shows an alert that is not resolved: told once, it would end it after 5 min. */
-const shownMillis = 86_400_000
+const dayMillis = 86_400_000
+/**
+ * For how long Alertmanager shows an alert that is not resolved; without it 5 min. Longer than the week after which the
+ * last all-clear comes; information has none.
+ */
+const shownMillis = (notification: Notification): number => (stateOf(notification) === "event" ? 1 : 8) * dayMillis
 
 const labelsOf = (treasury: string, { key, severity, kind, subject }: AlertIdentity) => ({
   alertname: kind,
@@ -60,7 +73,7 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
       labels: labelsOf(treasury, alert),
       annotations,
       startsAt: new Date(alert.at).toISOString(),
-      endsAt: new Date(resolves === undefined ? now + shownMillis : now).toISOString(),
+      endsAt: new Date(resolves === undefined ? now + shownMillis(notification) : now).toISOString(),
     }))
     if (alerts.length === 0) return []
     return [{ url: under(plain(url), "/api/v2/alerts"), headers: headersOf(headers), body: JSON.stringify(alerts) }]
@@ -79,22 +92,22 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
 
   pagerduty: ({ key, url, text }, notification) => {
     const { treasury, severity, kind, subject, fields, at, detail, resolves } = notification
-    const post = (event: object) => ({
-      url: under(url ?? "https://events.pagerduty.com", "/v2/enqueue"),
+    const post = (event: object, path = "/v2/enqueue") => ({
+      url: under(url ?? "https://events.pagerduty.com", path),
       body: JSON.stringify({ routing_key: Redacted.value(key), ...event }),
     })
     if (resolves !== undefined) {
       return resolves.map((alert) => post({ event_action: "resolve", dedup_key: dedupKey(alert) }))
     }
-    const payload = {
+    const common = {
       summary: cut(textOf(notification, text), 1_024),
       source: treasury,
-      severity: pagerdutySeverities[severity],
       timestamp: new Date(at).toISOString(),
-      component: subject,
-      class: kind,
       custom_details: { ...fields, detail },
     }
+    // A change event opens no incident, which nothing would resolve.
+    if (stateOf(notification) === "event") return [post({ payload: common }, "/v2/change/enqueue")]
+    const payload = { ...common, severity: pagerdutySeverities[severity], component: subject, class: kind }
     return [post({ event_action: "trigger", dedup_key: dedupKey(notification), payload })]
   },
 

@@ -8,7 +8,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
-import { raise, raiseOver } from "../store/alerts/raise.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -58,7 +58,7 @@ const contradicted = Effect.fnUntraced(function* (
   if (!(yield* brake.pauses).some((pause) => pause.scope === scope)) {
     yield* brake.pause({ scope, reason, author, until: undefined })
   }
-  const facts = { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason, remedy }
+  const facts = { asset: pin.id, symbol: pin.symbol, scope, at: yield* Clock.currentTimeMillis, reason, remedy }
   yield* raise("asset_pin", facts)
   const detail = `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`
   yield* logEvent("asset pin mismatch", { asset: pin.symbol, detail })
@@ -68,7 +68,6 @@ const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
   const reason = `the listing of ${pin.symbol} agrees with its pin again`
   const ended = yield* (yield* Brake).resume({ scope: pinScope(pin.symbol), reason, author })
   if (ended === 0) return
-  yield* raiseOver("asset_pin", { asset: pin.id, symbol: pin.symbol, at: yield* Clock.currentTimeMillis, reason })
   yield* logEvent("asset pin agrees", { asset: pin.symbol, detail: reason })
 })
 

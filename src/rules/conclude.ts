@@ -1,5 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
-import { alertOf } from "../domain/alerts/Alert.ts"
+import { alertOf, overOf } from "../domain/alerts/Alert.ts"
 import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
 import { payoutNotices } from "./kinds/payoutNotices.ts"
 import type { Timer } from "./Look.ts"
@@ -96,8 +96,8 @@ const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outc
   const { rule, subject: name, episode, from, to, asset, amount, decimals } = open
   const units = formatAmount(amount, decimals)
   const brief = decision.detail
-  const alert = alertOf("received", { rule, account: name, episode, from, to, asset, amount: units, detail: brief })
-  return [{ topic: "received", rule, subject: name, brief, asked: open, alert }]
+  const alert = overOf("request", { rule, account: name, episode, from, to, asset, amount: units, detail: brief })
+  return [{ topic: "received", rule, subject: name, brief, asked: open, alert, isOver: true }]
 }
 
 /** Funding requests after a notice: a new request is added, an answered one is ended. */

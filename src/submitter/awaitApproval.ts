@@ -110,7 +110,9 @@ const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededAppro
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
   const detail = `approved by ${by.join(" and ")}; money and limits are set aside`
   const moved = (yield* Outbox).move(intent, "reserved", { detail })
-  return yield* told(intent, ["approved"], `is approved by ${by.join(" and ")}`, moved, detail)
+  const now = yield* (yield* Database).write(moved)
+  yield* logEvent("payment approved", { intent: intent.id, detail })
+  return now
 })
 
 /** The end of a payment whose time is over, in the state that says how far it had come. */
@@ -145,11 +147,8 @@ const told = (
 ) =>
   Effect.gen(function* () {
     const facts = { ...paymentFacts(intent), sentence }
-    const raised = Effect.forEach(words, (word) =>
-      word === "approved" ? raise("approval_given", facts) : raise("approval_asked", { ...facts, word }),
-    )
+    const raised = Effect.forEach(words, (word) => raise("approval_asked", { ...facts, word }))
     const now = yield* (yield* Database).write(Effect.tap(moved, () => raised))
-    const event = words.includes("approved") ? "payment approved" : "approval needed"
-    yield* logEvent(event, { intent: intent.id, detail: story })
+    yield* logEvent("approval needed", { intent: intent.id, detail: story })
     return now
   })

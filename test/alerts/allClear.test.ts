@@ -6,7 +6,7 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { explainAnswer } from "../../src/poller/readBase.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
-import { makeAllClears } from "../../src/store/alerts/makeTrouble.ts"
+import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
@@ -78,11 +78,11 @@ describe("the all-clear", () => {
           { _tag: "Overflow", at: timestamp + 1n, detail: "5,001 rows" },
           { known: timestamp, now: 0n },
         )
-        yield* Effect.flatten(makeAllClears)
+        yield* Effect.flatMap(makeAllClears, (raise) => raise(() => true))
         assert.deepStrictEqual(yield* overs, ["ticket"])
         yield* rounds(options, sandbox, 2)
-        yield* Effect.flatten(makeAllClears)
-        yield* Effect.flatten(makeAllClears)
+        yield* Effect.flatMap(makeAllClears, (raise) => raise(() => true))
+        yield* Effect.flatMap(makeAllClears, (raise) => raise(() => true))
         assert.deepStrictEqual(yield* overs, ["ticket", "info"])
       }).pipe(Effect.provide(Logger.layer([]))),
     ),

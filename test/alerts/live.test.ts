@@ -6,12 +6,11 @@ import { NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/alerts/alertRecords.ts"
 import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
-import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
+import { raise } from "../../src/store/alerts/raise.ts"
 import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
-import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { Brake } from "../../src/store/controls/Brake.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { itWith } from "../support/it.ts"
-import { intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 interface Desks {
@@ -52,6 +51,7 @@ const hour = 3_600_000
 const reminders = (): Reminders => ({
   repeatMillis: 12 * hour,
   steps: [{ severities: new Set(["page"]), afterMillis: hour, receivers: ["boss"] }],
+  hasRule: () => true,
 })
 
 /** What the receivers got in the time, in steps of ten minutes. */
@@ -65,7 +65,13 @@ const gotIn = Effect.fnUntraced(function* (millis: number) {
   return [...desks.taken]
 })
 
-const halted = raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" })
+const haltedTo = (to: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    yield* (yield* Brake).halt("operator", "ana: audit")
+    yield* raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" }, to)
+  })
+const halted = haltedTo([])
+const release = Effect.flatMap(Brake, (brake) => brake.release("operator", "looked"))
 const halfAnHour = hour / 2
 
 describe("an alert that lasts", () => {
@@ -79,7 +85,7 @@ describe("an alert that lasts", () => {
     yield* acknowledge(1, "ana", "I am on it")
     assert.deepStrictEqual(yield* gotIn(48 * hour), [])
     assert.strictEqual((yield* listAlerts(10, "standing"))[0]?.state, "acknowledged")
-    yield* raiseOver("halt", { reason: "operator", seq: 1, left: "signing goes on" })
+    yield* release
     assert.sameMembers(yield* gotIn(hour), ["desk resolved halt 1", "log resolved halt 1", "boss resolved halt 1"])
     assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
@@ -89,18 +95,6 @@ describe("an alert that lasts", () => {
     yield* deliverOnce("t", reminders)
     yield* acknowledge(1, "ana", "seen")
     assert.deepStrictEqual(yield* gotIn(24 * hour), [])
-  })
-
-  it.effect("is over with the payment that it is about", function* () {
-    const intent = intentOf("3")
-    yield* (yield* Outbox).record(intent)
-    const facts = { payment: "keep: 1", intent: intent.id, short: "x", sentence: "waits for ana", word: "approval" }
-    yield* raise("approval_asked", facts)
-    yield* deliverOnce("t", reminders)
-    assert.lengthOf(yield* listAlerts(10, "standing"), 1)
-    yield* (yield* Outbox).move(intent, "cancelled", { detail: "not needed" })
-    yield* deliverOnce("t", reminders)
-    assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
 })
 
@@ -121,7 +115,7 @@ describe("a silence", () => {
   it.effect("lets nobody hear of what begins and ends within it", function* () {
     yield* silence(2 * hour)
     yield* halted
-    yield* raiseOver("halt", { reason: "operator", seq: 1, left: "signing goes on" })
+    yield* release
     assert.deepStrictEqual(yield* gotIn(4 * hour), [])
   })
 
@@ -164,7 +158,7 @@ describe("many events of one kind", () => {
 
 describe("an alert that a receiver never got", () => {
   it.effect("is listed as a dead letter, and sent to those who are configured now", function* () {
-    yield* raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" }, ["gone", "log"])
+    yield* haltedTo(["gone", "log"])
     assert.deepStrictEqual(yield* gotIn(600_000), ["log page halt 1"])
     const [listed] = yield* listAlerts(10, "standing")
     assert.strictEqual(listed?.dead, 1)

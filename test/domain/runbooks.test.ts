@@ -7,16 +7,21 @@ import { haltReasons, remedyOf } from "../../src/domain/Halt.ts"
 const severityText = (severity: CatalogueEntry["severity"]): string =>
   severity === "given" ? "page, ticket or info" : severity
 
+const endText = ({ until, ends, over }: CatalogueEntry): string => {
+  if (over !== undefined) return `${ends}; all-clear: "${over.text}"`
+  return until === undefined ? "nothing: it is information" : `"cofferer alerts ack", or by itself after a ${until}`
+}
+
 const section = ([name, entry]: readonly [string, CatalogueEntry]): string => {
-  const { kind, severity, text, remedy = "nobody has to act", raised, ends, over } = entry
-  const clear = over === undefined ? "no all-clear" : `all-clear: "${over.text}"`
+  const { kind, severity, text, raised } = entry
+  const { remedy = severity === "info" ? "nobody has to act" : "what its text says" } = entry
   return `## ${name}
 
 > ${text}
 
 - **Raised** as ${severityText(severity)} of kind \`${kind}\`: ${raised}.
 - **What to do**: ${remedy === "{remedy}" ? "see the table" : remedy}.
-- **Resolved by**: ${ends}; ${clear}.
+- **Resolved by**: ${endText(entry)}.
 `
 }
 
@@ -35,7 +40,7 @@ const sectionsOf = (page: string): string =>
     .map(([name, entry]) => section([name, entry]) + (tables[name] ?? ""))
     .join("\n")
 
-const notes = `Words in braces are filled in. "No all-clear" means that nothing can tell whether a person has acted.`
+const notes = `Words in braces are filled in.`
 
 const pages = {
   "runbooks.md": `# Runbooks

@@ -64,8 +64,6 @@ export interface Outage {
   readonly headline: RegExp
   /** In its text: what ends it. */
   readonly remedy: RegExp
-  /** It has no all-clear: it ends with the payment that it is about. */
-  readonly endsWithPayment?: true
   readonly alert: { readonly receiver: "desk" | "log"; readonly severity: "page" | "ticket"; readonly subject: RegExp }
   /** Seconds until the first alert, at most. */
   readonly alertSeconds: number
@@ -181,7 +179,7 @@ const play = (outage: Outage, world: World) =>
     const isClear = () => heard().some(({ isOver }) => isOver)
     const over = yield* passUntil(
       world,
-      Effect.suspend(() => (outage.endsWithPayment === true || isClear() ? isOver : Effect.succeed(false))),
+      Effect.suspend(() => (isClear() ? isOver : Effect.succeed(false))),
       { seconds: 180, stepMillis },
     )
     assert.isDefined(over, `an all-clear: ${JSON.stringify(world.taken.slice(before))}`)
@@ -189,7 +187,7 @@ const play = (outage: Outage, world: World) =>
     const alerted = heard().flatMap((one) => (one.severity === "info" ? [] : [one.receiver]))
     assert.deepStrictEqual(
       [...new Set(clears.map(({ receiver }) => receiver))],
-      outage.endsWithPayment === true ? [] : [...new Set(alerted)],
+      [...new Set(alerted)],
       "it goes to who was alerted",
     )
     assert.strictEqual(isHealthy(yield* exposeMetrics(world.options.treasury), condition), 1)

@@ -285,7 +285,6 @@ const outages: ReadonlyArray<Outage> = [
     severity: "warn",
     headline: /^1 payment waits for approval: 10\.\d+ USDT carol -> eve/,
     remedy: /^"cofferer approve \w{4} --key FILE"$/,
-    endsWithPayment: true,
     alert: { receiver: "log", severity: "ticket", subject: /^\w{4}$/ },
     alertSeconds: 10,
   },

@@ -43,7 +43,7 @@ describe("a receiver of a service", () => {
               description: "no <end> after 10 min & more",
             },
             startsAt: "2026-11-21T12:00:00.000Z",
-            endsAt: "2026-11-22T12:45:00.000Z",
+            endsAt: "2026-11-29T12:45:00.000Z",
           },
         ],
       },
@@ -89,6 +89,19 @@ describe("a receiver of a service", () => {
         json: { routing_key: "R0UT1NG", event_action: "resolve", dedup_key: "harbor/0a1b2c3d/overdue/r44f" },
       },
     ])
+  })
+
+  // developer.pagerduty.com: Events API v2, "Send a change event".
+  it.effect("reports what nobody has to end as a change, and its end to nobody", function* () {
+    const name = "limit_used"
+    const event = { ...page, name, severity: "info" } as const
+    const { calls, url } = yield* serviceServer
+    yield* sendTo({ name: "desk", pagerduty: { key: secret("R0UT1NG"), url } }, event)
+    yield* sendTo({ name: "desk", slack: { url } }, { ...allClear, name })
+    assert.deepStrictEqual(
+      calls.map(({ path, json }) => [path, ...Object.keys(json as object)]),
+      [["/v2/change/enqueue", "routing_key", "payload"]],
+    )
   })
 
   // docs.slack.dev: "Sending messages using incoming webhooks", "Formatting message text".

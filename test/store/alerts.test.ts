@@ -47,7 +47,7 @@ describe("alerts", () => {
     yield* TestClock.setTime(1_000)
     yield* queue.raise(alert("old"))
     yield* deliverAll
-    yield* queue.raise(alert("stuck", "page"))
+    yield* queue.raise({ ...alert("stuck"), to: ["desk", "log"] })
     const [first, second] = yield* queue.due(100)
     yield* queue.delivered(first!)
     yield* queue.failed(second!, "down", 9_000)
@@ -74,11 +74,26 @@ describe("alerts", () => {
   it.effect("of what stands until a person acts are told once, however long it stands", function* () {
     const queue = yield* AlertQueue
     const standing = ["halt/operator/1", "overflow/1795220000000000000"]
-    for (const dedup of standing) yield* queue.raise(alert(dedup))
+    for (const dedup of standing) yield* queue.raise(alert(dedup, "page"))
     yield* deliverAll
     yield* TestClock.setTime(1_000_000)
     yield* queue.prune(1_000_000)
-    assert.deepStrictEqual(yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup))), [false, false])
+    const again = yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup, "page")))
+    assert.deepStrictEqual(again, [false, false])
+  })
+
+  it.effect("are ended for those who got them", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise(alert("a", "page"))
+    yield* deliverAll
+    assert.isTrue(yield* queue.allClear({ ...alert("a/over"), resolves: ["a"] }))
+    assert.deepStrictEqual(
+      (yield* queue.due(9)).map(({ receiver, resolves }) => [receiver, resolves?.length]),
+      [
+        ["desk", 1],
+        ["log", 1],
+      ],
+    )
   })
 
   it.effect("go with the balance rows, once an hour", function* () {
@@ -152,8 +167,8 @@ describe("alerts", () => {
     const sql = yield* SqlClient.SqlClient
     const queue = yield* AlertQueue
     yield* sql.withTransaction(sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-        INSERT INTO alerts (dedup, severity, kind, subject, detail, fields, at)
-        SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5 FROM n`)
+        INSERT INTO alerts (dedup, severity, kind, subject, detail, fields, at, ended_at)
+        SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5, 5 FROM n`)
     yield* sql.withTransaction(sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
         SELECT seq, 'log', 'delivered', 0, 6 FROM alerts`)
     yield* queue.prune(7)

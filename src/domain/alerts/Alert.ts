@@ -1,7 +1,14 @@
 import { sumText } from "../Decision.ts"
 import { shortId } from "../Hex.ts"
 import type { Intent } from "../Intent.ts"
-import type { AlertFields, CatalogueEntry, Fact, FactsIn, Severity } from "./CatalogueEntry.ts"
+import {
+  type AlertFields,
+  type CatalogueEntry,
+  type Fact,
+  type FactsIn,
+  isFact,
+  type Severity,
+} from "./CatalogueEntry.ts"
 import { type AlertName, catalogue } from "./catalogue.ts"
 
 /** Something people should know. */
@@ -42,8 +49,10 @@ export type FactsOf<N extends AlertName> = Given<Entries[N]> &
 type SubjectOf<E> = E extends { subject: infer S } ? S : never
 type RemedyOf<E> = E extends { remedy: infer R } ? R : never
 
-/** Names of the alerts that have an end. */
-export type LastingName = { [N in AlertName]: Entries[N] extends { over: object } ? N : never }[AlertName]
+/** Names of the alerts whose cause raises the all-clear. */
+export type LastingName = {
+  [N in AlertName]: Entries[N] extends { until: string } ? never : Entries[N] extends { over: object } ? N : never
+}[AlertName]
 type OverOf<E> = E extends { over: infer O } ? O : never
 type OverTexts<O> = O extends { text: infer T } ? T | (O extends { id: infer I } ? I : never) | EndsIn<O> : never
 type EndsIn<O> = O extends { ends: infer E extends ReadonlyArray<string> } ? E[number] : never
@@ -69,10 +78,12 @@ const fieldsOf = ({ fields }: CatalogueEntry, facts: Readonly<Record<string, Fac
 export const alertOf = <N extends AlertName>(name: N, given: FactsOf<N>): Alert => {
   const entry: CatalogueEntry = catalogue[name]
   const facts = given as Readonly<Record<string, Fact>>
-  const remedy = entry.remedy === undefined ? "" : `; ${filled(entry.remedy, facts)}`
+  const severity = entry.severity === "given" ? (facts["severity"] as Severity) : entry.severity
+  const hasRemedy = entry.remedy !== undefined && (severity !== "info" || entry.severity === "info")
+  const remedy = hasRemedy ? `; ${filled(entry.remedy, facts)}` : ""
   return {
     dedup: filled(entry.id, facts),
-    severity: entry.severity === "given" ? (facts["severity"] as Severity) : entry.severity,
+    severity,
     kind: entry.kind,
     subject: filled(entry.subject, facts),
     detail: `${filled(entry.text, facts)}${remedy}`,
@@ -95,6 +106,32 @@ export const overOf = <N extends LastingName>(name: N, facts: OverFactsOf<N>): A
     fields: { ...fieldsOf(entry, facts), over: true },
     name,
     resolves: ends.map((one) => filled(one, facts)),
+  }
+}
+
+/** True if an alert of this name is about something that happened once. */
+export const isFactName = (name: string): boolean => name in catalogue && isFact(catalogue[name as AlertName])
+
+/** Stored parts of an alert that its end needs. */
+export type StoredAlert = Pick<Alert, "dedup" | "kind" | "subject" | "fields"> & { readonly name: string }
+
+/** Text of an alert's all-clear. */
+export const overText = ({ name, fields }: StoredAlert, facts: AlertFields): string =>
+  filled((catalogue[name as AlertName] as CatalogueEntry).over?.text ?? "", { ...fields, ...facts })
+
+/** One all-clear of stored alerts of one kind and subject, the oldest first. */
+export const overAll = (alerts: readonly [StoredAlert, ...Array<StoredAlert>], detail: string): Alert => {
+  const [{ dedup, name, kind, subject, fields }] = alerts
+  const resolves = alerts.map((alert) => alert.dedup)
+  return {
+    dedup: `${dedup}/over`,
+    severity: "info",
+    kind,
+    subject,
+    detail,
+    fields: { ...fields, over: true },
+    name,
+    resolves,
   }
 }
 

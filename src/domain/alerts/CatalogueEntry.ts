@@ -24,10 +24,20 @@ export interface CatalogueEntry {
   readonly raised: string
   /** Raised again by its cause, with a text of its own: it is not repeated as it was. */
   readonly renews?: true
-  /** Its end; an alert without an all-clear stands until a person acknowledges it. */
-  readonly ends: string
-  /** It has no all-clear of its own, and is over with the payment that it is about. */
-  readonly endsWithPayment?: true
+  /** Its end, in words; absent where `until` is a time, and for information without an end. */
+  readonly ends?: string
+  /** What the store shows its end by; absent where its cause raises `over`, and for information without an end. */
+  readonly until?: Until
   /** Its all-clear. `id` is its own identity, `ends` what it resolves; absent: the identity of the alert. */
   readonly over?: { readonly text: string; readonly id?: string; readonly ends?: ReadonlyArray<string> }
 }
+
+/** Ends that the store shows: `payment`, `approval`, `signature` and `audit` are of the payment that it is about. */
+export type Until = "halt" | "pause" | "rows" | "payment" | "approval" | "signature" | "audit" | keyof typeof factDays
+
+/** Days after which an alert about something that happened once is over, if nobody acknowledged it before. */
+export const factDays = { day: 1, week: 7 } as const
+
+/** True if it is about something that happened once, so that only a person or time ends it. */
+export const isFact = ({ until, over }: CatalogueEntry): boolean =>
+  until === undefined ? over === undefined : until in factDays

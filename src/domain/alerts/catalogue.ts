@@ -10,9 +10,10 @@ const ofTreasury = {
     subject: "{reason}",
     text: "nothing is signed: {detail}",
     remedy: "{remedy}",
-    fields: ["reason"],
+    fields: ["reason", "seq"],
     raised: "at once, by the transaction that halts",
     ends: "the halt is over",
+    until: "halt",
     over: { text: "the halt is over; {left}" },
   },
   store_unwritable: {
@@ -53,7 +54,7 @@ const ofTreasury = {
     remedy: "compare it with another source",
     fields: ["chain"],
     raised: "once the newest block is higher than a chain can rise, and is accepted all the same",
-    ends: "a person compared it",
+    until: "week",
   },
   balances_overflow: {
     kind: "balances",
@@ -65,6 +66,7 @@ const ofTreasury = {
     fields: ["at"],
     raised: "once more balance changes have one time than a page holds",
     ends: "the balance changes behind that time are read",
+    until: "rows",
     over: { text: "the balance changes behind that time are read" },
   },
   balances_lost: {
@@ -72,10 +74,10 @@ const ofTreasury = {
     severity: "ticket",
     id: "gap/{since}/{until}",
     subject: "gap",
-    text: "balance changes between {from} and {to} are lost: {cause}; balances start again as they are",
+    text: "balance changes between {from} and {to} are lost: {cause}; balances start again as they are, exports and backtests miss that time",
     fields: ["since", "until"],
     raised: "once the loss is found",
-    ends: "nothing: balances are right, exports and backtests miss that time",
+    until: "week",
   },
   mismatch: {
     kind: "drift",
@@ -96,10 +98,11 @@ const ofTreasury = {
     subject: "{symbol}",
     text: "{reason}: no payment of {symbol} is signed or sent",
     remedy: "{remedy}",
-    fields: ["asset", "symbol"],
+    fields: ["asset", "symbol", "scope"],
     raised: "with the listing that contradicts a pinned asset",
-    ends: "the listing agrees with the pin again",
-    over: { text: "{reason}", id: "asset/pin/{asset}/{at}", ends: ["asset/pin/{asset}"] },
+    ends: "the listing agrees with the pin again, or nothing is pinned",
+    until: "pause",
+    over: { text: "payments of {symbol} are signed again" },
   },
   asset_namesake: {
     kind: "asset",
@@ -107,9 +110,10 @@ const ofTreasury = {
     id: "asset/namesake/{asset}/{seq}",
     subject: "{symbol}",
     text: "{words}",
+    remedy: "payments are not affected: the pin is an id",
     fields: ["asset", "symbol", "from", "to"],
     raised: "with the first listing of an asset that people could take for a pinned one",
-    ends: "nothing: the pin is an id, and payments are not affected",
+    until: "week",
   },
   asset_changed: {
     kind: "asset",
@@ -117,10 +121,11 @@ const ofTreasury = {
     id: "asset/{what}/{asset}/{seq}",
     subject: "{symbol}",
     text: "{words}",
+    remedy: "compare the listing with the asset's issuer",
     fields: ["asset", "symbol", "from", "to"],
     raised:
       "with the listing: ticket where an asset vanishes, or changes what an amount is worth, or its status unexpectedly; info otherwise",
-    ends: "nothing: compare the listing with the asset's issuer",
+    until: "week",
   },
   asset_status: {
     kind: "asset",
@@ -130,7 +135,6 @@ const ofTreasury = {
     text: "{words}",
     fields: ["asset", "symbol", "from", "to", "rule"],
     raised: "with the listing, where a notify rule names the status",
-    ends: "nothing",
   },
   rule_fires: {
     kind: "rule",
@@ -153,6 +157,7 @@ const ofTreasury = {
     fields: ["rule", "scope", "amount", "from", "to", "intent"],
     raised: "after three payments of a rule in a row that came to nothing",
     ends: "a person unlocks the rule",
+    until: "pause",
     over: { text: "the lock is over: the rule acts again" },
   },
   rule_code: {
@@ -184,9 +189,10 @@ const ofTreasury = {
     id: "{what}/{rule}/{account}/{lastMillis}",
     subject: "{rule}",
     text: "{rule}: {words}",
+    remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "from", "to", "last"],
     raised: "once a planned time is dropped, was missed unseen, or may have been paid by a store that was lost",
-    ends: 'nothing; if it is still owed, pay it with "cofferer submit"',
+    until: "week",
   },
   payout_late: {
     kind: "payout",
@@ -194,7 +200,7 @@ const ofTreasury = {
     id: "late/{rule}/{account}/{firstMillis}/{times}",
     subject: "{rule}",
     text: "{rule}: {words}",
-    fields: ["rule", "from", "to", "first"],
+    fields: ["rule", "account", "from", "to", "first"],
     raised: "once a planned time is held for longer than its rule allows, and each 24 h",
     renews: true,
     ends: "it is decided, or covered by another payment",
@@ -213,7 +219,7 @@ const ofTreasury = {
     remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "receiver"],
     raised: "with the reload that replaces the plan",
-    ends: "a person submitted it, or decided that it is not owed",
+    until: "week",
   },
   request: {
     kind: "request",
@@ -221,19 +227,10 @@ const ofTreasury = {
     id: "request/{rule}/{account}/{episode}",
     subject: "{account}",
     text: "send {amount} {asset} from {from} to {to}: {detail}",
-    fields: ["rule", "from", "to", "asset", "amount", "command"],
+    fields: ["rule", "account", "from", "to", "asset", "amount", "command"],
     raised: "once a request rule needs money that it may not move",
     ends: "the account is back in its band",
-  },
-  received: {
-    kind: "request",
-    severity: "info",
-    id: "received/{rule}/{account}/{episode}",
-    subject: "{account}",
-    text: "{to} is funded again: {detail}; requested: {amount} {asset} from {from}",
-    fields: ["rule", "from", "to", "asset", "amount"],
-    raised: "once the requested money arrived",
-    ends: "nothing",
+    over: { text: "{to} is funded again: {detail}; requested: {amount} {asset} from {from}" },
   },
   trial: {
     kind: "trial",
@@ -243,7 +240,6 @@ const ofTreasury = {
     text: "{words}",
     fields: ["rule", "since", "payments"],
     raised: "each week, for a rule on trial",
-    ends: "nothing",
   },
   receivers_changed: {
     kind: "config",
@@ -254,7 +250,7 @@ const ofTreasury = {
     remedy: "if this is not meant: halt, and put the old alerts back",
     fields: [],
     raised: "with the reload or start that takes pages from a receiver, to that receiver too",
-    ends: "a person checked the change",
+    until: "week",
   },
   operators_changed: {
     kind: "config",
@@ -265,7 +261,7 @@ const ofTreasury = {
     remedy: "if this is not meant: halt, and put the old file back",
     fields: [],
     raised: "once operators are named for the first time, or fewer are left",
-    ends: "a person checked the change",
+    until: "week",
   },
   gateways_changed: {
     kind: "config",
@@ -276,7 +272,7 @@ const ofTreasury = {
     remedy: "if this is not meant: halt, and put the old file back",
     fields: [],
     raised: "with the start that exchanges gateways: page where new ones alone can reach the quorum",
-    ends: "a person checked the change",
+    until: "week",
   },
   terms_changed: {
     kind: "config",
@@ -286,7 +282,7 @@ const ofTreasury = {
     text: "{detail}",
     fields: [],
     raised: "once weaker terms are in force, or are accepted without the operators' keys",
-    ends: "a person checked the change",
+    until: "week",
   },
   reload_refused: {
     kind: "config",
@@ -312,7 +308,6 @@ const ofTreasury = {
     text: "a third of a day's limit is used before noon (UTC): {used} of {limit}, {transfers}, in 24 h ({line}: {words})",
     fields: ["line", "used", "limit"],
     raised: "once a day and line of the policy; `alerts.conditions.limit_used` switches it off",
-    ends: "nothing",
   },
   test: {
     kind: "test",
@@ -322,7 +317,8 @@ const ofTreasury = {
     text: "a test by {author}: nothing has happened",
     fields: ["author"],
     raised: 'by "cofferer alerts test"',
-    ends: "nothing",
+    ends: "itself, at once",
+    over: { text: "the test by {author} is over" },
   },
   debits_counted: {
     kind: "policy",
@@ -332,7 +328,7 @@ const ofTreasury = {
     text: "{what} of the key {who} in the 24 hours before this store began count in the policy's limits, whoever received them: the gateway does not list its payments. They fall out of the limits after 24 hours",
     fields: ["party", "count"],
     raised: "once a new store finds debits of a key whose payments no gateway lists",
-    ends: "24 h are over",
+    until: "day",
   },
 } as const satisfies Readonly<Record<string, CatalogueEntry>>
 

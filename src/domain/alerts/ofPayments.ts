@@ -3,6 +3,9 @@ import type { CatalogueEntry } from "./CatalogueEntry.ts"
 const about = { kind: "intent", subject: "{short}", fields: ["intent", "state"] } as const
 const submit = 'if it is still owed and its rule does not decide it again, pay it with "cofferer submit"'
 
+/** All-clear of an alert that is about one payment. */
+const over = { text: "{rule}: the payment is {state}: {detail}" } as const
+
 /** Alerts about one payment. `payment` is its rule, amount and parties. */
 export const ofPayments = {
   payment_manual: {
@@ -12,8 +15,10 @@ export const ofPayments = {
     text: "{payment} {sentence}",
     fields: ["intent", "state"],
     raised: "with the move to manual",
+    renews: true,
     ends: "the payment ends: a person resolves it, or the ledger shows late evidence",
-    endsWithPayment: true,
+    until: "payment",
+    over,
   },
   payment_left_behind: {
     ...about,
@@ -22,8 +27,10 @@ export const ofPayments = {
     text: "{payment} is manual: {why}; the money stays reserved until a person resolves it",
     remedy: '"intents resolve" with --never-executed, after which its rule decides again',
     raised: "with the acceptance of a chain that began again below the block of its signature",
+    renews: true,
     ends: "a person resolves the payment",
-    endsWithPayment: true,
+    until: "payment",
+    over,
   },
   payment_overdue: {
     ...about,
@@ -33,11 +40,8 @@ export const ofPayments = {
     raised: "past the bound of the payment's state; a manual one each 24 h",
     renews: true,
     ends: "the payment ends",
-    over: {
-      text: "{rule}: the payment is {state}: {detail}",
-      id: "ended/{intent}",
-      ends: ["manual/{intent}", "overdue/{intent}", "waits/{intent}"],
-    },
+    until: "payment",
+    over,
   },
   payment_waits: {
     ...about,
@@ -46,8 +50,10 @@ export const ofPayments = {
     text: "{payment} is not paid since {since}: {why}. It stays owed, its money and limits stay set aside, and it is paid once the cause is gone",
     remedy: 'to end it unpaid: "cofferer intents {verb} {name} --reason TEXT"',
     raised: "once its planned time is late or 1 h is over, and each 24 h",
+    renews: true,
     ends: "the payment is signed, or ends",
-    endsWithPayment: true,
+    until: "signature",
+    over,
   },
   payment_dropped: {
     ...about,
@@ -56,7 +62,7 @@ export const ofPayments = {
     text: "{payment} is decided again and again since {since}, and never signed{kept}",
     remedy: "fix what it waits for; until then the rule decides it again and again",
     raised: "once a need is decided and dropped for 1 h, and each 24 h",
-    ends: "a payment of the rule is signed",
+    until: "day",
   },
   payment_contradicted: {
     ...about,
@@ -66,7 +72,8 @@ export const ofPayments = {
     remedy: 'compare the ledger at another gateway; if this one is wrong, replace it, else "intents resolve"',
     raised: "at the first such answer of as many gateways as must agree",
     ends: "the payment ends",
-    endsWithPayment: true,
+    until: "payment",
+    over,
   },
   payment_missing: {
     ...about,
@@ -76,6 +83,8 @@ export const ofPayments = {
     remedy: "it is looked up again, and halts if that lasts",
     raised: "at the first complete listing without a payment that is recorded as paid",
     ends: "a listing shows it; else the halt payment_missing",
+    until: "audit",
+    over: { text: "{rule}: the ledger lists the payment now, or the halt payment_missing has begun" },
   },
   payment_overcharged: {
     ...about,
@@ -84,7 +93,7 @@ export const ofPayments = {
     text: "{payment} is paid, and the network took a fee of {taken}; at most {most} was allowed",
     remedy: "look at transfer.fee.factor of the network, and pause what pays until it is right",
     raised: "with the settlement of the payment",
-    ends: "a person checked the fee",
+    until: "week",
   },
   payment_unpaid: {
     ...about,
@@ -92,7 +101,7 @@ export const ofPayments = {
     id: "{state}/{intent}",
     text: "{payment} {sentence}",
     raised: "with the end of a payment that did not pay: ticket where nothing decides it again; info otherwise",
-    ends: "nothing",
+    until: "week",
   },
   payment_ended_by_hand: {
     ...about,
@@ -101,7 +110,6 @@ export const ofPayments = {
     text: "{payment} ends unpaid, {detail}",
     remedy: submit,
     raised: "with the end that a person gave it",
-    ends: "nothing",
   },
   payment_withdrawn: {
     ...about,
@@ -109,7 +117,6 @@ export const ofPayments = {
     id: "confirmed/{intent}",
     text: "{payment} ({key}): {words}",
     raised: "with the settlement of a withdrawal",
-    ends: "nothing: the claim outside is made by somebody else",
   },
   payment_left_paid: {
     ...about,
@@ -118,7 +125,7 @@ export const ofPayments = {
     text: "{payment} is recorded as paid on the chain before the reset, and its movement was not seen there",
     remedy: submit,
     raised: "with the acceptance of a chain that began again",
-    ends: "a person compared the ledger",
+    until: "week",
   },
   listed_paid: {
     ...about,
@@ -127,7 +134,7 @@ export const ofPayments = {
     text: "{rule}: {words}; it is confirmed, and nothing was signed for it here",
     fields: ["intent", "state", "transfer"],
     raised: "once a quorum shows that another copy of this database paid it",
-    ends: "nothing",
+    until: "week",
   },
   listed_open: {
     ...about,
@@ -138,7 +145,8 @@ export const ofPayments = {
     fields: ["intent", "state", "transfer"],
     raised: "at the first listing that shows it, and for each status",
     ends: "the payment ends",
-    endsWithPayment: true,
+    until: "payment",
+    over,
   },
   approval_asked: {
     kind: "approval",
@@ -149,17 +157,8 @@ export const ofPayments = {
     fields: ["intent"],
     raised: "at once, again when a quarter of the time is left, and where signatures do not count any more",
     ends: "enough signatures, a rejection, or the end of its time",
-    endsWithPayment: true,
-  },
-  approval_given: {
-    kind: "approval",
-    severity: "info",
-    id: "approved/{intent}",
-    subject: "{short}",
-    text: "{payment} {sentence}",
-    fields: ["intent"],
-    raised: "with the last signature that was needed",
-    ends: "nothing",
+    until: "approval",
+    over,
   },
   work_late: {
     ...about,
@@ -171,7 +170,8 @@ export const ofPayments = {
       "compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second",
     raised: "once the proof of work of a signed payment is not to be expected in time",
     ends: "its window passes, and it is judged again",
-    endsWithPayment: true,
+    until: "payment",
+    over,
   },
   work_slow: {
     kind: "work",
@@ -183,6 +183,6 @@ export const ofPayments = {
       "compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second",
     fields: ["difficulty", "window"],
     raised: "once the network's proof of work does not fit its window, and each day",
-    ends: "the network asks for less work, or the machine makes more",
+    until: "day",
   },
 } as const satisfies Readonly<Record<string, CatalogueEntry>>

@@ -12,15 +12,13 @@ const SeqRow = Schema.Struct({ seq: Schema.Int })
 const prunedAtOnce = 5_000
 
 /** Deletes alerts that every receiver got before a time (Unix milliseconds). Alerts that a receiver did not get stay,
- * as do those that last until a person acts: they are raised again at each evaluation, and only the row shows that they
- * were sent. */
+ * as do those that still stand: their all-clear is to come, and only the row shows that they were sent. */
 const pruneAlerts = (sql: Sql) =>
   Effect.fn("AlertQueue.prune")(
     function* (before: number) {
       for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
         const old = yield* sql`SELECT seq FROM alerts AS a
-          WHERE at < ${before} AND dedup NOT LIKE 'halt/%' AND dedup NOT LIKE 'overflow/%'
-          AND NOT (repeats = 1 AND ended_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries
+          WHERE at < ${before} AND ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries
             WHERE alert = a.seq AND (state NOT IN ('delivered', 'silenced') OR updated_at >= ${before}))
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
         gone = old.length
@@ -152,7 +150,8 @@ const under = (sql: Sql, dedup: string) =>
 const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(resolves, (dedup) =>
-      sql`SELECT DISTINCT d.receiver, d.state = 'silenced' AS silenced FROM deliveries d JOIN alerts a ON a.seq = d.alert
+      sql`SELECT DISTINCT d.receiver,
+        CASE WHEN d.state = 'silenced' THEN 1 ELSE 0 END AS silenced FROM deliveries d JOIN alerts a ON a.seq = d.alert
         WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
     ),
     (rows) => {
@@ -259,8 +258,8 @@ export class AlertQueue extends Context.Service<
               fields: JSON.stringify(alert.fields),
               at,
               resolves: isOver ? JSON.stringify(resolves) : null,
-              // An all-clear, and what asks nobody to act, have no end to wait for.
-              ended_at: isOver || alert.severity === "info" ? at : null,
+              // An all-clear has no end to wait for, nor has information about something that happened once.
+              ended_at: isOver || (alert.severity === "info" && !repeats) ? at : null,
             })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
             const seq = rows[0]?.["seq"]

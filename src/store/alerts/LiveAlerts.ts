@@ -1,11 +1,10 @@
 import { Clock, Effect, Schema } from "effect"
-import type { CatalogueEntry, Severity } from "../../domain/alerts/CatalogueEntry.ts"
-import { catalogue } from "../../domain/alerts/catalogue.ts"
-import { finalIntentStates } from "../../domain/Intent.ts"
+import type { Severity } from "../../domain/alerts/CatalogueEntry.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
+import type { HasRule } from "./allClears.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
 /** When alerts that nobody acknowledged are sent again, and to whom else. Milliseconds after they were raised. */
@@ -17,13 +16,9 @@ export interface Reminders {
     readonly afterMillis: number
     readonly receivers: ReadonlyArray<string>
   }>
+  readonly hasRule: HasRule
 }
 
-const untilPaymentEnds = Object.entries<CatalogueEntry>(catalogue).flatMap(([name, { endsWithPayment }]) =>
-  endsWithPayment === true ? [name] : [],
-)
-
-const SeqRow = Schema.Struct({ seq: Schema.Int })
 const OpenRow = Schema.Struct({
   seq: Schema.Int,
   name: Schema.String,
@@ -51,21 +46,10 @@ export const makeReminders = Effect.gen(function* () {
     WHERE a.ended_at IS NULL AND (a.acked_at IS NULL OR d.state = 'silenced') ORDER BY a.seq`.pipe(
     rowsOf(OpenRow, "Alerts.open"),
   )
-  const payments = sql`SELECT a.seq FROM alerts a JOIN intents i ON i.id = json_extract(a.fields, '$.intent')
-    WHERE a.ended_at IS NULL AND ${sql.in("a.name", untilPaymentEnds)}
-    AND ${sql.in("i.state", finalIntentStates)}`.pipe(rowsOf(SeqRow, "Alerts.ofEndedPayments"))
-  const ofEndedPayments = database.memoryOf<ReadonlyArray<typeof SeqRow.Type>>("alerts", "intents")("", payments)
   const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
   return Effect.fn("Alerts.remind")(
     function* (reminders: Reminders) {
       const now = yield* Clock.currentTimeMillis
-      const over = yield* ofEndedPayments
-      if (over.length > 0) {
-        yield* sql.write`UPDATE alerts SET ended_at = ${now} WHERE ${sql.in(
-          "seq",
-          over.map(({ seq }) => seq),
-        )}`
-      }
       const rows = yield* open
       if (rows.length === 0) return false
       const silences = yield* silencesAt(sql, now)

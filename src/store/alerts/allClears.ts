@@ -1,0 +1,125 @@
+import { Clock, Effect, Schema } from "effect"
+import { overAll, overText, type StoredAlert } from "../../domain/alerts/Alert.ts"
+import { type CatalogueEntry, factDays } from "../../domain/alerts/CatalogueEntry.ts"
+import { type AlertName, catalogue } from "../../domain/alerts/catalogue.ts"
+import { type IntentState, intentStates, isFinalIntent } from "../../domain/Intent.ts"
+import { Observations } from "../balances/Observations.ts"
+import { Brake } from "../controls/Brake.ts"
+import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
+import { Signals } from "../database/Signals.ts"
+import { Sql } from "../database/Sql.ts"
+import { AlertQueue } from "./AlertQueue.ts"
+
+const OpenRow = Schema.Struct({
+  dedup: Schema.String,
+  name: Schema.String,
+  kind: Schema.String,
+  subject: Schema.String,
+  at: Schema.Int,
+  ackedBy: Schema.NullOr(Schema.String),
+  ackedReason: Schema.NullOr(Schema.String),
+  fields: Schema.fromJsonString(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
+  ),
+  /** Of the payment that it is about. */
+  rule: Schema.NullOr(Schema.String),
+  state: Schema.NullOr(Schema.Literals(intentStates)),
+  detail: Schema.NullOr(Schema.String),
+  isAudited: Schema.Int,
+})
+type Open = typeof OpenRow.Type
+
+/** True if the configuration in force has the rule, and the subject where one is named. */
+export type HasRule = (rule: string, subject: string | undefined) => boolean
+
+const unsigned: ReadonlySet<IntentState> = new Set(["proposed", "awaiting_approval", "reserved"])
+
+/** True in the states of a payment in which its alerts still stand. */
+const stands: Readonly<Record<string, (state: IntentState) => boolean>> = {
+  payment: (state) => !isFinalIntent(state),
+  approval: (state) => state === "awaiting_approval",
+  signature: (state) => unsigned.has(state),
+}
+
+/** Sentence about the end that a stored alert has come to; undefined while it stands. */
+const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
+  const { until, over } = catalogue[open.name as AlertName] as CatalogueEntry
+  const brake = yield* Brake
+  const { fields, state, rule, detail, at } = open
+  const text = (facts: StoredAlert["fields"] = {}) => overText(open, facts)
+  switch (until) {
+    case undefined: {
+      const { rule: name, account } = fields
+      if (over === undefined || name === undefined) return undefined
+      const isThere = hasRule(String(name), account === undefined ? undefined : String(account))
+      return isThere
+        ? undefined
+        : `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`
+    }
+    case "halt": {
+      const left = yield* brake.halts
+      if (left.some(({ seq }) => seq === fields["seq"])) return undefined
+      const names = left.map(({ reason }) => reason).join(", ")
+      return text({ left: left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${names}` })
+    }
+    case "pause":
+      return (yield* brake.pauses).some(({ scope, kept }) => [scope, kept].includes(String(fields["scope"])))
+        ? undefined
+        : text()
+    case "rows": {
+      const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+      return read < BigInt(String(fields["at"])) ? undefined : text()
+    }
+    case "audit":
+      return open.isAudited === 1 ? undefined : text({ rule: rule ?? "" })
+    case "payment":
+    case "approval":
+    case "signature":
+      return state === null || stands[until]?.(state) === true
+        ? undefined
+        : text({ rule: rule ?? "", state, detail: detail ?? "" })
+    default:
+      return factEnd(open, until, (yield* Clock.currentTimeMillis) - at)
+  }
+})
+
+const dayMillis = 86_400_000
+
+const factEnd = ({ ackedBy, ackedReason }: Open, until: keyof typeof factDays, ageMillis: number) => {
+  if (ackedBy !== null) return `acknowledged by ${ackedBy}: ${ackedReason}`
+  return ageMillis < factDays[until] * dayMillis
+    ? undefined
+    : `it was raised a ${until} ago, and nobody acknowledged it`
+}
+
+/**
+ * Makes what raises the all-clear of each alert whose end the catalogue lets the store show, whoever ended it, and of
+ * those about a rule that the configuration no longer has. It goes to those who were alerted, and is no page. Alerts
+ * of one kind and subject that end together have one.
+ */
+export const makeAllClears = Effect.gen(function* () {
+  const sql = yield* Sql
+  const read = sql`SELECT a.dedup, a.name, a.kind, a.subject, a.at, a.acked_by AS "ackedBy",
+    a.acked_reason AS "ackedReason", a.fields, i.rule, i.state, i.detail,
+    CASE WHEN EXISTS (SELECT 1 FROM watches w WHERE w.intent_id = i.id) THEN 1 ELSE 0 END AS "isAudited"
+    FROM alerts a LEFT JOIN intents i ON i.id = json_extract(a.fields, '$.intent')
+    WHERE a.ended_at IS NULL AND ${sql.in("a.name", Object.keys(catalogue))} ORDER BY a.seq`.pipe(
+    rowsOf(OpenRow, "Alerts.unended"),
+  )
+  const database = yield* Database
+  const unended = database.memoryOf<ReadonlyArray<Open>>("alerts", "intents", "watches")("", read)
+  return Effect.fn("Alerts.allClears")(function* (hasRule: HasRule) {
+    const ended = new Map<string, [Open, ...Array<Open>]>()
+    const details = new Map<string, string>()
+    for (const open of yield* unended) {
+      const detail = yield* endOf(open, hasRule)
+      if (detail === undefined) continue
+      const key = JSON.stringify([open.kind, open.subject, detail])
+      ended.set(key, [...(ended.get(key) ?? []), open] as [Open, ...Array<Open>])
+      details.set(key, detail)
+    }
+    for (const [key, alerts] of ended) yield* (yield* AlertQueue).raise(overAll(alerts, details.get(key) ?? ""))
+    if (ended.size > 0) yield* (yield* Signals).wake("alerts")
+  })
+})
