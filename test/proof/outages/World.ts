@@ -18,7 +18,7 @@ export interface Heard {
   readonly at: number
   readonly receiver: string
   readonly key: string
-  readonly state: "firing" | "resolved"
+  readonly state: "firing" | "resolved" | "event"
   readonly severity: string
   readonly kind: string
   readonly subject: string
