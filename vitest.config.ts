@@ -63,7 +63,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "deep", include: [deep], testTimeout: 300_000, hookTimeout: 300_000 },
+        test: {
+          name: "deep",
+          include: [deep],
+          globalSetup: "test/support/startPostgres.ts",
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
       },
     ],
     coverage: {

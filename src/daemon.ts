@@ -42,7 +42,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* noteWritten
   yield* checkStore(options)
   const config = yield* ConfigInForce
-  yield* applyHaltFile(options.dataDir)
+  yield* applyHaltFile(options)
   yield* watchDiskSpace()
   yield* noteStarted()
   const { treasury, mode } = config.now()
@@ -57,25 +57,29 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
   if (problem !== undefined) yield* haltSigning("restored_store", problem)
 })
 
-/** Where operators end halts, this one outlives its file: who may write here would else end it alone. */
-const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
+/**
+ * Where operators end halts, this one outlives its file: who may write here would else end it alone. So it does where
+ * other processes run the treasury in turn, which have no such file.
+ */
+const applyHaltFile = Effect.fnUntraced(function* ({ dataDir, postgresUrlFile }: DaemonOptions) {
   const brake = yield* Brake
   const said = yield* readHaltFile(dataDir)
   const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
   if (said !== undefined) return (yield* isHalted) ? undefined : yield* haltSigning("halt_file", said)
-  if (neededOf(yield* operatorsInForce) > 0 && (yield* isHalted)) return
+  const isKept = postgresUrlFile !== undefined || neededOf(yield* operatorsInForce) > 0
+  if (isKept && (yield* isHalted)) return
   yield* brake.release("halt_file", "the HALT file is gone")
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */
-const haltLoop = (dataDir: string) =>
-  applyHaltFile(dataDir).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
+const haltLoop = (options: DaemonOptions) =>
+  applyHaltFile(options).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
 
 /** A loop that halts on mistakes in the store, and restarts after any failure but one of a store without writes. */
 const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, haltingOnStoreErrors(loop))
 
 /** The loops of the treasury, supervised. Never succeeds. */
-export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>
+export const runLoops = (options: DaemonOptions) =>
   supervise([
     lasting("chain", chainLoop),
     lasting("balances", balanceLoop),
@@ -90,11 +94,11 @@ export const runLoops = ({ treasury, dataDir }: DaemonOptions) =>
     lasting("health", healthLoop),
     lasting(
       "alerts",
-      Effect.flatMap(ConfigInForce, ({ now }) => alertLoop(treasury.name, () => remindersOf(now().treasury))),
+      Effect.flatMap(ConfigInForce, ({ now }) => alertLoop(options.treasury.name, () => remindersOf(now().treasury))),
     ),
-    lasting("heartbeat", heartbeatLoop(treasury.alerting.heartbeat?.everyMillis ?? 60_000)),
+    lasting("heartbeat", heartbeatLoop(options.treasury.alerting.heartbeat?.everyMillis ?? 60_000)),
     lasting("terms", termsLoop),
-    lasting("halt", haltLoop(dataDir)),
+    lasting("halt", haltLoop(options)),
   ])
 
 /** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */

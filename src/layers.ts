@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto"
+import { hostname } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, type Redacted } from "effect"
 import { ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce.ts"
@@ -25,6 +27,7 @@ import * as Database from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
 import { Settings } from "./store/database/Settings.ts"
 import { Signals } from "./store/database/Signals.ts"
+import { StoreError } from "./store/database/StoreError.ts"
 import { Journal } from "./store/journal/Journal.ts"
 import { Witness } from "./store/journal/Witness.ts"
 import { AcceptedHead } from "./store/network/AcceptedHead.ts"
@@ -50,6 +53,8 @@ export interface DaemonOptions {
   /** Mode in force: the file's, or a lower one. */
   readonly mode: Mode
   readonly dataDir: string
+  /** The file that holds the address of the PostgreSQL with its store; undefined: a file in the data directory. */
+  readonly postgresUrlFile?: string | undefined
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
   /** Requests a second to each gateway at most; default that of `gatewayOptions`. */
@@ -69,9 +74,31 @@ const alertQueueLayer = Layer.unwrap(
   ),
 )
 
-/** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
+/** This process among those that share a PostgreSQL. */
+const holder = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
+
+type StorePlace = Pick<DaemonOptions, "treasury" | "dataDir" | "postgresUrlFile">
+
+/** The database of a treasury. */
+export const databaseLayer = (
+  { treasury, dataDir, postgresUrlFile: urlFile }: StorePlace,
+  access: { readonly isReadOnly?: boolean } = {},
+) =>
+  urlFile === undefined
+    ? Database.layer({ filename: join(dataDir, Database.databaseFile) })
+    : Layer.unwrap(
+        readSecret(urlFile).pipe(
+          Effect.map((url) =>
+            Database.layer({ treasury: treasury.name, postgres: { url, urlFile, holder, ...access } }),
+          ),
+          Effect.mapError((cause) => new StoreError({ operation: "open", cause })),
+        ),
+      )
+
+/** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the store. */
 export const storeLayer = (
-  options: Pick<DaemonOptions, "treasury" | "dataDir"> & Partial<Pick<DaemonOptions, "mode">>,
+  options: StorePlace & Partial<Pick<DaemonOptions, "mode">>,
+  access: { readonly isReadOnly?: boolean } = {},
 ) => {
   const { treasury, mode = treasury.mode } = options
   const plain = Layer.mergeAll(
@@ -96,7 +123,7 @@ export const storeLayer = (
   return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
-    Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
+    Layer.provideMerge(databaseLayer(options, access)),
   )
 }
 

@@ -86,16 +86,21 @@ const undo = '"cofferer resume --reason TEXT" removes it'
 
 /**
  * Records the halt in the store as well: it then outlives a HALT file that is removed before a daemon reads it. A
- * failure is ignored, since the file is written.
+ * failure is ignored, since the file is written. Returns why a process elsewhere, which sees no such file, may go on.
  */
-const recordHalt = Effect.fnUntraced(
-  function* (chosen: Chosen, dataDir: string, said: string) {
+const recordHalt = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, said: string) {
+  let unheard: string | undefined
+  yield* Effect.gen(function* () {
     const found = yield* storedSetup(chosen, dataDir)
-    yield* haltSigning("halt_file", said).pipe(Effect.provide(storeLayer(found)))
-  },
-  Effect.provide(Logger.layer([])),
-  (noted) => Effect.ignoreCause(noted),
-)
+    const halted = haltSigning("halt_file", said).pipe(Effect.provide(storeLayer(found)))
+    yield* Effect.tapError(halted, ({ message }) =>
+      Effect.sync(() => {
+        if (found.postgresUrlFile !== undefined) unheard = message
+      }),
+    )
+  }).pipe(Effect.provide(Logger.layer([])), Effect.ignoreCause)
+  return unheard
+})
 
 /** Halts by the HALT file. The next daemon reads it before its first signature, a running one within half a second. */
 const haltByFile = Effect.fnUntraced(function* (
@@ -108,7 +113,8 @@ const haltByFile = Effect.fnUntraced(function* (
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
-  if (!isDaemonThere) yield* recordHalt(chosen, dataDir, `${author}: ${reason}`)
+  const unheard = isDaemonThere ? undefined : yield* recordHalt(chosen, dataDir, `${author}: ${reason}`)
+  if (unheard !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${unheard}`)
   const text = isDaemonThere
     ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo}`
     : `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { basename, dirname, extname, join, resolve } from "node:path"
 import { Effect, Schema } from "effect"
 import { type Address, CountText, ListenText, oneOf, parseListen, UrlText } from "./schema/Fields.ts"
-import { SecretFile } from "./schema/Receivers.ts"
+import { DatabaseText, SecretFile } from "./schema/Receivers.ts"
 import type { Treasury } from "./Treasury.ts"
 import { ConfigError, type Problem } from "./yaml/ConfigError.ts"
 import { nameRemedy } from "./yaml/decodeAll.ts"
-import { type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
+import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
 import { decodeYaml, readYaml, type YamlDocument } from "./yaml/Yaml.ts"
 
@@ -24,6 +24,7 @@ export const DaemonFile = Schema.Struct({
   logLevel: optional(oneOf("debug", "info", "warning", "error")),
   dataDir: optional(Schema.String.check(Schema.isNonEmpty({ expected: "the path of a folder" }))),
   requestsPerSecond: optional(CountText),
+  database: optional(DatabaseText),
 })
 type Written = typeof DaemonFile.Type
 
@@ -39,6 +40,8 @@ export interface DaemonConfig {
   readonly dataDir: string
   /** To each gateway at most, of all treasuries together; undefined: as for one treasury. */
   readonly requestsPerSecond: number | undefined
+  /** The file that holds the address of the PostgreSQL of all treasuries that name none. */
+  readonly postgresUrlFile: string | undefined
 }
 
 const textMax = 500_000
@@ -74,6 +77,7 @@ const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfi
   logLevel: raw.logLevel ?? "info",
   dataDir: report.path(raw.dataDir ?? ".cofferer", ["dataDir"]),
   requestsPerSecond: raw.requestsPerSecond === undefined ? undefined : Number(raw.requestsPerSecond),
+  postgresUrlFile: postgresUrlFile(raw, report),
 })
 
 /** One of the treasuries of a folder. */

@@ -18,7 +18,7 @@ import type { ReceiverConfig } from "./schema/Receivers.ts"
 import { TreasuryFile } from "./schema/TreasuryFile.ts"
 import { ConfigError, formatProblem, type Problem } from "./yaml/ConfigError.ts"
 import { decodeAll } from "./yaml/decodeAll.ts"
-import { type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
+import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readSources } from "./yaml/readSources.ts"
 import type { YamlDocument } from "./yaml/Yaml.ts"
 
@@ -74,6 +74,8 @@ export interface Treasury {
   readonly keepMillis: number
   /** Says, outside the data directory, how far the journal had come; undefined where none is kept. */
   readonly watermarkFile: string | undefined
+  /** The file that holds PostgreSQL's address; undefined: the store is a file in the data directory. */
+  readonly postgresUrlFile: string | undefined
   readonly listen: Address
   /** Where metrics and probes are served as well, without a token. */
   readonly metrics: Address | undefined
@@ -138,6 +140,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     storeDir: dir === undefined ? undefined : report.path(dir, ["store", "dir"]),
     keepMillis: durationMillis(keep ?? "400d"),
     watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
+    postgresUrlFile: postgresUrlFile(raw, report),
     listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
     metrics: raw.daemon?.metrics === undefined ? undefined : parseListen(raw.daemon.metrics),
     tracing: resolveTracing(raw.daemon?.tracing, report),

@@ -15,6 +15,7 @@ export const configParts = [
   "approvals",
   "alerts",
   "store",
+  "database",
   "daemon",
   "all",
 ] as const
@@ -57,6 +58,7 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["alerts", "heartbeat"], "it is connected at the start"],
   [["store", "dir"], "the database is open"],
   [["store", "watermark"], "the database is open"],
+  [["database"], "the database is open"],
   [["daemon"], "the page listens already"],
   [["sandbox"], "the network runs already"],
 ]

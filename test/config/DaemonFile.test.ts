@@ -53,6 +53,7 @@ describe("a folder of several treasuries", () => {
     ["version: 1\nlistn: x\n", /daemon.yaml:2:1 {2}unknown key "listn"; did you mean "listen"\?/],
     ["version: 1\nrequestsPerSecond: 0\n", /daemon.yaml:2:20 {2}.*number/],
     ["version: 1\ntracing: { url: 'https://x', headers: { a: { file: gone } } }\n", /gone/],
+    ["version: 1\ndatabase: { postgres: { urlFile: none } }\n", /daemon.yaml:2:34 {2}no such file: .*none; /],
   ]
   for (const [text, error] of mistakes) {
     it.effect(`names place and remedy of ${JSON.stringify(text)}`, function* () {

@@ -37,7 +37,7 @@ const tops = ["version", "name", "mode", "network", "assets", "parties", "addres
 /** Generated parts of the pages, by page and name. The rest of a page is written by hand. */
 const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/configuration-reference.md": {
-    keys: keyTable(...tops, "approvals", "alerts.routes", "store", "daemon"),
+    keys: keyTable(...tops, "approvals", "alerts.routes", "store", "database", "daemon"),
   },
   "docs/scaling.md": { "keys of several": daemonTable() },
   "docs/rules-reference.md": {

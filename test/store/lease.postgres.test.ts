@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { Connections } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { Lease } from "../../src/store/database/Lease.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
+import { rememberStoreFile, storeFileProblem } from "../../src/store/database/StoreFile.ts"
 import { isBusy, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { it } from "../support/it.ts"
 import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
@@ -19,9 +21,17 @@ const urlTo = (name: string, user?: string) => Redacted.make(urlOf(serverUrl(), 
 const usual = 60_000
 const open = (
   name: string,
-  { treasury = "harbor", lastsMillis = usual, waitMillis = 0, connectionsMax = 3, url = urlTo(name) } = {},
+  {
+    treasury = "harbor",
+    lastsMillis = usual,
+    waitMillis = 0,
+    connectionsMax = 3,
+    url = urlTo(name),
+    isReadOnly = false,
+  } = {},
 ): Layer.Layer<Database.Database | Sql | Lease, StoreError> => {
-  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease: { lastsMillis, waitMillis } } })
+  const lease = { lastsMillis, waitMillis }
+  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, isReadOnly } })
   if (lastsMillis === usual) return store
   // Transactions last longer than the shortest leases.
   const sessions = Connections.layer({ url, connectionsMax, lease: { lastsMillis: usual } })
@@ -116,6 +126,39 @@ describe("a database of several processes", () => {
       assert.isTrue(needsTx)
       assert.deepStrictEqual(yield* keys, [])
     }).pipe(Effect.provide(store))
+  })
+})
+
+describe("a database that several processes read", () => {
+  it.live("shows one moment to a reader, who needs no lease and changes nothing", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    const reader = yield* built(name, { isReadOnly: true })
+    const { write } = Context.get(reader, Database.Database)
+    const seen = write(Effect.andThen(keys, Effect.andThen(Effect.provide(written("a"), holder), keys)))
+    assert.deepStrictEqual(yield* Effect.provide(seen, reader), [])
+    assert.deepStrictEqual(yield* Effect.provide(keys, reader), ["a"])
+    assert.include((yield* Effect.flip(Effect.provide(written("b"), reader))).message, "read-only transaction")
+  })
+
+  it.live("answers truth values as numbers, as SQLite does", function* () {
+    const sql = Context.get(yield* built(yield* database), Sql)
+    assert.deepStrictEqual(yield* sql`SELECT 1 < 2 AS yes, 1 > 2 AS no, NULL AND true AS unknown`, [
+      { yes: 1, no: 0, unknown: null },
+    ])
+  })
+
+  it.live("is told from a restored one", function* () {
+    const name = yield* database
+    const store = yield* Layer.build(Layer.provideMerge(Settings.layer, open(name)))
+    const problem = Effect.provide(storeFileProblem(""), store)
+    assert.isUndefined(yield* problem)
+    assert.isUndefined(yield* problem)
+    yield* asAdmin(name, "ALTER TABLE journal RENAME TO former", "CREATE TABLE journal (LIKE former)")
+    assert.match((yield* problem) ?? "", /^the database was restored, or its server replaced/)
+    yield* Effect.provide(rememberStoreFile(""), store)
+    assert.isUndefined(yield* problem)
+    yield* asAdmin(name, "DROP TABLE journal", "DROP OWNED BY cofferer CASCADE")
   })
 })
 

@@ -23,8 +23,10 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { daemonHere } from "./daemonHere.ts"
 import { type Body, effectOf } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
+import { databaseIn } from "./Postgres.ts"
 import type { TestClient } from "./TestClient.ts"
 import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
+import { isOnPostgres } from "./TestStore.ts"
 import { type Fields, treasuryFrom } from "./treasury.ts"
 import { turn, waitUntil } from "./until.ts"
 
@@ -170,7 +172,8 @@ export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
             const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
             const named = setup.gateways === undefined ? { sandbox: gatewayUrl } : yield* setup.gateways(sandbox.url)
             const treasury = yield* treasuryOfFlow(named, setup)
-            const options = { treasury, mode: treasury.mode, dataDir }
+            const postgresUrlFile = isOnPostgres ? yield* databaseIn(dataDir) : undefined
+            const options = { treasury, mode: treasury.mode, dataDir, postgresUrlFile }
             const network = yield* Clock.Clock
             const clock = setup.clock?.(network) ?? network
             const live = (use: FlowBody) =>

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { make, type PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect, Redacted } from "effect"
 
@@ -53,6 +55,14 @@ const emptied = (name: string) =>
 export const takeDatabase = Effect.suspend(() => {
   const name = free.pop()
   return name === undefined ? fresh : emptied(name)
+})
+
+/** An empty database until the scope ends, whose address is in a file of the folder. */
+export const databaseIn = Effect.fnUntraced(function* (dir: string) {
+  const name = yield* Effect.acquireRelease(takeDatabase, (taken) => Effect.sync(() => giveBack(taken)))
+  const file = join(dir, "postgres")
+  writeFileSync(file, urlOf(serverUrl(), name), { mode: 0o600 })
+  return file
 })
 
 export const giveBack = (name: string): void => {

@@ -49,12 +49,12 @@ export const writeTreasuries = (
   dir: string,
   count: number,
   url: string,
-  { requestsPerSecond = 1_000, poll = "" } = {},
+  { requestsPerSecond = 1_000, poll = "", shared = "" } = {},
 ): void => {
   mkdirSync(dir, { recursive: true })
   writeFileSync(
     join(dir, "daemon.yaml"),
-    `version: 1\nlisten: "127.0.0.1:0"\ndataDir: .data\nrequestsPerSecond: ${requestsPerSecond}\n`,
+    `version: 1\nlisten: "127.0.0.1:0"\ndataDir: .data\nrequestsPerSecond: ${requestsPerSecond}\n${shared}`,
   )
   const all = names(count)
   for (const name of all) writeFileSync(join(dir, `${name}.yaml`), treasuryFile(name, url, { poll }))

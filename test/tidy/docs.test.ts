@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
@@ -102,13 +102,16 @@ const playedTests = async (text: string): Promise<ReadonlyArray<string>> => {
 }
 
 /** Settings of a process of several treasuries. */
-const checkedDaemon = (text: string) =>
-  Effect.runPromise(
-    Effect.match(loadDaemon(join(written(text, daemonFile), "..")), {
-      onSuccess: () => [],
-      onFailure: ({ message }) => [message],
-    }),
+const checkedDaemon = (text: string) => {
+  const file = written(text, daemonFile)
+  for (const [, secret = ""] of text.matchAll(/urlFile: ([^\s}]+)/g)) {
+    mkdirSync(join(file, "..", dirname(secret)), { recursive: true })
+    writeFileSync(join(file, "..", secret), "postgres://cofferer@localhost/cofferer")
+  }
+  return Effect.runPromise(
+    Effect.match(loadDaemon(join(file, "..")), { onSuccess: () => [], onFailure: ({ message }) => [message] }),
   )
+}
 
 /** What is wrong with an example in YAML, by what it is. */
 const problemsOfYaml = async (text: string): Promise<ReadonlyArray<string>> => {

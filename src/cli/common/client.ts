@@ -150,7 +150,8 @@ interface Call {
 /** The setup of a data directory whose daemon does not run. */
 export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, mayBegin = false) {
   if (!mayBegin && !existsSync(join(dataDir, databaseFile))) {
-    return yield* notRunning(chosen, dataDir, ", and it has no database")
+    const found = Option.getOrUndefined(yield* Effect.option(setup(chosen)))
+    if (found?.postgresUrlFile === undefined) return yield* notRunning(chosen, dataDir, ", and it has no database")
   }
   yield* secureDataDir(dataDir)
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
@@ -183,7 +184,7 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   const found = yield* storedSetup(chosen, dataDir, mayBegin)
   const done = yield* perform(found).pipe(
     // The answer is the result; what is logged beside it would stand between its lines.
-    Effect.provide(Layer.merge(storeLayer(found), Logger.layer([]))),
+    Effect.provide(Layer.merge(storeLayer(found, { isReadOnly: body === undefined }), Logger.layer([]))),
     Effect.mapError(failureOf),
   )
   if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)

@@ -66,6 +66,8 @@ export interface Chosen {
   readonly treasury?: Option.Option<string>
   /** Where a treasury among several keeps its data, if its file names no place. */
   readonly ownDir?: string
+  /** PostgreSQL of all treasuries of the folder. */
+  readonly sharedUrlFile?: string | undefined
 }
 
 /** The one treasury that is meant, where the folder that is named holds several. */
@@ -85,6 +87,7 @@ export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
     file: Option.none(),
     config: [entry.file, ...filesOf(chosen).slice(1)],
     ownDir: dataDirIn(config, entry.name),
+    sharedUrlFile: config.postgresUrlFile,
   }
 })
 
@@ -114,6 +117,7 @@ export const eachTreasury = Effect.fnUntraced(function* (dir: string) {
       config: [entry.file],
       data: Option.none<string>(),
       ownDir: dataDirIn(config, entry.name),
+      sharedUrlFile: config.postgresUrlFile,
     } satisfies Chosen,
   }))
 })
@@ -124,6 +128,7 @@ export interface Setup {
   readonly environment: Environment
   readonly mode: Mode
   readonly dataDir: string
+  readonly postgresUrlFile: string | undefined
   readonly listen: Address
   readonly metrics: Address | undefined
 }
@@ -156,6 +161,7 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
     environment,
     mode: lowerMode(treasury.mode, environment.mode),
     dataDir: resolve(written),
+    postgresUrlFile: treasury.postgresUrlFile ?? chosen.sharedUrlFile,
     listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
     metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
   } satisfies Setup

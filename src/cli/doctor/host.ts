@@ -102,13 +102,14 @@ export const portFinding = Effect.fnUntraced(function* ({ listen: { host, port }
 })
 
 /** Wire form of transactions: configured, or learned from the last payment that the chain executed. */
-export const wireFormFinding = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, isRunning: boolean) {
-  const { framing, chainId } = treasury.network
-  const canRead = !isRunning && existsSync(join(dataDir, databaseFile))
+export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunning: boolean) {
+  const { framing, chainId } = found.treasury.network
+  const isThere = found.postgresUrlFile !== undefined || existsSync(join(found.dataDir, databaseFile))
+  const canRead = !isRunning && isThere
   const read = canRead
     ? yield* Settings.pipe(
         Effect.flatMap((settings) => settings.framing(chainId)),
-        Effect.provide(Layer.merge(storeLayer({ treasury, mode, dataDir }), Logger.layer([]))),
+        Effect.provide(Layer.merge(storeLayer(found, { isReadOnly: true }), Logger.layer([]))),
         Effect.result,
       )
     : Result.succeed(undefined)

@@ -51,7 +51,12 @@ export const run = Command.make(
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 
-const optionsOf = ({ treasury, mode, dataDir }: Setup) => ({ treasury, mode, dataDir })
+const optionsOf = ({ treasury, mode, dataDir, postgresUrlFile }: Setup) => ({
+  treasury,
+  mode,
+  dataDir,
+  postgresUrlFile,
+})
 
 /** The modules of the play-money network are loaded here: a daemon before a real one needs none of them. */
 const besideSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {

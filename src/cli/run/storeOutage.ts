@@ -5,12 +5,12 @@ import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageAnswers, type Surface } from "../../http/StatusServer.ts"
-import { type DaemonOptions, daemonLayer, type Machine } from "../../layers.ts"
+import { type DaemonOptions, daemonLayer, databaseLayer, type Machine } from "../../layers.ts"
 import type { AlertIdentity } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
-import { isBusy, isDoubtful, isUnwritable } from "../../store/database/storeErrors.ts"
+import { isBusy, isDoubtful, isTakenOver, isUnwritable } from "../../store/database/storeErrors.ts"
 import { tryStore } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
@@ -68,8 +68,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isLater = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    const { dataDir } = options
-    const remedy = `free space under ${dataDir}, or make it writable; the daemon goes on by itself`
+    const remedy = `free space under ${placeOf(options)}, or make it writable; the daemon goes on by itself`
     yield* logEvent("database not writable", { reason: error.message, remedy })
     const isOver = yield* Deferred.make<void>()
     const probes = surface.serve(outageAnswers(error.message)).pipe(
@@ -91,7 +90,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       Effect.as(undefined),
       Effect.catchIf(
         // Later than at the first start a command may have opened the file meanwhile.
-        (error) => isUnwritable(error) || (isLater && isBusy(error)),
+        (error) => (isUnwritable(error) && !isTakenOver(error)) || (isLater && isBusy(error)),
         (error) => Effect.succeed(error as StoreError),
       ),
     )
@@ -99,6 +98,10 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     yield* outage(failure)
   }
 })
+
+/** Where the store lies, for people. */
+const placeOf = ({ dataDir, postgresUrlFile }: DaemonOptions) =>
+  postgresUrlFile === undefined ? dataDir : `the running server of ${postgresUrlFile}`
 
 /** An outage as alerts are sent. */
 interface Outage {
@@ -111,12 +114,13 @@ interface Outage {
 
 /** A page to those who get pages, past the store, and its all-clear; each receiver until it has taken it. */
 const tellPeople = Effect.fnUntraced(function* (
-  { treasury: { name: treasury, routes }, dataDir: dir }: DaemonOptions,
+  options: DaemonOptions,
   error: StoreError,
   { began, taken, isOver }: Outage,
 ) {
   const at = yield* Clock.currentTimeMillis
-  const facts = { at: began.toString(36), reason: error.message, dir }
+  const facts = { at: began.toString(36), reason: error.message, dir: placeOf(options) }
+  const { name: treasury, routes } = options.treasury
   const { send } = yield* Notifier
   const sendTo = ({ dedup, name = "", ...alert }: Alert, receiver: string, resolves?: ReadonlyArray<AlertIdentity>) => {
     const key = `${treasury}/${dedup}`
@@ -154,11 +158,16 @@ const tellPeople = Effect.fnUntraced(function* (
 })
 
 /** Waits until the store can be written. Doubt about the file from any try stays until a check removes it. */
-const untilWritable = Effect.fnUntraced(function* ({ dataDir }: DaemonOptions, mustExist: boolean, first: StoreError) {
+const untilWritable = Effect.fnUntraced(function* (options: DaemonOptions, mustExist: boolean, first: StoreError) {
+  const filename = join(options.dataDir, databaseFile)
   let isDoubted = isDoubtful(first)
   for (;;) {
     yield* Effect.sleep(retryMillis)
-    const tried = yield* Effect.result(tryStore({ filename: join(dataDir, databaseFile), mustExist, isDoubted }))
+    const tried = yield* Effect.result(
+      options.postgresUrlFile === undefined
+        ? tryStore({ filename, mustExist, isDoubted })
+        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options)))),
+    )
     if (Result.isSuccess(tried)) return
     isDoubted ||= isDoubtful(tried.failure)
   }

@@ -11,6 +11,7 @@ import {
   unusedSettings,
 } from "../../config/DaemonFile.ts"
 import { ProcessContext, readEnvironment } from "../../config/Environment.ts"
+import { readSecret } from "../../config/files.ts"
 import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import { configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
@@ -75,11 +76,23 @@ export const runTreasuries = Effect.fnUntraced(function* (dir: string, chosen: R
       Layer.mergeAll(
         layerHttp,
         GatewayPool.layer(config.requestsPerSecond),
+        connectionsLayer(config),
         tracingLayer({ name, tracing: config.tracing }),
       ).pipe(Layer.provideMerge(logging)),
     ),
   )
 })
+
+/** Connections of all treasuries to their PostgreSQL, where they share one. */
+const connectionsLayer = ({ postgresUrlFile: urlFile }: DaemonConfig) =>
+  urlFile === undefined
+    ? Layer.empty
+    : Layer.unwrap(
+        Effect.gen(function* () {
+          const { Connections } = yield* Effect.promise(() => import("../../store/database/Connections.ts"))
+          return Connections.layer({ url: yield* readSecret(urlFile) })
+        }),
+      )
 
 const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const hub = yield* passSignals
@@ -206,6 +219,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     config: [entry.file],
     data: Option.none(),
     ownDir: dataDirIn(config, entry.name),
+    sharedUrlFile: config.postgresUrlFile,
     sandbox: false,
   })
   if (found.treasury.name !== entry.name) {
@@ -215,7 +229,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   for (const detail of [...doubts, ...unusedSettings(found.treasury).map(formatProblem)]) {
     yield* logEvent("configuration doubtful", { detail })
   }
-  const { treasury, mode, dataDir } = found
+  const { treasury, mode, dataDir, postgresUrlFile } = found
   const surface: Surface = {
     serve: Effect.fnUntraced(function* <R>(answers: SurfaceAnswers<R>) {
       const own = yield* withServices(answers)
@@ -231,7 +245,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   }
   const clock = yield* Clock.Clock
   return yield* runTreasury({
-    options: { treasury, mode, dataDir },
+    options: { treasury, mode, dataDir, postgresUrlFile },
     surface,
     machineOf: sharedMachine(shared),
     sandbox: undefined,

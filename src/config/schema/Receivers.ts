@@ -8,6 +8,9 @@ const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a fi
 /** A secret is named by the file that holds it; the treasury file itself never holds one. */
 export const SecretFile = Schema.Struct({ file: File })
 
+/** Where stores are, if not in files of their own. */
+export const DatabaseText = Schema.Struct({ postgres: Schema.Struct({ urlFile: File }) })
+
 /** Variables of a receiver's `text`. */
 const textVariables = ["severity", "treasury", "kind", "subject", "detail", "fields"] as const
 export type TextVariable = (typeof textVariables)[number]

@@ -21,7 +21,7 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
-import { AlertReceiver, SecretFile } from "./Receivers.ts"
+import { AlertReceiver, DatabaseText, SecretFile } from "./Receivers.ts"
 import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
@@ -123,6 +123,7 @@ export const TreasuryFile = Schema.Struct({
     }),
   ),
   store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText), watermark: optional(File) })),
+  database: optional(DatabaseText),
   daemon: optional(
     Schema.Struct({
       listen: optional(ListenText),

@@ -177,6 +177,10 @@ const words: Readonly<Record<string, string>> = {
   "store.dir": "Data directory; default .cofferer. COFFERER_DATA_DIR wins",
   "store.keep": "How long balance rows, decisions and delivered alerts are kept; default 400d",
   "store.watermark": "File outside the directory that holds the height of the journal; default none",
+  database: "Where rows are stored; default: a SQLite file in the data directory",
+  "database.postgres": "A database of PostgreSQL 14 or newer, which several processes may share",
+  "database.postgres.urlFile":
+    "File that holds its address: postgres://USER:PASSWORD@HOST/DATABASE. TLS, unless it is on this host or says sslmode=disable",
   daemon: "How the process runs; in a folder only in its daemon.yaml",
   "daemon.listen": "Address of page, probes and metrics; default 127.0.0.1:9464. COFFERER_LISTEN wins",
   "daemon.metrics": "Another address for metrics and probes, without a token; default none. COFFERER_METRICS wins",

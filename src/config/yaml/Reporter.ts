@@ -44,17 +44,24 @@ export const reporter = (document: YamlDocument, problems: Array<Problem>): Repo
 /** Header or key name to the absolute path of the file that holds its secret value. */
 export const secretFiles = (
   headers: Readonly<Record<string, { readonly file: string }>>,
-  path: ReadonlyArray<PropertyKey>,
+  path: ReadonlyArray<string>,
   report: Reporter,
 ): ReadonlyMap<string, string> =>
   new Map(
-    Object.entries(headers).map(([header, { file }]) => {
-      const at = [...path, header, "file"]
-      const full = report.path(file, at)
-      needFile(full, at, report)
-      return [header, full]
-    }),
+    Object.entries(headers).map(([header, { file }]) => [header, secretFile(file, [...path, header, "file"], report)]),
   )
+
+const secretFile = (file: string, path: ReadonlyArray<string>, report: Reporter): string => {
+  const full = report.path(file, path)
+  needFile(full, path, report)
+  return full
+}
+
+/** Absolute path of the file that holds PostgreSQL's address; undefined where there is none. */
+export const postgresUrlFile = (
+  { database }: { readonly database?: { readonly postgres: { readonly urlFile: string } } | undefined },
+  report: Reporter,
+): string | undefined => database && secretFile(database.postgres.urlFile, ["database", "postgres", "urlFile"], report)
 
 /** Reports a secret's file that is missing or that this process may not read. */
 export const needFile = (

@@ -1,17 +1,24 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
-import { Clock, Context, Effect, Layer, type Redacted, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Redacted, Result, type Scope } from "effect"
 import { SqlError } from "effect/sql"
+import { isLoopback } from "../../config/schema/Fields.ts"
 import { treasurySetting } from "./pgSchema.ts"
 import { realSleep, StoreRefusal } from "./sqlStates.ts"
 
 /** Where the database is. */
 export interface PostgresOptions {
   readonly url: Redacted.Redacted
+  /** The file that the address was read from, which errors name. */
+  readonly urlFile?: string
   /** Connections of the process at most, for all its treasuries. */
   readonly connectionsMax?: number
   readonly lease?: Partial<LeaseTerms>
+  /** Name of the process for people, and for itself: it may take again what it holds. Default: a random one. */
+  readonly holder?: string
+  /** True if nothing is written: then no lease is needed. */
+  readonly isReadOnly?: boolean
 }
 
 export interface LeaseTerms {
@@ -41,6 +48,14 @@ const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
   timezone: "UTC",
 })
 
+/** Where the server is not on this host, its address must say so to go without TLS. */
+const tlsOf = (url: Redacted.Redacted): { readonly ssl?: true } => {
+  if (!URL.canParse(Redacted.value(url))) return {}
+  const { hostname, searchParams } = new URL(Redacted.value(url))
+  const host = searchParams.get("host") ?? hostname
+  return host === "" || host.startsWith("/") || isLoopback(host) || searchParams.has("sslmode") ? {} : { ssl: true }
+}
+
 /** 64-bit integers leave as number where a number holds them exactly, as SQLite's do. */
 const int8: PgTypes.Codec<number | bigint> = {
   encode: (value) => PgTypes.encode(BigInt(value), PgTypes.OID.int8),
@@ -50,6 +65,13 @@ const int8: PgTypes.Codec<number | bigint> = {
     ),
 }
 
+/** A truth value is 0 or 1, as SQLite's is. */
+const bool: PgTypes.Codec<number> = {
+  encode: (value) => PgTypes.encode(value !== 0, PgTypes.OID.bool),
+  decode: (bytes) =>
+    Result.map(PgTypes.decode(bytes, PgTypes.OID.bool, 1) as Result.Result<boolean, PgTypes.CodecError>, Number),
+}
+
 /** The server's time passes whatever clock is in use here. */
 const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
@@ -57,6 +79,7 @@ const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()
 export class Connections extends Context.Service<
   Connections,
   {
+    readonly url: Redacted.Redacted
     /** A session for exclusive use, whose statements see the treasury's rows alone. */
     readonly session: (treasury: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
   }
@@ -67,9 +90,11 @@ export class Connections extends Context.Service<
       Effect.gen(function* () {
         const types = PgTypes.makeRegistry()
         types.register(PgTypes.OID.int8, int8)
+        types.register(PgTypes.OID.bool, bool)
         const pool = yield* inRealTime(
           PgPool.make({
             url,
+            ...tlsOf(url),
             types,
             maxConnections: connectionsMax,
             applicationName: "cofferer",
@@ -80,6 +105,7 @@ export class Connections extends Context.Service<
         /** The treasury that each session is set to. */
         const treasuries = new WeakMap<PgConnection, string>()
         return Connections.of({
+          url,
           session: (treasury) =>
             Effect.tap(inRealTime(pool.get), (session) => {
               if (treasuries.get(session) === treasury) return Effect.void

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
-import { Context, Effect, Layer, Option, Result, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Result, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
 import {
@@ -14,9 +15,9 @@ import {
   usualTerms,
 } from "./Connections.ts"
 import { Lease } from "./Lease.ts"
-import { type Held, openLease, releaseLease, serverMillis, trusted } from "./pgLease.ts"
-import { StoreError } from "./StoreError.ts"
-import { again, isTransient, realSleep, StoreRefusal } from "./sqlStates.ts"
+import { type Held, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
+import { causeText, StoreError } from "./StoreError.ts"
+import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
 import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
 
 /** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
@@ -44,7 +45,11 @@ const textOf = (sql: string): string => {
  * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
  * holder fail.
  */
-const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, { lastsMillis }: LeaseTerms) {
+const makeClient = Effect.fnUntraced(function* (
+  treasury: string,
+  held: Held,
+  { lastsMillis, isReadOnly }: LeaseTerms & { readonly isReadOnly: boolean },
+) {
   const { session } = yield* Connections
   let isOpen = false
   const writes = makeWrites(() => isOpen)
@@ -60,6 +65,10 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, { 
   /** Begins to write: the row stays locked to the end, and counts the transactions. */
   const begin = Effect.fnUntraced(function* (at: PgConnection) {
     const asked = performance.now()
+    if (isReadOnly) {
+      yield* ask(at, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+      return { count: 0, deadline: 0 }
+    }
     yield* ask(at, "BEGIN READ WRITE")
     const counting = locked(
       at,
@@ -164,7 +173,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, { 
       },
       commit: commitOf(at).pipe(
         // The server may have committed all the same.
-        Effect.catchIf(isTransient, (error) => settle(error, begun.count)),
+        Effect.catchIf(isTransient, (error) => (isReadOnly ? error : settle(error, begun.count))),
         Effect.tap(() =>
           Effect.sync(() => {
             held.deadline = Math.max(held.deadline, begun.deadline)
@@ -200,12 +209,16 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
     Effect.gen(function* () {
       const terms = { ...usualTerms, ...options.lease }
       const connections = yield* Connections
-      const held = yield* Effect.acquireRelease(openLease(treasury, terms), (held) =>
-        Effect.provideService(releaseLease(treasury, held), Connections, connections),
-      )
-      const { client, writes } = yield* makeClient(treasury, held, terms)
+      const { holder = randomUUID(), isReadOnly = false } = options
+      yield* usePostgres(treasury)
+      const held: Held = isReadOnly
+        ? { holder, epoch: -1, deadline: 0, isLost: false }
+        : yield* Effect.acquireRelease(openLease(treasury, holder, terms), (held) =>
+            Effect.provideService(releaseLease(treasury, held), Connections, connections),
+          )
+      const { client, writes } = yield* makeClient(treasury, held, { ...terms, isReadOnly })
       const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
-      yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
+      if (!isReadOnly) yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
       return Context.make(SqlClient.SqlClient, client).pipe(
         Context.add(Writes, writes),
         Context.add(Lease, Lease.of({ isHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline) })),
@@ -217,13 +230,30 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
         Effect.map(Effect.serviceOption(Connections), (given) =>
           Option.match(given, {
             onNone: () => Connections.layer(options),
-            onSome: (shared) => Layer.succeed(Connections, shared),
+            onSome: (shared) =>
+              Redacted.value(shared.url) === Redacted.value(options.url)
+                ? Layer.succeed(Connections, shared)
+                : Connections.layer(options),
           }),
         ),
       ),
     ),
     Layer.provide(Reactivity.layer),
     Layer.catchTag("SqlError", (cause) =>
-      Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause }))),
+      Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause: withRemedy(cause, options) }))),
     ),
   )
+
+const remedies: ReadonlyArray<readonly [states: RegExp, remedy: (file: string) => string]> = [
+  [/^28/, (file) => `correct user and password in ${file}, or the server's pg_hba.conf`],
+  [/^3D/, (file) => `make that database, owned by the user, or correct its name in ${file}`],
+  [/^42501/, (file) => `make the user of ${file} the owner of the database`],
+  [/^08/, (file) => `start the server, or correct its address in ${file}`],
+]
+
+/** The failure to open, with what ends it. */
+const withRemedy = (cause: SqlError.SqlError, { urlFile = "the address" }: PostgresOptions): Error => {
+  const state = refusalOf(cause) === undefined ? (sqlStateOf(cause) ?? "") : ""
+  const remedy = remedies.find(([states]) => states.test(state))?.[1](urlFile)
+  return new Error(remedy === undefined ? causeText(cause) : `${causeText(cause)}; ${remedy}`, { cause })
+}

@@ -7,14 +7,14 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   cause: Schema.Defect(),
 }) {
   override get message() {
-    return `store: ${this.operation} failed: ${wordsOf(this.cause)}`
+    return `store: ${this.operation} failed: ${causeText(this.cause)}`
   }
 }
 
 /** PostgreSQL's client keeps what the server said one cause below its own words. */
-const wordsOf = (cause: unknown): string => {
+export const causeText = (cause: unknown): string => {
   if (!(cause instanceof Error)) return typeof cause === "string" ? cause : inspect(cause)
-  return /^PgConnection: /.test(cause.message) && cause.cause instanceof Error ? wordsOf(cause.cause) : cause.message
+  return /^PgConnection: /.test(cause.message) && cause.cause instanceof Error ? causeText(cause.cause) : cause.message
 }
 
 /** Names the operation that failed and keeps the cause. */

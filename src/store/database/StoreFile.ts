@@ -1,7 +1,8 @@
 import { statSync } from "node:fs"
 import { Effect } from "effect"
 import { Settings } from "./Settings.ts"
-import { StoreError } from "./StoreError.ts"
+import { Sql } from "./Sql.ts"
+import { StoreError, storeError } from "./StoreError.ts"
 
 const key = "storeFile"
 
@@ -25,11 +26,30 @@ const identityOf = (filename: string): Effect.Effect<FileIdentity, StoreError> =
 const text = ({ inode, birth }: FileIdentity): string => `${inode}:${birth}`
 
 /**
- * Why the database file is not the one that this store was written to last: somebody put a copy in its place. The first
- * time the file is remembered; undefined where it is still the same.
+ * Tells a PostgreSQL database from a restored one: cluster, timeline, database and table. A standby that is promoted
+ * begins a timeline, and may lack the last commits.
+ */
+const postgresIdentity = Effect.fnUntraced(function* () {
+  const sql = yield* Sql
+  const [row] = yield* sql<{ identity: string }>`SELECT concat_ws(':', system_identifier, timeline_id,
+      (SELECT oid FROM pg_database WHERE datname = current_database()), 'journal'::regclass::oid) AS identity
+    FROM pg_control_system(), pg_control_checkpoint()`
+  return row?.identity ?? ""
+}, storeError("StoreFile"))
+
+const isPostgres = Effect.map(Sql, (sql) => sql.onDialectOrElse({ pg: () => true, orElse: () => false }))
+
+/**
+ * Why the database is not the one that this store was written to last: somebody put a copy in its place. The first time
+ * it is remembered; undefined where it is still the same.
  */
 export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filename: string) {
   const settings = yield* Settings
+  if (yield* isPostgres) {
+    const found = yield* postgresIdentity()
+    const known = yield* settings.getOrMake(key, Effect.succeed(found))
+    return known === found ? undefined : `the database was restored, or its server replaced (is ${found}, was ${known})`
+  }
   const now = yield* identityOf(filename)
   const stored = /^([0-9]+):([0-9]+)$/.exec(yield* settings.getOrMake(key, Effect.succeed(text(now))))
   if (stored === null) return "its own record of its database file cannot be read"
@@ -41,8 +61,9 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
   return undefined
 })
 
-/** From now on this file is the store's own. */
+/** From now on this file, or database, is the store's own. */
 export const rememberStoreFile = Effect.fn("StoreFile.remember")(function* (filename: string) {
   const settings = yield* Settings
-  yield* settings.set(key, text(yield* identityOf(filename)))
+  const isOf = (yield* isPostgres) ? yield* postgresIdentity() : text(yield* identityOf(filename))
+  yield* settings.set(key, isOf)
 })

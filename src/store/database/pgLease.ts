@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto"
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
 import { ask, Connections, closing, failure, type LeaseTerms, refused } from "./Connections.ts"
@@ -27,8 +26,8 @@ const serverProblem = ([row]: ReadonlyArray<ReadonlyArray<unknown>>): string | u
   if (fsync !== "on") return "fsync is off: a power cut would lose payments; set fsync = on"
   if (commits === "off") return "synchronous_commit is off: a crash would lose payments; set synchronous_commit = on"
   if (pages !== "on") return "full_page_writes is off: a power cut would tear pages; set full_page_writes = on"
-  if (isStandby === true) return "the server is a standby, which takes no writes; connect to the primary"
-  if (isAbove === true) return "its role is above row security; connect as a role with NOSUPERUSER and NOBYPASSRLS"
+  if (isStandby === 1) return "the server is a standby, which takes no writes; connect to the primary"
+  if (isAbove === 1) return "its role is above row security; connect as a role with NOSUPERUSER and NOBYPASSRLS"
   return undefined
 }
 
@@ -46,7 +45,7 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection) {
   // One process makes the tables, others wait for it.
   yield* ask(at, "SELECT pg_advisory_xact_lock(hashtext('cofferer'))")
   const [[isThere] = []] = yield* ask(at, "SELECT to_regclass('cofferer_schema') IS NOT NULL")
-  if (isThere === true) {
+  if (isThere === 1) {
     const [[version] = []] = yield* ask(at, "SELECT version FROM cofferer_schema")
     if (version !== schemaVersion) return yield* otherBuild(version)
   } else {
@@ -78,19 +77,26 @@ const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string,
   return { holder, epoch: Number(row[0]), deadline: asked + lastsMillis * trusted, isLost: false }
 })
 
-export const openLease = Effect.fnUntraced(function* (treasury: string, terms: LeaseTerms) {
+/** Makes the tables of a new database. Fails where payments cannot rely on it. */
+export const usePostgres = Effect.fnUntraced(function* (treasury: string) {
   const { session } = yield* Connections
-  const holder = randomUUID()
-  const end = performance.now() + terms.waitMillis
   yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at))))
+})
+
+export const openLease = Effect.fnUntraced(function* (treasury: string, holder: string, terms: LeaseTerms) {
+  const { session } = yield* Connections
+  const end = performance.now() + terms.waitMillis
   for (;;) {
     const held: Held | undefined = yield* again(
       Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, takeLease(at, holder, terms)))),
     )
     if (held !== undefined) return held
     if (performance.now() > end) {
+      const other = yield* Effect.scoped(
+        Effect.flatMap(session(treasury), (at) => ask(at, "SELECT holder FROM leases")),
+      )
       return yield* failure(
-        new StoreRefusal("busy", `database is locked: another process has the lease of ${treasury}`),
+        new StoreRefusal("busy", `${treasury} is run by another process, ${other[0]?.[0]}; use that one, or stop it`),
       )
     }
     yield* realSleep(Math.min(250, terms.waitMillis))

@@ -21,14 +21,21 @@ export const amongCauses = <A>(error: unknown, find: (cause: object) => A | unde
   return undefined
 }
 
-/** PostgreSQL's SQLSTATE for the failure; "08000" for a connection that broke; undefined where neither is known. */
+/** PostgreSQL's SQLSTATE for the failure; one of the client's own for a connection; undefined where none is known. */
 export const sqlStateOf = (error: unknown): string | undefined =>
   amongCauses(error, (cause) => {
     if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)) {
       return cause.code
     }
     return undefined
-  }) ?? (amongCauses(error, (cause) => Predicate.isTagged(cause, "ConnectionError") || undefined) ? "08000" : undefined)
+  }) ??
+  amongCauses(error, (cause) =>
+    Predicate.isTagged(cause, "ConnectionError")
+      ? "08000"
+      : Predicate.isTagged(cause, "AuthenticationError")
+        ? "28000"
+        : undefined,
+  )
 
 export const refusalOf = (error: unknown): StoreRefusal["kind"] | undefined =>
   amongCauses(error, (cause) => (cause instanceof StoreRefusal ? cause.kind : undefined))

@@ -39,6 +39,8 @@ export const isUnwritable = (error: unknown): error is StoreError =>
   error instanceof StoreError && kindOf(error) === "unwritable"
 /** True if the store must be closed, opened and checked before it is used again. */
 export const isDoubtful = (error: unknown): boolean => error instanceof StoreError && doubtful.has(codeOf(error) ?? 0)
+/** True if another process has taken the lease: its holder decides now. */
+export const isTakenOver = (error: unknown): boolean => error instanceof StoreError && refusalOf(error) === "lost"
 /** True if another process has locked the file, or holds the lease. */
 export const isBusy = (error: unknown): boolean => error instanceof StoreError && kindOf(error) === "busy"
 

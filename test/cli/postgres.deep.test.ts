@@ -1,0 +1,104 @@
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { type Daemon, get, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
+import { networkOf, treasuryName, writeTreasuries } from "../support/Treasuries.ts"
+import { tempDir } from "../support/tempDir.ts"
+import { waitUntil } from "../support/until.ts"
+
+const count = 2
+
+describe("treasuries whose store is PostgreSQL", () => {
+  const dir = tempDir("postgres")
+  const files = join(dir, "files")
+  let network: { readonly url: string; readonly stop: () => Promise<unknown> } | undefined
+  const daemons = new Set<Daemon>()
+  const run = () => {
+    const daemon = start(["run", files, "--output", "json"], { cwd: dir })
+    daemons.add(daemon)
+    return daemon
+  }
+  const lineOf = (daemon: Daemon, treasury: string, msg: string) =>
+    daemon.line((line) => line["treasury"] === treasury && line["msg"] === msg)
+  const call = (...args: ReadonlyArray<string>) => callCofferer([...args, "-c", files])
+  const json = async (...args: ReadonlyArray<string>) => JSON.parse((await call(...args, "--output", "json")).stdout)
+
+  beforeEach(({ skip }) => skip(serverUrl() === "", "needs PostgreSQL"))
+
+  beforeAll(async () => {
+    if (serverUrl() === "") return
+    const falls = [0, 1].flatMap((treasury) => Array.from({ length: 6 }, (_, i) => ({ treasury, block: 2 + 25 * i })))
+    network = await networkOf(count, falls, "250ms")
+    const database = await Effect.runPromise(takeDatabase)
+    writeTreasuries(files, count, network.url, {
+      poll: "200ms",
+      shared: "database: { postgres: { urlFile: ../address } }\n",
+    })
+    writeFileSync(join(dir, "address"), urlOf(serverUrl(), database), { mode: 0o600 })
+  })
+
+  afterAll(async () => {
+    for (const daemon of daemons) await daemon.stop("SIGKILL")
+    await network?.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  const executedBy = async (n: number) => {
+    const { executed } = JSON.parse((await get(`${network?.url}/sandbox/ledger`)).body)
+    const party = publicKeyOf("many", `${treasuryName(n)}-reserve`)
+    return executed.filter((one: { party: string; code: number }) => one.party === party && one.code === 0).length
+  }
+
+  it("pays from it once each, also where the process is killed between signature and answer", async () => {
+    const first = run()
+    for (let n = 0; n < count; n++) await lineOf(first, treasuryName(n), "payment confirmed")
+    let signed = 0
+    await first.line((line) => line["msg"] === "payment signed" && ++signed > count)
+    await first.stop("SIGKILL")
+    assert.isAtLeast((await json("intents", "--treasury", treasuryName(0))).length, 1, "it is read without a daemon")
+    const second = run()
+    for (let n = 0; n < count; n++) await lineOf(second, treasuryName(n), "payment confirmed")
+    // Another process, on a data directory of its own, reads and does not run it.
+    const elsewhere = ["-c", files, "--treasury", treasuryName(1), "--data", join(dir, "elsewhere")]
+    assert.match((await callCofferer(["status", ...elsewhere])).stdout, /t0001, mode live/)
+    const halted = await callCofferer(["halt", "--reason", "a test", ...elsewhere])
+    assert.match(
+      halted.stderr,
+      /NOT HALTED elsewhere: .*t0001 is run by another process, \S+\/\d+\/\w+; use that one, or stop it/,
+    )
+    const left = readdirSync(join(files, ".data", treasuryName(0))).filter((name) => name.includes(".db"))
+    assert.deepStrictEqual(left, [])
+    for (let n = 0; n < count; n++) {
+      const isSettled = async () => {
+        const intents: ReadonlyArray<{ state: string }> = await json("intents", "--treasury", treasuryName(n))
+        return intents.length > 1 && intents.every(({ state }) => state === "confirmed") ? intents.length : 0
+      }
+      const settled = () => Effect.map(Effect.promise(isSettled), (length) => length > 0)
+      await Effect.runPromise(waitUntil("the end of each payment", settled(), Effect.sleep("200 millis")))
+      assert.strictEqual(await executedBy(n), await isSettled())
+    }
+    assert.strictEqual((await second.stop()).code, 0)
+    for (let n = 0; n < count; n++) {
+      const verified = await call("verify", "--treasury", treasuryName(n))
+      assert.strictEqual(verified.code, 0, verified.stderr)
+    }
+  })
+
+  it.each([
+    ["an address that is none", () => "harbor", /Invalid URL; .*correct its address in \S+address/],
+    ["nobody who listens", () => "postgres://cofferer@127.0.0.1:1/x", /ECONNREFUSED.*; start the server, or correct/],
+    ["a database that is not there", () => urlOf(serverUrl(), "none"), /"none" does not exist; make that database/],
+    ["a role that is not there", () => urlOf(serverUrl(), "postgres", "nobody"), /role "nobody".*; correct user and/],
+    ["a role above row security", () => urlOf(serverUrl(), "postgres", "postgres"), /role is above row security; conn/],
+    ["a role without tables of its own", () => urlOf(serverUrl(), "postgres"), /permission denied.*; make the user of/],
+  ])("names place and remedy of %s", async (_, address, words) => {
+    writeFileSync(join(dir, "address"), address())
+    const { code, stderr } = await call("status", "--treasury", treasuryName(0), "--data", join(dir, "none"))
+    assert.match(stderr, words)
+    assert.strictEqual(code, 1)
+  })
+})
