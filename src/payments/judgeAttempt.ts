@@ -32,10 +32,10 @@ export const intentStateOf = (attempt: AttemptState): "in_flight" | "unknown" =>
 export type SureHeight = bigint & Brand.Brand<"SureHeight">
 const SureHeight = Brand.nominal<SureHeight>()
 
-/** Progress of the chain as far as it is known. */
-export interface Reached {
-  /** The newest reported block, of whatever source. */
-  readonly told: bigint
+/** Progress of the chain, as far as it is known. */
+export interface ChainProgress {
+  /** The newest block that any source reported. */
+  readonly reported: bigint
   /** Unix milliseconds. */
   readonly now: number
   /** Milliseconds that a block of the chain takes, as measured (`Observations.blockMillis`). */
@@ -43,33 +43,35 @@ export interface Reached {
 }
 
 /**
- * The height that the chain has surely reached: no higher than reported, and than its pace allows from the anchor on in
- * the time since the signature. A false head of some seconds ends nothing; a clock that was put back counts as no time.
+ * The height that the chain has surely reached: at most the reported one, and at most what its pace allows from the
+ * anchor on in the time since the signature. So a false head of some seconds ends nothing. A clock that was put back
+ * counts as no time.
  */
-export const sureHeight = (attempt: Attempt, { told, now, blockMillis }: Reached): SureHeight => {
+export const sureHeight = (attempt: Attempt, { reported, now, blockMillis }: ChainProgress): SureHeight => {
   const blocks = BigInt(Math.trunc(Math.max(0, now - attempt.createdAt) / blockMillis))
   const reach = attempt.anchorHeight + blocks
-  return SureHeight(told < reach ? told : reach)
+  return SureHeight(reported < reach ? reported : reach)
 }
 
-/** The last block with which there is doubt whether the window is over. */
+/** The last block at which the window may still be open: its end and the margin. */
 export const doubtfulUntil = (attempt: Attempt): bigint =>
   deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
 
-/** True if the window is over beyond doubt about the newest height: before that nothing counts as absence. */
+/** True if the window is surely over. Before that, no listing counts as absence. */
 export const isOver = (attempt: Attempt, tip: SureHeight): boolean => tip > doubtfulUntil(attempt)
 
-/** A listing of the sender's transfers, as far as it bears witness. */
+/** A listing of the sender's transfers, as evidence on one attempt. */
 export interface ListingSeen {
-  /** Block begun when it was read; all before it are in it. Undefined: it proves nothing. */
+  /** The block that had begun when it was read: all earlier blocks are in the listing. Undefined: it proves nothing. */
   readonly height: bigint | undefined
   readonly complete: boolean
+  /** True if it shows the attempt's transfer. */
   readonly holds: boolean
 }
 
 /**
- * Merges the listings of several gateways: as complete and as new as those of a quorum. A single one that has the
- * transfer outweighs all that do not. No mark counts above the height that is sure.
+ * Merges the listings of several gateways: as complete and as new as those of a quorum. A single one that shows the
+ * transfer outweighs all that do not. Its height is at most `tip`.
  */
 export const quorumListing = (
   listings: ReadonlyArray<ListingSeen>,
@@ -85,8 +87,9 @@ export const quorumListing = (
 }
 
 /**
- * Effect of a listing without the transfer. `note`: the first that counts. `proven`: the second, far enough from it. A
- * listing counts if it is complete and was read after the window's last block was committed, by a height beyond doubt.
+ * Judges a listing without the transfer. `note`: the first one that counts. `proven`: a second one, far enough behind
+ * it (`rebroadcastBlocks`). A listing counts if it is complete and was read after the window's last block, at a sure
+ * height. `earlier`: blocks of the listings noted before, the first one first.
  */
 export const judgeAbsence = (
   attempt: Attempt,
@@ -101,10 +104,10 @@ export const judgeAbsence = (
   return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
 }
 
-/** Milliseconds between two listings before the second proves anything: no momentary answer lasts so long. */
+/** Milliseconds from the first listing to one that proves: no momentary answer lasts so long. */
 export const apartMillis = 30_000
 
-/** A listing that lacks the attempt. */
+/** A listing without the attempt. */
 interface Absence {
   /** Unix milliseconds. */
   readonly at: number
@@ -119,32 +122,34 @@ export const isApart = ({ windowBlocks }: Attempt, first: Absence, second: Absen
 export const isDeadUnsent = (attempt: Attempt, sends: number, tip: SureHeight): boolean =>
   !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)
 
-/** Blocks within which the proof of a window's end must come: then a person must look. */
+/** Blocks after a window's end within which the proof must come; after them people are paged. */
 const proofBlocksMax = 60n
 
 /**
- * True if an attempt without any proof must alert: at a fixed time after its window or, if that was read later, after
- * the first listing that counted against it. `earlier`: blocks of such listings, the first one first.
+ * True if people must be paged for an attempt without a proof: a fixed number of blocks after its window or, if it is
+ * later, after the first listing that counted. `earlier`: blocks of such listings, the first one first.
  */
-export const isGivenUp = (attempt: Attempt, tip: SureHeight, earlier: ReadonlyArray<bigint> = []): boolean => {
+export const isProofOverdue = (attempt: Attempt, tip: SureHeight, earlier: ReadonlyArray<bigint> = []): boolean => {
   const end = doubtfulUntil(attempt)
   const from = earlier[0] !== undefined && earlier[0] > end ? earlier[0] : end
   return tip > from + proofBlocksMax
 }
 
-/** Codes that the same command would meet again, whatever its window. */
-const hopeless: ReadonlySet<number> = new Set([51, 60, 80])
+/** Codes with which the network would refuse the same command again, whatever its window. */
+const lastingCodes: ReadonlySet<number> = new Set([51, 60, 80])
 
 /**
- * State after the proof that attempt k never executed: "reserved" if the intent may have another one. `refusal` is the
- * code of the last definite refusal, if there was one. A payment handed to people never restarts by itself.
+ * State of the intent once its attempt number `k` is proven never to execute: "reserved" if it may be signed again.
+ * `refusal`: code of the last definite refusal; undefined without one. A manual payment never restarts by itself.
  */
 export const afterExpiry = (k: number, refusal: number | undefined, intent: IntentState): "reserved" | "abandoned" =>
-  k >= attemptsMax || intent === "manual" || (refusal !== undefined && hopeless.has(refusal)) ? "abandoned" : "reserved"
+  k >= attemptsMax || intent === "manual" || (refusal !== undefined && lastingCodes.has(refusal))
+    ? "abandoned"
+    : "reserved"
 
 /**
- * The listings that bore witness against the attempt, the first one first: none from before the end of its window,
- * which may have become larger since.
+ * The stored listings that count against the attempt, the first one first. None from before the end of its window,
+ * which may have become longer since.
  */
 export const absencesOf = (
   evidence: ReadonlyArray<
@@ -176,7 +181,7 @@ interface SightingContext {
   readonly latest: bigint
   /** Why the gateways of this process prove no payment dead. */
   readonly lacking: string | undefined
-  /** Earlier execution of the same bytes, which a later failure hides; undefined where nobody was asked. */
+  /** If the same bytes executed before a failure that hides it; undefined while the ledger was not asked. */
   readonly before: "yes" | "no" | "unknown" | undefined
 }
 
@@ -188,13 +193,13 @@ type SightingVerdict =
   | { readonly _tag: "Executed" }
   | { readonly _tag: "ExecutedBefore" }
   | { readonly _tag: "Failed"; readonly detail: string }
-  /** The ledger must be asked if the bytes executed before they failed. */
+  /** Ask the ledger if the bytes executed before they failed, and judge again with `before`. */
   | { readonly _tag: "Ask" }
 
 /** Ends of a transfer that did not pay. */
 const refused: ReadonlySet<string> = new Set(["rejected", "stopped", "cancelled"])
 
-/** Judges by a sighting. Until the window ends a third party may bring refused bytes into a block that takes them. */
+/** Judges a sighting. Until the window ends, a third party may bring refused bytes into a block that executes them. */
 export const judgeSighting = (context: SightingContext): SightingVerdict => {
   const { intent, attempt, height, gateway, found, before } = context
   const { payment } = intent
@@ -203,7 +208,7 @@ export const judgeSighting = (context: SightingContext): SightingVerdict => {
     const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
     return { _tag: "Other", shown }
   }
-  // Taken for true, balances would never be known to hold the payment.
+  // With a time in the future, balances would never count as including the payment.
   if (found.timestamp > context.latest) {
     return { _tag: "Nothing", why: `${gateway} shows it at a time that has not come` }
   }

@@ -93,7 +93,7 @@ interface Payer {
   readonly file: string
 }
 
-interface Held {
+interface OpenKey {
   readonly key: SigningKey
   readonly nonceKey: Buffer
   readonly tagKey: Buffer
@@ -139,7 +139,7 @@ export class Signer extends Context.Service<
         const clearance = yield* Clearance
         const journal = yield* Journal
         const { now, steady } = yield* ConfigInForce
-        const keys = new Map<string, Held>()
+        const keys = new Map<string, OpenKey>()
         for (const { party, file } of payers) {
           const key = yield* openKeyFile(file, party.publicKey)
           keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), tagKey: tagKeyOf(key), name: party.name })
@@ -152,59 +152,60 @@ export class Signer extends Context.Service<
               ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party: publicKey } }))
               : Effect.succeed({ ...held, party })
           })
-        /** Why nothing of the asset may be signed. What is not pinned has no policy line either. */
-        const stopOf = Effect.fnUntraced(function* (assetId: string) {
+        /** Pause of the asset, as text; undefined without one. What is not pinned has no policy line either. */
+        const pauseOf = Effect.fnUntraced(function* (assetId: string) {
           const pin = [...now().treasury.assets.values()].find(({ id }) => id === assetId)
           if (pin === undefined) return undefined
           const scopes = [pin.symbol, assetId].flatMap(assetScopes)
-          const pause = (yield* brake.pauses.pipe(memory)).find(
+          const pause = (yield* brake.pauses.pipe(asSignerError)).find(
             ({ scope, kept }) => scopes.includes(scope) || scopes.includes(kept),
           )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
-        /** The same refusal of an attempt that waits is logged once. */
-        const noteRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
+        /** Journals a refusal; the same one of an attempt that waits only once. */
+        const journalRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
           const last = (yield* journal.last(intentId, "refusal"))?.body
-          const told = last === undefined ? {} : JSON.parse(last)
-          if (told.k === k && told.refusal === reason.refusal) return
+          const before = last === undefined ? {} : JSON.parse(last)
+          if (before.k === k && before.refusal === reason.refusal) return
           yield* journal.append({ kind: "refusal", subject: intentId, body: { k, ...reason } })
         })
-        /** Judging and recording as one, under one configuration. A refusal stays in the journal. */
-        const told = <A, R>(effect: Effect.Effect<A, SignerError, R>, request: Judged) =>
+        /** Judges and records in one transaction, under one configuration. A refusal is journalled after it. */
+        const recorded = <A, R>(effect: Effect.Effect<A, SignerError, R>, request: Judged) =>
           spends.inTurn(effect).pipe(
             Effect.catchTag("StoreError", memoryFailed),
             Effect.tapError((error) =>
               error.reason._tag === "Refused"
-                ? spends.inTurn(noteRefusal(request, error.reason)).pipe(memory)
+                ? spends.inTurn(journalRefusal(request, error.reason)).pipe(asSignerError)
                 : Effect.void,
             ),
             steady,
           )
-        /** Checks that signing is allowed for the key, on this chain. */
-        const isOpen = Effect.fnUntraced(function* (request: Judged) {
+        /** Refuses while nothing may be signed at all, for the key, or on the request's chain. */
+        const refuseWhereStopped = Effect.fnUntraced(function* (request: Judged) {
           const { treasury, mode } = now()
           const { chainId } = treasury.network
-          const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
+          const halted = (yield* brake.halts.pipe(asSignerError)).map((h) => h.reason)
           if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
-          if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
+          if (!(yield* lease.isHeld.pipe(asSignerError)))
+            return yield* refuse("lease", "another process moves the money")
           const lacking = yield* clearance.lacking(request.party)
           if (lacking !== undefined) return yield* refuse("watermark", lacking)
           if (request.chainId !== chainId) {
             return yield* refuse("chain_id", `${request.chainId} is not the pinned ${chainId}`)
           }
         })
-        /** Use of the period that counts for the payment. */
+        /** Sum and number of payments that count in the payment's limit now. */
         const usedOf = Effect.fnUntraced(function* (request: Judged, { payment }: PaymentRead, clock: number) {
           const { policy } = now().treasury
           const line = lineFor(policy, payment)
           if (line === undefined) return { amount: 0n, count: 0 }
           const since = Math.min(request.blockTimeMillis, clock) - dayMillis
           const window = { since, except: new Set([request.intentId]) }
-          return yield* spends.used({ ...line, ...window }).pipe(memory)
+          return yield* spends.used({ ...line, ...window }).pipe(asSignerError)
         })
-        /** By what the payment is permitted; refuses it where it is not. */
-        const judged = Effect.fnUntraced(function* (
+        /** Judges by the policy and all limits. Refuses, or returns the line and the approval that permit it. */
+        const judge = Effect.fnUntraced(function* (
           request: Judged,
           read: PaymentRead,
           earlier: ReadonlyArray<Signed>,
@@ -216,7 +217,7 @@ export class Signer extends Context.Service<
           const { payment, share } = read
           const another = attemptRefused(request.k, payment, earlier)
           if (another !== undefined) return yield* refuse("attempts", another)
-          const stopped = yield* stopOf(payment.assetId)
+          const stopped = yield* pauseOf(payment.assetId)
           if (stopped !== undefined) return yield* refuse("halted", stopped)
           const clock = yield* Clock.currentTimeMillis
           const gap = clockGap(clock, request.blockTimeMillis, maxAgeMillis)
@@ -240,22 +241,22 @@ export class Signer extends Context.Service<
           permit: Effect.fn("Signer.permit")(function* (request: PermitRequest) {
             const { policy } = now().treasury
             yield* holder("permit", request.party)
-            yield* isOpen(request)
-            const earlier = yield* spends.attempts(request.intentId).pipe(memory)
+            yield* refuseWhereStopped(request)
+            const earlier = yield* spends.attempts(request.intentId).pipe(asSignerError)
             if (earlier.some(({ k }) => k === request.k)) {
               return yield* refuse("attempt_alive", "this attempt is signed already")
             }
             const read = yield* readPayment(request.command, request.party, policy)
-            const permitted = yield* judged(request, read, earlier)
+            const permitted = yield* judge(request, read, earlier)
             const named = nameFacts(read, policy)
-            const last = yield* journal.last(request.intentId, "config").pipe(memory)
+            const last = yield* journal.last(request.intentId, "config").pipe(asSignerError)
             if (last?.body !== bodyText(named)) {
-              yield* journal.append({ kind: "config", subject: request.intentId, body: named }).pipe(memory)
+              yield* journal.append({ kind: "config", subject: request.intentId, body: named }).pipe(asSignerError)
             }
-            const before = yield* journal.hashesBefore(request.intentId, Number.MAX_SAFE_INTEGER).pipe(memory)
+            const before = yield* journal.hashesBefore(request.intentId, Number.MAX_SAFE_INTEGER).pipe(asSignerError)
             const body = permitFacts(read, permitted, before)
-            return yield* journal.append({ kind: "permit", subject: request.intentId, body }).pipe(memory)
-          }, told),
+            return yield* journal.append({ kind: "permit", subject: request.intentId, body }).pipe(asSignerError)
+          }, recorded),
           tag: (party, intentId) => {
             const held = keys.get(party)
             return held && tagOf(held.tagKey, intentId)
@@ -267,17 +268,17 @@ export class Signer extends Context.Service<
             const { policy, network } = now().treasury
             const { key, tagKey } = yield* holder("sign", request.party)
             const digest = Buffer.from(signingDigest(request.inputData, network.chainId)).toString("hex")
-            yield* isOpen(request)
-            const earlier = yield* spends.attempts(request.intentId).pipe(memory)
+            yield* refuseWhereStopped(request)
+            const earlier = yield* spends.attempts(request.intentId).pipe(asSignerError)
             const known = earlier.find(({ k }) => k === request.k)
             if (known !== undefined) {
               if (known.digest === digest) return known.signature
               return yield* refuse("attempt_alive", "another command is signed for this attempt already")
             }
             const read = yield* readSignedBytes(request.inputData, request.party, policy)
-            const permitted = yield* judged(request, read, earlier)
-            const permit = yield* journal.last(request.intentId, "permit").pipe(memory)
-            const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(memory)
+            const permitted = yield* judge(request, read, earlier)
+            const permit = yield* journal.last(request.intentId, "permit").pipe(asSignerError)
+            const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(asSignerError)
             const foreign = permitRefused(
               permit,
               permitFacts(read, permitted, before),
@@ -290,9 +291,11 @@ export class Signer extends Context.Service<
             const { intentId, k, approval, line } = { ...request, ...permitted }
             const spentAt = Math.max(request.blockTimeMillis, yield* Clock.currentTimeMillis)
             const by = { policy: policy.hash, line, approval }
-            yield* spends.record({ ...read.payment, ...by, intentId, k, digest, signature, spentAt }).pipe(memory)
+            yield* spends
+              .record({ ...read.payment, ...by, intentId, k, digest, signature, spentAt })
+              .pipe(asSignerError)
             return signature
-          }, told),
+          }, recorded),
         })
       }),
     )
@@ -317,7 +320,7 @@ const disagreeing = (party: string): string =>
 const memoryFailed = (error: StoreError) =>
   new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message, cause: error } })
 
-const memory = <A, R>(effect: Effect.Effect<A, StoreError, R>): Effect.Effect<A, SignerError, R> =>
+const asSignerError = <A, R>(effect: Effect.Effect<A, StoreError, R>): Effect.Effect<A, SignerError, R> =>
   Effect.mapError(effect, memoryFailed)
 
 /** By whom the payment is approved; undefined where its line asks for nobody. */

@@ -27,7 +27,7 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
-import { confirmed, expired, giveUp, giveUpUnseen, type Live } from "./endings.ts"
+import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
@@ -96,8 +96,8 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const { attempt, height } = live
   const { command } = live.intent
   const outbox = yield* Outbox
-  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
-  if (!(yield* clockAgrees)) return yield* giveUp(live, "clock and blocks differ")
+  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)
+  if (!(yield* clockAgrees)) return yield* escalateIfOverdue(live, "clock and blocks differ")
   const gateways = yield* Gateways
   const told = yield* gateways.several((reader) => looksFor(command, reader).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
@@ -114,11 +114,11 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const before = absencesOf(yield* outbox.evidence(attempt.intentId), attempt)
   const earlier = before.map((one) => one.height)
   const judged = judgeAbsence(attempt, height, seen, earlier)
-  if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
+  if (judged === "nothing" || seen.height === undefined) return yield* escalateIfOverdue(live)
   if (judged === "proven") {
-    if ((yield* Clock.currentTimeMillis) - (before[0]?.at ?? 0) < apartMillis) return yield* giveUp(live)
+    if ((yield* Clock.currentTimeMillis) - (before[0]?.at ?? 0) < apartMillis) return yield* escalateIfOverdue(live)
     const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live))
-    if (against !== undefined) return yield* giveUp(live, against)
+    if (against !== undefined) return yield* escalateIfOverdue(live, against)
   }
   const gateway = told.map((one) => one.gateway.name).join("+")
   const at = [...earlier.slice(0, 1), seen.height]
@@ -127,7 +127,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
       ? `a complete listing at block ${seen.height} does not hold it; the window ended at ${deadlineHeight(attempt)}`
       : `complete listings at blocks ${at.join(" and ")} do not hold it; the window ended at ${deadlineHeight(attempt)}`
   yield* outbox.addEvidence(attempt, "absent", { gateway, height: seen.height, detail })
-  if (judged === "proven") yield* expired(live, detail)
+  if (judged === "proven") yield* settleExpired(live, detail)
 })
 
 /** That no send has begun is read in the transaction that settles it: one may begin at any time before. */
@@ -140,7 +140,7 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
       const sends = (yield* outbox.sends(intent.id)).filter((s) => s.k === attempt.k).length
       const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)
       if (stored === undefined || !isDeadUnsent(stored, sends, height)) return
-      yield* expired({ intent, attempt: stored, height }, "it was never sent, and its window is over")
+      yield* settleExpired({ intent, attempt: stored, height }, "it was never sent, and its window is over")
     }),
   )
 })
@@ -159,14 +159,14 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   // A withdrawal is visible at one end only, where other debits may look the same.
   const movement =
     alone && intent.command === "transfer" ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
-  if (movement === undefined) return yield* giveUp(live)
+  if (movement === undefined) return yield* escalateIfOverdue(live)
   const findings = yield* Findings
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   const noted = Effect.andThen(
     findings.watch(attempt),
     outbox.addEvidence(attempt, "executed", { gateway: gateways[0].name, height: undefined, detail }),
   )
-  yield* confirmed(live, { ...movement, how: "seen in the balances" }, noted)
+  yield* settleExecuted(live, { ...movement, how: "seen in the balances" }, noted)
 })
 
 const waitMillisMax = 1_000
@@ -214,7 +214,10 @@ const look = Effect.fnUntraced(function* (
   head: Result.Result<ChainHead, GatewayError>,
 ) {
   const pace = { now: yield* Clock.currentTimeMillis, blockMillis: yield* (yield* Observations).blockMillis }
-  const height = sureHeight(attempt, { ...pace, told: Result.isSuccess(head) ? head.success.height : heightUnknown })
+  const height = sureHeight(attempt, {
+    ...pace,
+    reported: Result.isSuccess(head) ? head.success.height : heightUnknown,
+  })
   const error = yield* confirmIntent({ intent, attempt, height }).pipe(
     Effect.as(Result.isFailure(head) ? head.failure : undefined),
     Effect.catchTag("GatewayError", (failure) =>
@@ -222,10 +225,10 @@ const look = Effect.fnUntraced(function* (
     ),
   )
   if (error === undefined) return
-  if (Result.isSuccess(head)) return yield* giveUpUnseen({ intent, attempt, height }, error.message)
+  if (Result.isSuccess(head)) return yield* escalateUnseen({ intent, attempt, height }, error.message)
   // It only calls people, by the newest block that anything told of.
-  const known = sureHeight(attempt, { ...pace, told: yield* knownHeight })
-  yield* giveUpUnseen({ intent, attempt, height: known }, error.message)
+  const known = sureHeight(attempt, { ...pace, reported: yield* knownHeight })
+  yield* escalateUnseen({ intent, attempt, height: known }, error.message)
 })
 
 /** The newest reported block of our chain. */

@@ -2,7 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { doubtfulUntil, isOver, type Reached, sureHeight } from "../payments/judgeAttempt.ts"
+import { type ChainProgress, doubtfulUntil, isOver, sureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -21,7 +21,7 @@ export type Verb =
   | { readonly verb: "abandon" }
 
 /** Facts about a payment. */
-export interface IntentFacts extends Omit<Reached, "told"> {
+export interface IntentFacts extends Omit<ChainProgress, "reported"> {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   readonly sends: ReadonlyArray<{ readonly k: number; readonly txHash: string }>
@@ -157,7 +157,7 @@ const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted
 /** Where balances name no height: the newest block, where one fits, must say that the window is over. */
 const isCalledAfter = (live: Attempt, facts: IntentFacts): boolean => {
   if (facts.intent.state !== "manual") return false
-  if (facts.accepted !== undefined) return isOver(live, sureHeight(live, { ...facts, told: facts.accepted }))
+  if (facts.accepted !== undefined) return isOver(live, sureHeight(live, { ...facts, reported: facts.accepted }))
   return !facts.evidence.some(({ k, kind }) => k === live.k && kind === "left_behind")
 }
 
@@ -177,7 +177,7 @@ const judgeNever = (facts: IntentFacts): Judged => {
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
   // Without any height: once people were alerted. Otherwise once the sure height is past the window.
-  const height = sureHeight(live, { ...facts, told: facts.height })
+  const height = sureHeight(live, { ...facts, reported: facts.height })
   const over = facts.height === 0n ? isCalledAfter(live, facts) : isOver(live, height)
   if (!over) {
     const end = doubtfulUntil(live)

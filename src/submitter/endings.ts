@@ -5,7 +5,7 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { sumText } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
-import { absencesOf, afterExpiry, isGivenUp, type SureHeight } from "../payments/judgeAttempt.ts"
+import { absencesOf, afterExpiry, isProofOverdue, type SureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -16,16 +16,16 @@ import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 
-/** An attempt that is out, and what is known of time. */
+/** A signed payment without an end yet, and the height by which it is judged. */
 export interface Live {
   readonly intent: Intent
   readonly attempt: Attempt
-  /** The newest height that is sure: it may lag behind the reported one. */
+  /** See `sureHeight`: it may lag behind the reported height. */
   readonly height: SureHeight
 }
 
-/** Explorers report no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
-export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
+/** Unix nanoseconds by our clock. */
+export const nowNanos = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
 
 interface Execution {
   /** Undefined if no source reports it: at most the reserved fee. */
@@ -34,8 +34,8 @@ interface Execution {
   readonly how: string
 }
 
-/** Settles an executed attempt in one transaction with the evidence and the wire form that the chain accepted. */
-export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
+/** Settles an attempt as executed, in one transaction with the evidence and the wire form that the chain accepted. */
+export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
   { intent, attempt }: Pick<Live, "intent" | "attempt">,
   { fee, settledAt, how }: Execution,
   seen: Effect.Effect<void, StoreError, R>,
@@ -45,10 +45,10 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   const metrics = yield* Metrics
   const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
   const units = (n: bigint) => plainAmount(n, intent.decimals)
-  const say0 = (n: bigint) => formatAmount(n, intent.decimals)
+  const formatUnits = (n: bigint) => formatAmount(n, intent.decimals)
   const { payment } = intent
   const isWithdrawn = intent.command === "withdraw"
-  const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
+  const charged = fee === undefined ? `fee not known, at most ${formatUnits(intent.feeMax)}` : `fee ${formatUnits(fee)}`
   const cost = isWithdrawn ? withdrawnHere : charged
   const sum = sumText(payment, intent.decimals)
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
@@ -63,8 +63,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
       if (sent.framing !== undefined) yield* rememberFraming(treasury.network.chainId, sent.framing)
     }),
   )
-  const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
-  yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
+  const alerted = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
+  yield* isWithdrawn ? tellWithdrawn(intent, settled) : alerted
   yield* countEnd(intent, "confirmed", fee)
   const hash = (sent.framing === "prefixed" ? sent.hashPrefixed : sent.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
@@ -94,8 +94,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* <R>(
   yield* signals.wake("balances")
 })
 
-/** Proven never executed: another attempt, if it may help, after need, policy and money are judged again. */
-export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
+/** Settles an attempt as proven never to execute; `afterExpiry` decides if the payment is signed again or ends. */
+export const settleExpired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
   const { treasury } = yield* CycleConfig
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
@@ -118,13 +118,13 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
 const unproven = "its window is over and nothing proves whether it executed"
 
 /**
- * Long after the window nothing is proven: the money stays reserved and people are called. `why`: what keeps it from
- * being proven, where that is known.
+ * Makes a payment manual and pages people, once the proof of its end is overdue (`isProofOverdue`); its money stays
+ * reserved. `why`: what prevents the proof, where that is known.
  */
-export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live, why?: string) {
-  if (intent.state === "manual" || !isGivenUp(attempt, height)) return
+export const escalateIfOverdue = Effect.fnUntraced(function* ({ intent, attempt, height }: Live, why?: string) {
+  if (intent.state === "manual" || !isProofOverdue(attempt, height)) return
   const outbox = yield* Outbox
-  if (!isGivenUp(attempt, height, absences(yield* outbox.evidence(intent.id), attempt))) return
+  if (!isProofOverdue(attempt, height, absences(yield* outbox.evidence(intent.id), attempt))) return
   const detail = why === undefined ? unproven : `${unproven}: ${why}`
   const said = `${detail}; the money stays reserved until a person resolves it`
   const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
@@ -134,21 +134,25 @@ export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: 
 const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>
   absencesOf(evidence, attempt).map(({ height }) => height)
 
-/** The same after a look that failed: of what the store knows by now, which the look may have changed. */
-export const giveUpUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {
+/** The same after a failed lookup, by the rows as they are now: the lookup may have changed them. */
+export const escalateUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {
   const outbox = yield* Outbox
   const now = Option.getOrUndefined(yield* outbox.byId(intent.id))
   const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)
   if (now === undefined || isFinalIntent(now.state) || stored === undefined || isFinalAttempt(stored.state)) return
-  if (stored.state !== "signed") yield* giveUp({ intent: now, attempt: stored, height }, why)
+  if (stored.state !== "signed") yield* escalateIfOverdue({ intent: now, attempt: stored, height }, why)
 })
 
 /**
- * As many as must agree show another payment under the attempt's transfer id. It stays as it is, since no signature
- * has two payments: they err or lie, and people must know at once.
+ * Alerts that a quorum shows another payment under the attempt's transfer id. No signature has two payments, so that
+ * these gateways err or lie, and the payment stays as it is.
  */
-export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: Live, shown: string, gateway: string) {
+export const alertOnContradiction = Effect.fn("Confirm.contradicted")(function* (
+  live: Live,
+  shown: string,
+  gateway: string,
+) {
   const { k, transferId: transfer } = live.attempt
   yield* raise("payment_contradicted", { ...paymentFacts(live.intent), k, gateway, shown, transfer })
-  yield* giveUp(live, `${gateway} shows ${shown} under its transfer id`)
+  yield* escalateIfOverdue(live, `${gateway} shows ${shown} under its transfer id`)
 })

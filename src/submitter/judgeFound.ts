@@ -15,7 +15,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, noteListing } from "./audit/noteListing.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { confirmed, contradicted, giveUp, type Live, now } from "./endings.ts"
+import { alertOnContradiction, escalateIfOverdue, type Live, nowNanos, settleExecuted } from "./endings.ts"
 import { loadEnds, sendsOf } from "./loadEnds.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
@@ -151,12 +151,12 @@ export const judgeFound = Effect.fnUntraced(function* (
     case "Ask":
       return
     case "Other": {
-      if (agreed) return yield* contradicted(live, verdict.shown, gateway)
+      if (agreed) return yield* alertOnContradiction(live, verdict.shown, gateway)
       yield* logEvent("gateway shows another payment", { intent: intent.id, gateway, reason: "under our transfer id" })
-      return yield* giveUp(live, `one of ${gateway} shows ${verdict.shown} under its transfer id`)
+      return yield* escalateIfOverdue(live, `one of ${gateway} shows ${verdict.shown} under its transfer id`)
     }
     case "Nothing":
-      return yield* giveUp(live, verdict.why)
+      return yield* escalateIfOverdue(live, verdict.why)
     case "Executed": {
       const findings = yield* Findings
       const how =
@@ -167,15 +167,15 @@ export const judgeFound = Effect.fnUntraced(function* (
         yield* findings.watch(attempt)
         yield* outbox.addEvidence(attempt, "executed", seen)
       })
-      return yield* confirmed(live, { fee: found.fees, settledAt, how }, noted)
+      return yield* settleExecuted(live, { fee: found.fees, settledAt, how }, noted)
     }
     case "ExecutedBefore": {
       const settledAt = yield* executedAt(intent, attempt, found.timestamp)
       const noted = outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
-      return yield* confirmed(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
+      return yield* settleExecuted(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
     }
     case "Failed": {
-      if (isWithdrawn && (yield* hasWithdrawn(intent, attempt))) return yield* giveUp(live)
+      if (isWithdrawn && (yield* hasWithdrawn(intent, attempt))) return yield* escalateIfOverdue(live)
       const { detail } = verdict
       yield* outbox.addEvidence(attempt, "execution_failed", seen)
       const ending = { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" } as const
@@ -189,7 +189,7 @@ export const judgeFound = Effect.fnUntraced(function* (
 const latestTime = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  const clock = yield* now
+  const clock = yield* nowNanos
   return (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
@@ -206,7 +206,7 @@ const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attemp
 const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
   const ends = yield* loadEnds(intent, attempt)
   if (isInBalances(intent, attempt, ends, told)) return told
-  const clock = yield* now
+  const clock = yield* nowNanos
   const latest = ends.until > clock ? ends.until : clock
   // Balances that are not known of that time yet say nothing against it.
   return told > signedBy(attempt) && told >= ends.until ? told : latest

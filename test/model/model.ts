@@ -310,7 +310,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
     steps.push({ name: `attempt ${k + 1} is found`, world: moveIntent(moveTry(world, k, state), state) })
   }
   const isDead = [now, lied].some((told) =>
-    evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, rules.sureHeight(attempt, { told, ...clock })),
+    evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, rules.sureHeight(attempt, { reported: told, ...clock })),
   )
   if (isDead) {
     steps.push({ name: `attempt ${k + 1} was never sent and is over`, world: over(world, k, rules, undefined) })
@@ -318,7 +318,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
   if (t.state === "signed") return steps
   for (const behind of tipLags) {
     for (const told of [now - BigInt(behind), lied]) {
-      const tip = rules.sureHeight(attempt, { told, ...clock })
+      const tip = rules.sureHeight(attempt, { reported: told, ...clock })
       const isLied = told === lied
       // What is hidden from a listing no bound of heights can show: of a false mark its rows are fresh.
       for (const lag of isLied ? [0] : listingLags) {
@@ -330,7 +330,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
     }
   }
   const old = attemptOf(k, { ...t, age: veryFar })
-  const calls = evidence.isGivenUp(old, rules.sureHeight(old, { told: now, ...clock }))
+  const calls = evidence.isProofOverdue(old, rules.sureHeight(old, { reported: now, ...clock }))
   if (t.age >= far && calls && world.intent !== "manual") {
     steps.push({ name: "people are called", world: moveIntent(world, "manual") })
   }

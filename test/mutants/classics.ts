@@ -193,8 +193,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "payments/judgeAttempt.ts",
-        source: "SureHeight(told < reach ? told : reach)",
-        instead: "SureHeight(told)",
+        source: "SureHeight(reported < reach ? reported : reach)",
+        instead: "SureHeight(reported)",
       },
     ],
   },

@@ -7,8 +7,8 @@ import {
   afterExpiry,
   intentStateOf,
   isDeadUnsent,
-  isGivenUp,
   isOver,
+  isProofOverdue,
   judgeAbsence,
   judgeSighting,
   type ListingSeen,
@@ -34,7 +34,7 @@ const attempt = (change: Partial<Attempt> = {}): Attempt =>
   })
 
 /** A height that nothing doubts. */
-const sure = (told: bigint): SureHeight => sureHeight(attempt(), { told, now: 1_000_000, blockMillis: 100 })
+const sure = (reported: bigint): SureHeight => sureHeight(attempt(), { reported, now: 1_000_000, blockMillis: 100 })
 
 const whole = (height: bigint | undefined): ListingSeen => ({ height, complete: true, holds: false })
 
@@ -70,12 +70,12 @@ describe("the proof that an attempt never executed", () => {
   })
 
   it("is not waited for longer than sixty blocks", () => {
-    assert.isFalse(isGivenUp(attempt(), sure(168n)))
-    assert.isTrue(isGivenUp(attempt(), sure(169n)))
+    assert.isFalse(isProofOverdue(attempt(), sure(168n)))
+    assert.isTrue(isProofOverdue(attempt(), sure(169n)))
     // A listing that was read late bears witness, and another one must have time to follow it.
-    assert.isFalse(isGivenUp(attempt(), sure(560n), [500n]))
-    assert.isTrue(isGivenUp(attempt(), sure(561n), [500n, 555n]))
-    assert.isTrue(isGivenUp(attempt(), sure(169n), [90n]))
+    assert.isFalse(isProofOverdue(attempt(), sure(560n), [500n]))
+    assert.isTrue(isProofOverdue(attempt(), sure(561n), [500n, 555n]))
+    assert.isTrue(isProofOverdue(attempt(), sure(169n), [90n]))
   })
 })
 
@@ -109,7 +109,7 @@ describe("the height that is sure", () => {
   /** Anchored on 1,000, with the network's default window; signed at the start. */
   const own = attempt({ anchorHeight: 1_000n, windowBlocks: 100, createdAt: start })
   const reached = (told: bigint, seconds: number, blockMillis = 1_000) =>
-    sureHeight(own, { told, now: start + seconds * 1_000, blockMillis })
+    sureHeight(own, { reported: told, now: start + seconds * 1_000, blockMillis })
 
   it.each<[string, bigint, number, number | undefined, bigint]>([
     ["is what is told where the chain comes to it in that time", 1_050n, 60, undefined, 1_050n],

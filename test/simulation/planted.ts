@@ -19,13 +19,13 @@ export interface Planted {
 }
 
 const confirm = "submitter/Confirm.ts"
-const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
+const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)\n"
 
 /** No window is over before its time: alone, a mistake about the end of the window is not seen. */
 const atOnce = {
   file: "payments/judgeAttempt.ts",
-  source: "SureHeight(told < reach ? told : reach)",
-  instead: "SureHeight(told)",
+  source: "SureHeight(reported < reach ? reported : reach)",
+  instead: "SureHeight(reported)",
 }
 
 /** What sees a payment that is made twice, or is said to be made and is not. */
@@ -40,7 +40,7 @@ export const planted: ReadonlyArray<Planted> = [
       {
         file: confirm,
         source: absent,
-        instead: '  if (attempt.state === "unknown") return yield* expired(live, "no answer came")\n',
+        instead: '  if (attempt.state === "unknown") return yield* settleExpired(live, "no answer came")\n',
       },
     ],
   },
@@ -68,7 +68,7 @@ export const planted: ReadonlyArray<Planted> = [
       {
         file: confirm,
         source: absent,
-        instead: '  if (attempt.state === "refused") return yield* expired(live, "it was refused")\n',
+        instead: '  if (attempt.state === "refused") return yield* settleExpired(live, "it was refused")\n',
       },
     ],
   },
@@ -84,31 +84,32 @@ export const planted: ReadonlyArray<Planted> = [
       {
         file: confirm,
         source: absent,
-        instead: '  if (attempt.state === "refused") return yield* expired(live, "it failed")\n',
+        instead: '  if (attempt.state === "refused") return yield* settleExpired(live, "it failed")\n',
       },
     ],
   },
   {
-    name: "takes the end of the window for the proof of death, by any block that is told",
+    name: "takes the end of the window for the proof of death, by any reported block",
     oracles: twice,
     edits: [
       atOnce,
       {
         file: confirm,
         source: absent,
-        instead: '  if (height >= deadlineHeight(attempt)) return yield* expired(live, "its window is over")\n',
+        instead: '  if (height >= deadlineHeight(attempt)) return yield* settleExpired(live, "its window is over")\n',
       },
     ],
   },
   {
     name: "takes the mempool's yes for the payment",
-    oracles: ["end", ...twice],
+    oracles: twice,
     edits: [
       {
         file: confirm,
         source: absent,
         instead:
-          '  if (attempt.state === "accepted")\n    return yield* confirmed(live.intent, attempt, { fee: 0n, settledAt: 0n, how: "the mempool took it" })\n' +
+          '  if (attempt.state === "accepted")\n' +
+          '    return yield* settleExecuted(live, { fee: 0n, settledAt: 0n, how: "in the mempool" }, Effect.void)\n' +
           absent,
       },
     ],

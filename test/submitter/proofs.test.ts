@@ -43,7 +43,7 @@ describe("bytes that were never sent", () => {
       const sends: typeof outbox.sends = (id) => Effect.tap(outbox.sends(id), () => letItBegin)
       const told = attempt.anchorHeight + 1_000n
       const later = attempt.createdAt + 100_000
-      const height = sureHeight(attempt, { told, now: later, blockMillis: 100 })
+      const height = sureHeight(attempt, { reported: told, now: later, blockMillis: 100 })
       yield* confirmIntent({ intent, attempt, height }).pipe(Effect.provideService(Outbox, { ...outbox, sends }))
       yield* Fiber.join(sending)
       const [now] = yield* outbox.attempts(intent.id)

@@ -153,7 +153,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
     sureHeight(live, {
       now: yield* Clock.currentTimeMillis,
       blockMillis: yield* (yield* Observations).blockMillis,
-      told: height,
+      reported: height,
     }),
   )
 })
