@@ -37,11 +37,11 @@ export class ConfigInForce extends Context.Service<
   {
     readonly now: () => InForce
     /**
-     * Runs while the configuration stays as it is; inside of itself it changes nothing. Who needs the store's
-     * transaction too takes this first, as a replacement does: in the other order each would wait for the other.
+     * Runs an effect during which the configuration does not change; may be nested. Take it before the store's
+     * transaction, as `replace` does: in the other order the two would wait for each other.
      */
     readonly steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Puts another in force once `before` has succeeded: what must be durable first. */
+    /** Puts `next` in force once `before`, which stores it, has succeeded. */
     readonly replace: <E, R>(next: InForce, before: Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
     /** One reload at a time. */
     readonly reloading: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

@@ -15,8 +15,8 @@ import { Attention } from "./Attention.ts"
 import { gatherAnswers, loadRound } from "./loadRound.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { keepRound } from "./record.ts"
+import { alertOnFailingCode, alertOnUnknownBalances, logDecisions, type RoundChange, reportTrials } from "./report.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { type RoundChange, reportTrials, tellCode, tellDecisions, tellUnknown } from "./tell.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const restMillis = 1_000
@@ -44,7 +44,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
     const decision = change.isBroken ? "error" : change.memory.reason === undefined ? "act" : "hold"
     metrics.ruleEvaluations.inc({ treasury: config.treasury.name, rule: change.memory.rule, decision })
   }
-  yield* tellDecisions(changes, countIn(config))
+  yield* logDecisions(changes, countIn(config))
   const signals = yield* Signals
   if (changes.some(({ intents }) => intents.length > 0)) {
     yield* signals.wake("submitter")
@@ -62,8 +62,8 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const due = attention.due({ rules: treasury.rules, mode, reading, snapshot, accounts, stops })
   const decided = decideRound(yield* loadRound({ ...snapshot, answers }, memories, due))
   const changes = yield* keepRound(decided)
-  yield* tellUnknown(memories, snapshot)
-  yield* tellCode(memories, answers)
+  yield* alertOnUnknownBalances(memories, snapshot)
+  yield* alertOnFailingCode(memories, answers)
   return { ...decided, changes }
 })
 

@@ -23,7 +23,7 @@ import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import type { RoundChange } from "./tell.ts"
+import type { RoundChange } from "./report.ts"
 
 /** Identity of an intent. The rule's wording is no part of it, so a reload never pays an episode twice. */
 interface IntentIdentity {

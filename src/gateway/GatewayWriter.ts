@@ -23,7 +23,7 @@ export type SubmissionAnswer = typeof SubmissionAnswer.Type
 const versionNames = new Map<number, string>(Object.entries(txVersions).map(([name, n]) => [n, name]))
 
 /**
- * Body of POST /transaction. 64-bit numbers are text and bytes standard base64 with padding; nothing else is taken.
+ * Body of POST /transaction. 64-bit numbers are text, and bytes standard base64 with padding; else it is refused.
  * Real networks ignore the type, and always wait for the mempool's check.
  */
 export const submissionRequest = (tx: Transaction) => ({
@@ -37,13 +37,13 @@ export const submissionRequest = (tx: Transaction) => ({
   type: "TYPE_SYNC",
 })
 
-/** The one way by which money can move. Only the submitter requires it. */
+/** The only way to move money. Only the submitter requires it. */
 export class GatewayWriter extends Context.Service<
   GatewayWriter,
   {
     /**
-     * Waits for the turn of one submission, behind no read. Fails as RateLimited where that takes too long, as Banned
-     * during a ban; nothing was sent then. Who takes it looks once more whether to send, and then sends at once.
+     * Waits until one submission may be sent, ahead of all reads. Fails as RateLimited where that takes too long, as
+     * Banned during a ban; nothing was sent then. The caller then checks again that it may send, and sends at once.
      */
     readonly turn: (options?: { readonly gateway?: string }) => Effect.Effect<Turn, GatewayError>
     /**
@@ -77,8 +77,8 @@ export class GatewayWriter extends Context.Service<
       }),
     })
 
-  /** Sends by the gateway given. */
-  static readonly together = (
+  /** Sends through the gateway that the caller names; through the first one where it names none. */
+  static readonly routed = (
     writers: ReadonlyMap<string, GatewayWriter["Service"]>,
     first: GatewayWriter["Service"],
   ): GatewayWriter["Service"] => {

@@ -33,7 +33,7 @@ export const layerGateways = (
     const quarantined = Effect.map(health.all, (views) => new Set(views.filter(isUnheard).map(({ name }) => name)))
     return Layer.mergeAll(
       Layer.effect(Gateways, makeGateways({ all, quorum, ranked: health.ranked, quarantined })),
-      Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
+      Layer.succeed(GatewayWriter, GatewayWriter.routed(new Map(writers), writers[0]![1])),
     )
   })
   return layerTogether({ chainId, isOwn }).pipe(

@@ -49,8 +49,8 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, alerts })
   else if (isLive) yield* log.note(alerts)
   if (isLive && known !== undefined && head !== undefined) {
-    yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
-    if (isOther) yield* tellOperators(head.seq, treasury.name, { before: known.terms, now: terms })
+    yield* alertUnpaged(head.seq, treasury.name, known.alerts, alerts)
+    if (isOther) yield* alertOnOperatorChange(head.seq, treasury.name, { before: known.terms, now: terms })
   }
   if (last !== after) yield* settings.set(hashKey, after)
   if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
@@ -59,7 +59,7 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
 })
 
 /** Raised before it is in force: still for those whom it takes the pages from. */
-const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
+const alertUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
   const names = pagedNoMore(before, now)
   if (names.length === 0) return
   yield* raise("receivers_changed", { seq, treasury: subject, names: names.join(", ") })
@@ -69,7 +69,7 @@ const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, b
 const operatorsFew = 2
 
 /** Journals and alerts that operators are named for the first time, or that fewer people can end halts. */
-const tellOperators = Effect.fnUntraced(function* (
+const alertOnOperatorChange = Effect.fnUntraced(function* (
   seq: number,
   subject: string,
   terms: { readonly before: Terms; readonly now: Terms },
@@ -138,7 +138,7 @@ export const gatewayWords = ({ removed, added }: GatewayChange): string =>
  * Gateways decide what is believed. Where fewer of the old ones are left than must agree, new ones alone can say
  * anything, which is a page; any other exchange is a ticket.
  */
-export const tellGateways = Effect.fnUntraced(function* (
+export const alertOnGatewayChange = Effect.fnUntraced(function* (
   seq: number | undefined,
   { name, network }: Treasury,
   change: GatewayChange,

@@ -13,13 +13,13 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
 import {
+  alertOnGatewayChange,
   asOne,
   type ChangeEntry,
   changedGateways,
   gatewayWords,
   hashLastSeen,
   putInForce,
-  tellGateways,
 } from "./putInForce.ts"
 import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, weakerIn } from "./termsApproval.ts"
 
@@ -99,7 +99,7 @@ type Reloaded =
   | ({ readonly _tag: "Refused" } & Pick<Refusal, "isConfig" | "remedy"> & { readonly detail: string })
 
 /** Shows in the metrics which configuration is in force. */
-const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
+const setHashMetrics = Effect.fnUntraced(function* ({ treasury }: InForce) {
   const metrics = yield* Metrics
   const hashes = partHashes(treasury.document.value)
   for (const part of configParts) {
@@ -144,7 +144,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   // Under the halt the rules of the file were never adopted: those that the store knows are what it replaces.
   const replaced = isHalted ? undefined : old.treasury.rules
   yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, replaced, next }))
-  yield* tellChange(next, asked, parts)
+  yield* announceReload(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
@@ -177,12 +177,14 @@ interface Change {
 export const noteStarted = Effect.fn("Config.started")(function* () {
   const inForce = (yield* ConfigInForce).now()
   const { treasury, mode } = inForce
-  yield* tellHashes(inForce)
+  yield* setHashMetrics(inForce)
   const weaker = yield* weakerIn(inForce)
   if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
     const change = changedGateways(treasury)
     yield* asOne(
-      Effect.flatMap(change, (one) => (one === undefined ? Effect.void : tellGateways(undefined, treasury, one))),
+      Effect.flatMap(change, (one) =>
+        one === undefined ? Effect.void : alertOnGatewayChange(undefined, treasury, one),
+      ),
     )
     return yield* haltOnTerms(inForce, weaker)
   }
@@ -207,7 +209,7 @@ const started = Effect.fnUntraced(function* (inForce: InForce, entry: ChangeEntr
   const { removed, added } = change
   const detail = `${entry.detail}; ${gatewayWords(change)}`
   const seq = yield* putInForce(inForce, { ...entry, detail, gateways: { removed, added } }, undefined)
-  return yield* tellGateways(seq, treasury, change)
+  return yield* alertOnGatewayChange(seq, treasury, change)
 })
 
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
@@ -219,7 +221,11 @@ const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) 
   yield* asOne(Effect.andThen(putInForce(next, entry, replaced), ends))
 })
 
-const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {
+const announceReload = Effect.fnUntraced(function* (
+  next: InForce,
+  { author }: ReloadAsked,
+  parts: ReadonlyArray<string>,
+) {
   const metrics = yield* Metrics
   const signals = yield* Signals
   const { name, rules, policy } = next.treasury
@@ -227,7 +233,7 @@ const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: Reloa
   for (const { name: rule } of rules) {
     for (const decision of ["act", "hold", "error"]) metrics.ruleEvaluations.inc({ treasury: name, rule, decision }, 0)
   }
-  yield* tellHashes(next)
+  yield* setHashMetrics(next)
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
   yield* logEvent("configuration reloaded", { parts, author, policy: policy.hash })
 })

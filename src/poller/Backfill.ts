@@ -23,7 +23,7 @@ import {
   type WatchedTreasury,
   type WindowAnswer,
 } from "./askWindow.ts"
-import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
+import { idleMillisMin, keptNanosMin, recordLoss } from "./bridgeGap.ts"
 import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
 import { readWindow } from "./readWindow.ts"
 
@@ -106,7 +106,7 @@ const skipForgotten = Effect.fnUntraced(function* (
   const cause = "the gateway has no data of that time: it deleted them, or the network did not exist yet"
   yield* (yield* Database).write(
     Effect.gen(function* () {
-      yield* isFirst ? observations.noteGap({ since: job.next, until: oldest, cause }) : tellLoss(job.next, oldest)
+      yield* isFirst ? observations.noteGap({ since: job.next, until: oldest, cause }) : recordLoss(job.next, oldest)
       yield* observations.advanceBackfill(job, [], oldest)
     }),
   )

@@ -124,8 +124,8 @@ const blockOf = (timestamp: bigint, { after, upTo }: BlocksRead): string | undef
   return first >= upTo ? String(upTo) : `${first} to ${upTo}`
 }
 
-/** Tells people of balances that changed: the free ones of watched parties, in assets that the file names. */
-export const tellChanges = Effect.fnUntraced(function* (
+/** Logs balances that changed: the free ones of watched parties, in assets that the file names. */
+export const logBalanceChanges = Effect.fnUntraced(function* (
   treasury: { readonly parties: ReadonlyMap<string, Party>; readonly assets: ReadonlyMap<string, PinnedAsset> },
   changes: ReadonlyArray<AccountChange>,
   read: BlocksRead,
@@ -375,7 +375,7 @@ const keep = Effect.fnUntraced(function* (
   // A window in the past names no height: the last known one is not too high.
   const height = answer.height === 0n && answer.mark !== undefined ? watermark.height : answer.height
   const changes = yield* observations.advance(answer.rows, { timestamp: answer.until, height })
-  yield* tellChanges(treasury, changes, { after: watermark, upTo: answer.height })
+  yield* logBalanceChanges(treasury, changes, { after: watermark, upTo: answer.height })
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")
 })

@@ -46,7 +46,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
       const observations = yield* Observations
       yield* observations.rebase(base === "unsupported" ? [] : base.openings, reached)
       yield* (yield* Drifts).uncheck
-      yield* tellLoss(at, until)
+      yield* recordLoss(at, until)
       yield* observations.backfillBetween(until, reached.timestamp)
     }),
   )
@@ -58,7 +58,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
 const forgotten = "the gateway deleted them before they were read"
 
 /** Records a lost time range, and alerts. Call it in the transaction that handles the loss. */
-export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
+export const recordLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
   const timeOf = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
   const [from, to] = [timeOf(since), timeOf(until)]
   yield* (yield* Observations).noteGap({ since, until, cause })
@@ -100,7 +100,7 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
     Effect.gen(function* () {
       yield* observations.rebase([...openings, ...gone], reached)
       yield* (yield* Drifts).uncheck
-      yield* tellLoss(watermark.timestamp, reached.timestamp, cause)
+      yield* recordLoss(watermark.timestamp, reached.timestamp, cause)
       yield* settings.set(anewKey, "")
     }),
   )

@@ -14,14 +14,14 @@ import { addPending, forget, refuses, remember, removePending } from "./Mempool.
 import type { SandboxError } from "./SandboxError.ts"
 import { hashesMax } from "./Scenario.ts"
 
-/** Mempool's result for submitted bytes. `known`: it refuses to process them, in the network's words. */
+/** Mempool's result for submitted bytes. `Turned`: turned away unchecked, in the network's words. */
 type Submission =
   | { readonly _tag: "Checked"; readonly hash: string; readonly code: number; readonly text: string }
   | { readonly _tag: "Turned"; readonly text: string }
 
 /** The running network: one change at a time, each on disk before it is reported. */
 export interface LedgerNode {
-  /** Looks at the chain between two changes. */
+  /** Reads the chain between two changes. */
   readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
   /**
    * Hands bytes to the mempool. Accepted bytes are on disk when it returns; the same bytes again are turned away. A
@@ -38,14 +38,14 @@ export interface LedgerNode {
   readonly spendFault: (fault: Fault) => Effect.Effect<boolean, SandboxError>
   /** Changes what faults left behind for later blocks. */
   readonly alterFaults: (work: (chain: Chain) => void) => Effect.Effect<void, SandboxError>
-  /** Says that the network stops: what is still on its way waits for `stopped` to leave. */
+  /** Completes `stopped`, so that requests which a fault holds back end. */
   readonly stop: Effect.Effect<unknown>
   readonly stopped: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
   readonly broken: Effect.Effect<never, SandboxError>
 }
 
-/** Puts a chain to work on its file. */
+/** Runs a chain; each change is saved to its file. */
 export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNode> =>
   Effect.gen(function* () {
     const lock = yield* Semaphore.make(1)
@@ -136,7 +136,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     }
   })
 
-/** `unsaved` gets what was accepted. */
+/** Checks bytes. Accepted ones go into the mempool and into `unsaved`. */
 const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submission => {
   const hash = txHash(bytes)
   const turned = refuses(chain.mempool, hash, bytes.length)

@@ -1,2 +1,2 @@
-/** In the ledger's directory while a network runs there: its address, for commands that are given none. */
+/** File in the ledger's directory with the address of the network that runs there, for commands without --url. */
 export const urlFile = "url"

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { nodesApart } from "../rules/saneHead.ts"
 
-/** One reading of what the ledger lists of a key. */
+/** The last reading of a key's transfers on the ledger. */
 interface Look {
   /** Unix milliseconds. */
   readonly at: number
@@ -16,8 +16,8 @@ export class Looks extends Context.Service<
     readonly last: (party: string) => Effect.Effect<Look | undefined>
     readonly note: (party: string, look: Look) => Effect.Effect<void>
     /**
-     * The height given first: that of the newest block when the process began to look. One that lies further below than
-     * nodes differ takes its place: the first was false, and no listing would ever reach it.
+     * The newest block when the audit began: the height given first. One that is lower by more than nodes differ
+     * replaces it: the first was false, and no listing would ever reach it.
      */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
     /** Forgets that height and where readings ended: the next ones given are the first. */

@@ -11,7 +11,7 @@ import { Approvals } from "../store/payments/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { approversOf, type GivenApproval } from "../tx/Approval.ts"
-import { endAndTell } from "./endAndTell.ts"
+import { settleAndAlert } from "./settleAndAlert.ts"
 import { standing } from "./standing.ts"
 import { clockAgrees } from "./waiting.ts"
 
@@ -133,7 +133,7 @@ const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApprova
       ? ("denied" as const)
       : ("rejected" as const)
   const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
-  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail }))
+  yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail }))
   return { ...intent, state, detail }
 })
 

@@ -14,7 +14,7 @@ import type { StoreError } from "../store/database/StoreError.ts"
 import { type Evidence, Outbox } from "../store/payments/Outbox.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
-import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
+import { settleAndAlert, settleOvercharged, settleWithdrawn } from "./settleAndAlert.ts"
 
 /** A signed payment without an end yet, and the height by which it is judged. */
 export interface Live {
@@ -63,8 +63,8 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
       if (sent.framing !== undefined) yield* rememberFraming(treasury.network.chainId, sent.framing)
     }),
   )
-  const alerted = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
-  yield* isWithdrawn ? tellWithdrawn(intent, settled) : alerted
+  const alerted = fee !== undefined && fee > intent.feeMax ? settleOvercharged(intent, fee, settled) : settled
+  yield* isWithdrawn ? settleWithdrawn(intent, settled) : alerted
   yield* countEnd(intent, "confirmed", fee)
   const hash = (sent.framing === "prefixed" ? sent.hashPrefixed : sent.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
@@ -108,7 +108,7 @@ export const settleExpired = Effect.fn("Confirm.expired")(function* ({ intent, a
   ;(yield* Metrics).attemptsExpired.inc({ treasury: treasury.name })
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
-    return yield* endAndTell(intent, ending, settled)
+    return yield* settleAndAlert(intent, ending, settled)
   }
   yield* settled
   yield* logEvent("attempt expired", { intent: intent.id, attempt: attempt.k, reason: said })
@@ -128,7 +128,7 @@ export const escalateIfOverdue = Effect.fnUntraced(function* ({ intent, attempt,
   const detail = why === undefined ? unproven : `${unproven}: ${why}`
   const said = `${detail}; the money stays reserved until a person resolves it`
   const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
-  yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
+  yield* settleAndAlert(intent, ending, outbox.move(intent, "manual", { detail }))
 })
 
 const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>

@@ -14,9 +14,9 @@ import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, noteListing } from "./audit/noteListing.ts"
-import { endAndTell } from "./endAndTell.ts"
 import { alertOnContradiction, escalateIfOverdue, type Live, nowNanos, settleExecuted } from "./endings.ts"
 import { loadEnds, sendsOf } from "./loadEnds.ts"
+import { settleAndAlert } from "./settleAndAlert.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
@@ -180,7 +180,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       yield* outbox.addEvidence(attempt, "execution_failed", seen)
       const ending = { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" } as const
       const failed = outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
-      return yield* endAndTell(intent, ending, failed)
+      return yield* settleAndAlert(intent, ending, failed)
     }
   }
 })

@@ -11,7 +11,7 @@ import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { endAndTell } from "./endAndTell.ts"
+import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
 import { waits, waitsListed, waitsReserved } from "./waiting.ts"
 
@@ -42,7 +42,7 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
     case "End": {
       const { state, sentence, detail } = plan
       const moved = (yield* Outbox).move(intent, state, { detail })
-      yield* endAndTell(intent, { state, sentence, detail, severity: "ticket" }, moved)
+      yield* settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
       return false
     }
     case "Halt":

@@ -18,7 +18,7 @@ import { listedBefore } from "../store/payments/Tags.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { endAndTell } from "./endAndTell.ts"
+import { settleAndAlert } from "./settleAndAlert.ts"
 import { standing } from "./standing.ts"
 
 /** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
@@ -124,7 +124,7 @@ export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: I
   const state = signed > 0 ? "abandoned" : facts.expires !== undefined ? "denied" : "cancelled"
   const detail = `${why}${kept}`
   const ending = { state, sentence: `is ${state}, unpaid: ${detail}`, detail, severity: "ticket" } as const
-  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail }))
+  yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail }))
   return true
 })
 

@@ -48,7 +48,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["alert"],
     edits: [
       {
-        file: "submitter/endAndTell.ts",
+        file: "submitter/settleAndAlert.ts",
         source: "  yield* (yield* Database).write(Effect.andThen(change, alert))\n  if (state !==",
         instead: "  yield* (yield* Database).write(change)\n  if (state !==",
       },

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { tellChanges } from "../../src/poller/BalancePoller.ts"
+import { logBalanceChanges } from "../../src/poller/BalancePoller.ts"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 import { aliceKey, assetId, watchOnly } from "../support/treasury.ts"
@@ -11,7 +11,7 @@ const lineOf = Effect.fnUntraced(function* (timestamp: bigint, height: bigint, u
   const destination = { write: (line: string) => void lines.push(line) }
   const treasury = yield* watchOnly("http://127.0.0.1:1")
   const row = { timestamp, balance: 500n, party: aliceKey, asset: assetId, market: "", type: "ACCOUNT_TYPE_GENERAL" }
-  yield* tellChanges(treasury, [{ before: 200n, row }], { after: { timestamp: 1_000n, height }, upTo }).pipe(
+  yield* logBalanceChanges(treasury, [{ before: 200n, row }], { after: { timestamp: 1_000n, height }, upTo }).pipe(
     Effect.provide(layer({ level: "Info", format: "text", destination, startedAt: 0 })),
   )
   return lines.join("").replace(/^.*? s {2}/, "")

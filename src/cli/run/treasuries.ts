@@ -121,6 +121,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), metrics))
   const fibers = yield* FiberMap.make<string>()
   const around = { hub, config, shared, states, running, url }
+  /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
     const entries = yield* readEntries(config)
     for (const [key] of [...fibers]) {
@@ -152,7 +153,7 @@ const readEntries = (config: DaemonConfig) =>
       configProblem(config.dir, `cannot be read (${(error as NodeJS.ErrnoException).code})`, "let this user read it"),
   })
 
-/** A file under another name is another treasury. */
+/** Identity of a running treasury: a file of another name is another one. */
 const keyOf = ({ name, file }: TreasuryEntry): string => `${file.replaceAll(" ", "%20")} ${name}`
 
 interface Around {
@@ -181,7 +182,7 @@ const keepRunning = (entry: TreasuryEntry, around: Around) =>
       if (now - begun >= healthyMillis) wait = restartMillisMin
       const reason = reasonOf(exit)
       const seconds = Math.round(wait / 100) / 10
-      note(around, entry, now, { state: "ended", severity: "bad", text: reason })
+      noteState(around, entry, now, { state: "ended", severity: "bad", text: reason })
       yield* logEvent("treasury ended", { reason, seconds }, Exit.isFailure(exit) ? defectOf(exit.cause) : {})
       yield* Effect.sleep(Math.round(wait * (0.8 + (yield* Random.next) * 0.4)))
       wait = Math.min(restartMillisMax, wait * 2)
@@ -196,7 +197,7 @@ const reasonOf = (exit: Exit.Exit<unknown, { readonly message: string }>): strin
 
 const defectOf = (cause: Cause.Cause<unknown>) => (Option.isSome(Cause.findErrorOption(cause)) ? {} : { cause })
 
-const note = (
+const noteState = (
   { states }: Around,
   { name, file }: TreasuryEntry,
   now: number,
@@ -212,7 +213,7 @@ const note = (
 const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around) {
   const { config, shared, running, url } = around
   const now = yield* Clock.currentTimeMillis
-  note(around, entry, now, { state: "starting", severity: "warn", text: "starting" })
+  noteState(around, entry, now, { state: "starting", severity: "warn", text: "starting" })
   const wrong = nameProblem(entry, yield* readEntries(config))
   if (wrong !== undefined) return yield* wrong
   const { found, doubts } = yield* sound({
@@ -236,7 +237,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
       yield* Effect.acquireRelease(
         Effect.sync(() => {
           running.set(entry.name, own)
-          note(around, entry, now, { state: "running", severity: "ok", text: "it runs" })
+          noteState(around, entry, now, { state: "running", severity: "ok", text: "it runs" })
         }),
         () => Effect.sync(() => running.get(entry.name) === own && running.delete(entry.name)),
       )
@@ -251,7 +252,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     sandbox: undefined,
   }).pipe(
     Effect.provideService(HeadlineSink, ({ severity, text }) =>
-      note(around, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
+      noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
     ),
     Effect.catchTag("StoreError", (error) => failWith("failure", storeText(error.message, dataDir))),
   )

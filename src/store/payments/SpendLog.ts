@@ -57,7 +57,7 @@ const countsSince =
 const isTo = (receiver: string, to: ReadonlySet<string>): boolean => receiver === "" || to.has(receiver)
 
 /**
- * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
+ * The signer's own memory: what was signed once for (intent, attempt), and how much of each limit is used. A re-signed
  * attempt of one intent counts once, since at most one of them executes. A payment counts while it is open, and until
  * 24 hours after it was signed and after it executed.
  */
@@ -72,7 +72,7 @@ export class SpendLog extends Context.Service<
      * what was signed counts for 24 hours. Nothing signed: nothing changes.
      */
     readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
-    /** Judging and recording as one: of two that ask at once the second sees what the first has recorded. */
+    /** Judges and records in one transaction: of two at once the second sees what the first recorded. */
     readonly inTurn: <A, E, R>(
       effect: Effect.Effect<A, E, R>,
     ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>

@@ -26,8 +26,8 @@ import { listedBefore } from "../../store/payments/Tags.ts"
 import { RuleStates } from "../../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
-import { endAndTell } from "../endAndTell.ts"
 import { inTurn } from "../InFlight.ts"
+import { settleAndAlert } from "../settleAndAlert.ts"
 import { standing } from "../standing.ts"
 import { Tip } from "../Tip.ts"
 
@@ -97,13 +97,13 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: Readonly
   if (live.length > 0) {
     const said = `${why}, by this attempt or another; the money stays reserved until it is seen or a person resolves it`
     const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
-    return yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail: why }))
+    return yield* settleAndAlert(intent, ending, outbox.move(intent, "manual", { detail: why }))
   }
   const isListed = intent.command === "transfer" && !blind.has(intent.payment.fromKey)
   if (isListed && isNamed(intent, yield* standing(intent))) return
   const state = attempts.length === 0 ? "cancelled" : "abandoned"
   const ending = { state, sentence: `is ${state}: ${why}`, detail: why, severity: "ticket" } as const
-  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail: why }))
+  yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail: why }))
 })
 
 /** States in which nothing of this store is under way. */
@@ -199,7 +199,7 @@ const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amoun
   const detail = `another copy of this database paid something else under its name: ${paid}, transfer ${id}`
   const state = intent.state === "awaiting_approval" ? "denied" : yield* deniedState(intent)
   const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
-  yield* endAndTell(intent, ending, (yield* Outbox).move(intent, state, { detail }))
+  yield* settleAndAlert(intent, ending, (yield* Outbox).move(intent, state, { detail }))
 })
 
 const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {

@@ -27,8 +27,8 @@ import { logEvent, logPayment } from "../telemetry/Logging.ts"
 /** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
 const codePatienceMillis = 60_000
 
-/** Tells people that a rule's own code gives nothing that can be relied on, and that it does again. */
-export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
+/** Alerts once a rule's own code gave no usable answer for a minute, and ends the alert after a minute of answers. */
+export const alertOnFailingCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
   const { rules } = (yield* CycleConfig).treasury
   const settings = yield* Settings
   for (const { name, kind } of rules.filter(isPaying)) {
@@ -76,16 +76,16 @@ interface Held {
 const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
 
 /**
- * One line for each payment, each request, and each sentence by which a rule is silent from now on, however many of
- * its subjects it is true of. `subjects` is how many a rule has.
+ * Logs one line for each payment, each request, and each reason by which a rule holds from now on, for all of its
+ * subjects together. `subjects`: the number of a rule's subjects.
  */
-export const tellDecisions = Effect.fnUntraced(function* (
+export const logDecisions = Effect.fnUntraced(function* (
   changes: ReadonlyArray<RoundChange>,
   subjects: (rule: string) => number,
 ) {
   const held = new Map<string, Held>()
   for (const change of changes) {
-    yield* tellPayments(change)
+    yield* logProposals(change)
     const found = yield* heldOf(change)
     if (found === undefined) continue
     const key = JSON.stringify([found.rule, found.hold, found.detail])
@@ -100,7 +100,7 @@ export const tellDecisions = Effect.fnUntraced(function* (
   }
 })
 
-const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: RoundChange) {
+const logProposals = Effect.fnUntraced(function* ({ memory, intents, notices }: RoundChange) {
   for (const intent of intents) {
     const event = intent.state === "rehearsed" ? "payment rehearsed" : "payment proposed"
     yield* logEvent(event, { ...logPayment(intent), rule: memory.rule, reason: memory.detail })
@@ -145,7 +145,7 @@ const read = lastly((text) => Option.getOrUndefined(decode(text)))
  * until the balance is known or the rule is gone, across restarts: other hold reasons, such as a single evaluation of
  * old data, do not restart it.
  */
-export const tellUnknown = Effect.fnUntraced(function* (
+export const alertOnUnknownBalances = Effect.fnUntraced(function* (
   memories: Memories,
   snapshot: Pick<Snapshot, "now" | "balance">,
 ) {
@@ -200,7 +200,7 @@ const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, 
 const weekMillis = 7 * 86_400_000
 const toldKey = "trialsToldAt"
 
-/** Tells once a week what rules that only rehearse would have done since they began. */
+/** Reports once a week what rules on trial would have done since the trial began. */
 export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   const { treasury, mode } = yield* CycleConfig
   const rehearsing = treasury.rules.filter(isPaying).filter((rule) => isRehearsed(mode, rule))
@@ -212,7 +212,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   const rehearsals = yield* (yield* RuleStates).trials(rehearsing.map(({ name }) => name))
   const report = Effect.gen(function* () {
     yield* settings.set(toldKey, String(now))
-    // The first week begins now: there is nothing to tell of yet.
+    // The first week begins now.
     if (told === undefined) return
     for (const [i, rule] of rehearsing.entries()) {
       const rehearsal = rehearsals[i]

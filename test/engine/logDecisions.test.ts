@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { HoldReason } from "../../src/domain/Decision.ts"
-import { type RoundChange, tellDecisions } from "../../src/engine/tell.ts"
+import { logDecisions, type RoundChange } from "../../src/engine/report.ts"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 
@@ -27,7 +27,7 @@ const change = (subject: string, [from, to]: readonly [HoldReason, HoldReason], 
 const told = Effect.fnUntraced(function* (subjects: number, changes: ReadonlyArray<RoundChange>) {
   const lines: Array<string> = []
   const destination = { write: (line: string) => void lines.push(line) }
-  yield* tellDecisions(changes, () => subjects).pipe(
+  yield* logDecisions(changes, () => subjects).pipe(
     Effect.provide(layer({ level: "Info", format: "text", destination, startedAt: 0 })),
   )
   return lines.map((line) => line.replace(/^ *[0-9.]+ s +/, "").trimEnd())

@@ -11,7 +11,7 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { standing } from "./standing.ts"
 
-/** An end, or a hand-over to people, that they must hear of. */
+/** An end of a payment, or its hand-over to people, with the alert for it. */
 interface Ending {
   readonly state: "failed" | "abandoned" | "denied" | "rejected" | "cancelled" | "manual"
   /** Goes on behind "RULE: AMOUNT FROM -> TO". */
@@ -29,8 +29,8 @@ const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Standin
   return `the ledger lists it as transfer ${id} of another copy of this database (${status}): pay it by no other name before that is looked up`
 })
 
-/** Ends a payment, or hands it over, and calls people: change and alert are durable together, or neither is. */
-export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
+/** Ends a payment, or hands it to people, with an alert: both are durable together, or neither is. */
+export const settleAndAlert = Effect.fn("Submitter.end")(function* <A, R>(
   intent: Intent,
   { state, sentence, detail, severity }: Ending,
   change: Effect.Effect<A, StoreError, R>,
@@ -53,8 +53,8 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   yield* logEvent("payment ended", { intent: intent.id, state, reason: detail }, { severity })
 })
 
-/** Settles a withdrawal that executed, and says with it what others have to do. */
-export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, R>(
+/** Settles a withdrawal that executed, with an alert about the claim that others have to make. */
+export const settleWithdrawn = Effect.fn("Submitter.settleWithdrawn")(function* <A, R>(
   intent: Intent,
   settle: Effect.Effect<A, StoreError, R>,
 ) {
@@ -64,7 +64,7 @@ export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, 
 })
 
 /** Settles a payment whose network fee exceeds the policy's, and pages people. */
-export const pageOvercharged = Effect.fn("Submitter.pageOvercharged")(function* <A, R>(
+export const settleOvercharged = Effect.fn("Submitter.settleOvercharged")(function* <A, R>(
   intent: Intent,
   fee: bigint,
   settle: Effect.Effect<A, StoreError, R>,
