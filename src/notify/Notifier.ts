@@ -142,7 +142,11 @@ export const reachReceiver = (receiver: ReceiverOptions): Effect.Effect<void, No
   if (target === undefined) return Effect.void
   return Effect.callback<void, NotifyError>((resume) => {
     const socket = connect({ ...target, lookup: publicOnly(permittedHosts([receiver])) })
-    socket.on("connect", () => resume(Effect.void))
+    socket.on("connect", () => {
+      // Left open, it keeps the process alive until the receiver ends it, such as after a minute.
+      socket.destroy()
+      resume(Effect.void)
+    })
     socket.on("error", (error) => {
       const code = errorCodeOf(error)
       resume(failed(code === privateCode ? privateWords : `no connection to ${target.host}:${target.port} (${code})`))

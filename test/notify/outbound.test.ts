@@ -3,6 +3,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { ReceiverOptions } from "../../src/notify/Channel.ts"
+import { reachReceiver } from "../../src/notify/Notifier.ts"
 import type { Resolver } from "../../src/notify/publicOnly.ts"
 import { it } from "../support/it.ts"
 import { soon, waitUntil } from "../support/until.ts"
@@ -98,6 +99,19 @@ describe("an outbound request", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const failure = yield* soon("its end", failureOf({ name: "desk", webhook: { url } }, page))
     assert.strictEqual(failure, "desk: not reached (UND_ERR_HEADERS_OVERFLOW)")
+  })
+
+  it.live("that only probes a receiver closes its connection", function* () {
+    let ended = 0
+    const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+      socket.on("end", () => ended++)
+      socket.on("error", () => ended++)
+      socket.resume()
+    })
+    yield* listening(server)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    yield* reachReceiver({ name: "desk", webhook: { url } })
+    yield* waitUntil("the end of the connection", () => ended === 1)
   })
 
   it.live("tells no secret in its errors", function* () {
