@@ -22,13 +22,17 @@ export interface MetricsOptions {
   readonly isOneOfMany?: boolean
 }
 
-/** Metrics of the process itself, such as memory and processor time. */
+let ofProcess: Registry | undefined
+
+/** A registry with the metrics of the process, which are made once: each set watches the event loop until it ends. */
 const processMetrics = (): Registry => {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  // Gauges with the suffix of counters: Prometheus' own check complains of them.
-  for (const name of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${name}_total`)
-  return registry
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+    // Gauges with the suffix of counters: Prometheus' own check complains of them.
+    for (const name of ["handles", "requests", "resources"]) ofProcess.removeSingleMetric(`nodejs_active_${name}_total`)
+  }
+  return Registry.merge([ofProcess])
 }
 
 /** Metrics of a process of several treasuries, beside theirs. */

@@ -58,6 +58,15 @@ ${groups.join("\n")}`
 }
 
 describe("metrics", () => {
+  it.effect("watch the process once, however often a treasury starts", () =>
+    Effect.gen(function* () {
+      const watch = withMetrics(({ registry }) =>
+        Effect.succeed(registry.getSingleMetric("nodejs_eventloop_lag_seconds")),
+      )
+      assert.strictEqual(yield* watch, (yield* watch) ?? "none")
+    }),
+  )
+
   it("are listed in their page", async () => {
     // Written again by: npx vitest run --project quick test/telemetry/Metrics.test.ts -u
     await expect(pageText()).toMatchFileSnapshot("../../docs/metrics.md")
