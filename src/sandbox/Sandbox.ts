@@ -122,7 +122,7 @@ const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, San
 const viewLedger = (node: LedgerNode): LedgerView => ({
   balance: (name, symbol, type = "ACCOUNT_TYPE_GENERAL") =>
     node.read((chain) => {
-      const party = publicKeyOf(chain.scenario.seed, name)
+      const party = chain.keys.get(name)
       const asset = chain.scenario.assets.find((listed) => listed.symbol === symbol)?.id
       for (const account of chain.ledger.accounts.values()) {
         if (account.party === party && account.asset === asset && account.type === type) return account.balance
