@@ -256,12 +256,14 @@ interface Span {
   readonly to: number | undefined
 }
 
+/** Payments are listed by their decision; one that executed within the span may have waited so long for people. */
+const openMillisMax = 31 * 86_400_000
+
 const readStored = Effect.fnUntraced(function* (chosen: HistoryAsked, asked: Span) {
   const span = { from: asked.from ?? 0, to: asked.to ?? Number.MAX_SAFE_INTEGER }
   const book = makeHistoryBook()
   yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => book.addBalances(rows)))
-  // Payments are listed by their decision: one that was made within the span may have been decided before it.
-  const decided = { ...span, from: Math.max(0, span.from - 86_400_000) }
+  const decided = { ...span, from: Math.max(0, span.from - openMillisMax) }
   yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) => Effect.sync(() => book.addPayments(rows)))
   return yield* checked(book)
 })

@@ -1,6 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs"
+import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { assert, beforeAll, describe, it } from "vitest"
+import { databaseFile } from "../../src/store/database/Database.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -48,6 +50,20 @@ describe("backtest", () => {
     assert.strictEqual(past.taken, 2)
     assert.lengthOf(real, 2)
     assert.deepStrictEqual(payments.map(contentOf), real)
+  })
+
+  it("takes out payments that were decided days before its span", async () => {
+    const old = join(dir, "old")
+    cpSync(data, old, { recursive: true, filter: (path) => !path.endsWith(".sock") })
+    const db = new DatabaseSync(join(old, databaseFile))
+    const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'intents'").all()
+    for (const { name } of triggers) db.exec(`DROP TRIGGER "${name}"`)
+    const [first] = db.prepare("SELECT min(created_at) AS at FROM intents").all()
+    db.exec("UPDATE intents SET created_at = created_at - 3 * 86400000")
+    db.close()
+    const from = new Date(Number(first?.["at"]) - 60_000).toISOString()
+    const { stdout, stderr } = await callCofferer(["backtest", "-c", file, "-d", old, "-o", "json", "--from", from])
+    assert.strictEqual(JSON.parse(stdout || "{}").past?.taken, 2, stderr)
   })
 
   it("says the same of files that export wrote", async () => {
