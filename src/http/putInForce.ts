@@ -8,7 +8,8 @@ import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
 import type { Rule } from "../rules/Rule.ts"
-import { raise } from "../store/alerts/raise.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -20,6 +21,16 @@ const hashKey = "configHash"
 
 /** Hash of the configuration that this store saw last; undefined where it has seen none. */
 export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
+
+/** The last refusal of changed files, until files are put in force. It outlives the process. */
+export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
+
+/** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
+export const endRefusal = Effect.fnUntraced(function* (treasury: string) {
+  const over = yield* (yield* refusedReload).end
+  if (over === undefined) return
+  yield* raiseOver("reload_refused", { treasury, since: over.since })
+})
 
 export interface ChangeEntry {
   readonly detail: string

@@ -12,7 +12,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
 import { troubleKey } from "./conditions.ts"
-import { refusedReload } from "./reload.ts"
+import { refusedReload } from "./putInForce.ts"
 import type { HealthFacts, OutOfBand, View } from "./View.ts"
 
 /** From the decision to a balance that shows the payment, beside what the rule itself waits for. */

@@ -4,10 +4,8 @@ import { configParts, hashNumber, needsRestart, partHashes } from "../config/nee
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import type { Rule } from "../rules/Rule.ts"
-import { makeTrouble } from "../store/alerts/makeTrouble.ts"
-import { raise, raiseOver } from "../store/alerts/raise.ts"
+import { raise } from "../store/alerts/raise.ts"
 import { Brake, resumeCommand, ruleOfScope } from "../store/controls/Brake.ts"
-import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -17,14 +15,13 @@ import {
   asOne,
   type ChangeEntry,
   changedGateways,
+  endRefusal,
   gatewayWords,
   hashLastSeen,
   putInForce,
+  refusedReload,
 } from "./putInForce.ts"
 import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, weakerIn } from "./termsApproval.ts"
-
-/** The last refusal of changed files, until files are put in force. It outlives the process. */
-export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
 
 /** Why files are not put in force. */
 interface Refusal {
@@ -41,13 +38,6 @@ const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
   title: "",
   lines: problems.map(formatProblem),
   remedy: 'correct them, "cofferer check", then "cofferer reload --reason TEXT"; what was in force stays in force',
-})
-
-/** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
-const endRefusal = Effect.fnUntraced(function* (treasury: string) {
-  const over = yield* (yield* refusedReload).end
-  if (over === undefined) return
-  yield* raiseOver("reload_refused", { treasury, since: over.since })
 })
 
 /** The last good configuration stays, and alerts are sent. */

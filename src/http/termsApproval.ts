@@ -18,7 +18,7 @@ import type { Agreement } from "../tx/Approval.ts"
 import { agreementOf, operatorsInForce, takeAgreement, treasuryPlace } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { Words } from "./brakeVerbs.ts"
-import { asOne, putInForce } from "./putInForce.ts"
+import { asOne, endRefusal, putInForce } from "./putInForce.ts"
 import { problem } from "./stories.ts"
 
 /** Loads a treasury from files that a caller names to the daemon. If it is not usable, no content of the files is in
@@ -150,6 +150,7 @@ const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
   const write = Effect.gen(function* () {
     yield* putInForce(inForce, { detail, terms, weaker, policy: treasury.policy.hash, mode }, undefined)
     yield* endTermsHalt(detail, end)
+    yield* endRefusal(treasury.name)
     yield* page(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
   })
   yield* config.replace(inForce, asOne(write))

@@ -7,6 +7,7 @@ import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
+import { refusedReload } from "../../src/http/putInForce.ts"
 import { type DaemonOptions, storeLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { TermsLog } from "../../src/store/controls/TermsLog.ts"
@@ -55,11 +56,15 @@ const halted = (more: Fields, use: Body<[where: Halted], FlowServices>) =>
 describe("terms accept", () => {
   it.effect("takes the terms of a file that name nobody, where no daemon runs", () =>
     halted({}, function* ({ options, hash, run }) {
+      const inStore = Effect.provide(storeOf(options), { local: true })
+      yield* Effect.flatMap(refusedReload, ({ note }) => note("t.yaml: restart to change it")).pipe(inStore)
       const other = yield* run("terms", "accept", "0".repeat(8))
       assert.strictEqual(other.code, 6)
       assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
       const done = yield* run("terms", "accept", hash)
       assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
+      const refusal = yield* Effect.flatMap(refusedReload, ({ now }) => now).pipe(inStore)
+      assert.isUndefined(refusal, "an earlier reload of the same file was refused")
       const started = Effect.andThen(prepare(options), halts)
       assert.deepStrictEqual(yield* started.pipe(Effect.provide(storeOf(options), { local: true })), [])
     }),
