@@ -5,13 +5,22 @@ import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
-import { commonFlags, dataDirOf, eachTreasury, notRunning, severalIn, switchFlag } from "./common/setup.ts"
+import {
+  type Chosen,
+  commonFlags,
+  dataDirOf,
+  eachTreasury,
+  notRunning,
+  runCommand,
+  severalIn,
+  switchFlag,
+} from "./common/setup.ts"
 
 const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
-/** The page in words. */
-export const viewText = (view: View): string => {
+/** The page in words. Without a daemon the headline has no sign: the database alone never means that all is well. */
+export const viewText = (view: View, isRunning = true): string => {
   const accounts = view.accounts.map((a) => [
     `  ${a.party}`,
     `${a.balance} ${a.asset}`,
@@ -28,7 +37,7 @@ export const viewText = (view: View): string => {
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
   const { accepted, refused, lost } = view.acceptance
   return [
-    `${signs[view.sentence.severity]}${view.sentence.text}`,
+    `${isRunning ? signs[view.sentence.severity] : "    "}${view.sentence.text}`,
     `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
     ...acceptedText(view),
     ...conditionsText(view.conditions),
@@ -131,6 +140,10 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined
 })
 
+/** The headline where no daemon runs, before that of its database. */
+const stopped = (chosen: Chosen): string =>
+  `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}". Its database says:`
+
 export const status = Command.make(
   "status",
   flags,
@@ -147,7 +160,7 @@ export const status = Command.make(
     }
     const { running, body: view } = yield* throughDaemon(chosen, "/api/v1/status", () => readView())
     yield* printResult(chosen.output, { running, ...view }, () =>
-      running ? viewText(view) : `no daemon runs; this is what its database says\n${viewText(view)}`,
+      running ? viewText(view) : `${signs.bad}${stopped(chosen)}\n${viewText(view, false)}`,
     )
     if (chosen.fail && (!running || view.sentence.severity !== "ok")) {
       return yield* failWith("unhealthy", running ? view.sentence.text : "no daemon runs")

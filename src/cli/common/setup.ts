@@ -176,13 +176,17 @@ const hasSandbox = (files: ReadonlyArray<string>): boolean =>
     return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
   })
 
-/** No daemon answers from the data directory, and what starts one. */
-export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
+/** The command that starts the daemon of these files. */
+export const runCommand = (chosen: Chosen): string => {
   const files = filesOf(chosen)
   const named = `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
   const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
-  return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
+  return `cofferer run ${named}${data}`
 }
+
+/** No daemon answers from the data directory, and what starts one. */
+export const notRunning = (chosen: Chosen, dataDir: string, more = "") =>
+  failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: ${runCommand(chosen)}`)
 
 /** Problems of a file printed at most by a command that does not check files. */
 const toldMax = 3
