@@ -5,7 +5,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
-import { visible } from "../domain/text.ts"
+import { plural, visible } from "../domain/text.ts"
 import { type ApprovalView, findApproval, approve as giveApproval, SignatureText } from "../http/approvals.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import { worstCase } from "../rules/policy/worstCase.ts"
@@ -215,13 +215,15 @@ const approveTerms = Command.make(
     const done = yield* Schema.decodeUnknownEffect(Given)(yield* bodyOf(taken))
     return yield* printResult(output, done, () => {
       const next =
-        done.missing > 0
-          ? `${done.missing} more of ${done.others.join(", ")}`
-          : '"cofferer reload" puts them in force; a start that they halted goes on'
+        done.missing > 0 ? neededText(done) : '"cofferer reload" puts them in force; a start that they halted goes on'
       return `terms ${terms.slice(0, 8)} approved by ${done.operator}; ${next}`
     })
   }),
 ).pipe(Command.withDescription("Approve terms that permit more than those in force, before they are reloaded"))
+
+/** "1 more signature needed of: ana, ben". */
+const neededText = ({ missing, others }: { readonly missing: number; readonly others: ReadonlyArray<string> }) =>
+  `${plural(missing, "more signature")} needed of: ${others.join(", ")}`
 
 const paymentFlags = {
   id: textArgument("id", "Id of a payment, or the start of one"),
@@ -246,9 +248,7 @@ const give = Effect.fnUntraced(function* ({ config, data, output }: PaymentChoic
   const { operator, isNew, approval } = body
   yield* printResult(output, body, () => {
     const isEnough = approval === undefined || approval.missing === 0
-    const next = isEnough
-      ? "that is enough: it is paid now"
-      : `${approval.missing} more of ${approval.others.join(", ")}`
+    const next = isEnough ? "that is enough: it is paid now" : neededText(approval)
     return `${isNew ? "approved" : "approved already"} by ${operator}; ${next}`
   })
 })

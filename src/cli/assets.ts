@@ -7,6 +7,7 @@ import { TreasuryFile } from "../config/schema/TreasuryFile.ts"
 import { type GatewayConfig, type Treasury, treasuryOf } from "../config/Treasury.ts"
 import { decodeYaml, readYaml } from "../config/yaml/Yaml.ts"
 import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
+import { plural } from "../domain/text.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Pagination } from "../gateway/readRows.ts"
@@ -210,7 +211,7 @@ export const assetsCommand = Command.make(
             node.id,
           ]),
         ]),
-        `${page.rows.length} assets${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
+        `${plural(page.rows.length, "asset")}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
       ].join("\n"),
     )
   }),

@@ -1,7 +1,7 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
-import type { HoldReason } from "../domain/Decision.ts"
+import { type HoldReason, reasonText } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import {
@@ -220,7 +220,7 @@ const pastSubjectText = (
   const lasted =
     after === null ? `still in force, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
-    `${name} ${inForce.reason !== null ? "was silent" : tells ? "fired" : "acted"} at ${stampText(at)}: ${reasonText(inForce)}`,
+    `${name} ${inForce.reason !== null ? "held" : tells ? "fired" : "acted"} at ${stampText(at)}: ${storedText(inForce)}`,
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
     `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
     `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
@@ -228,11 +228,11 @@ const pastSubjectText = (
   ].join("\n")
 }
 
-const reasonText = ({ reason, detail }: StoredDecision): string =>
-  reason === null ? detail : `${words(reason)}, ${detail}`
+const storedText = ({ reason, detail }: StoredDecision): string =>
+  reason === null ? detail : reasonText(reason, detail)
 
 const decisionLine = (decision: StoredDecision): string =>
-  `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${reasonText(decision)}`
+  `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${storedText(decision)}`
 
 const paymentText = ({ attempt, story }: Extract<Explained, { about: "payment" }>): string => {
   const what =

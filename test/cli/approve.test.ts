@@ -89,7 +89,7 @@ describe("operators at the command line", () => {
       assert.match(printed.stdout, /^cofferer approval: payment\n(.+\n)+$/)
       const signature = yield* signElsewhere("chloe", printed.stdout)
       const first = yield* run("approve", id, "--signature", signature, ...data)
-      assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
+      assert.match(first.stdout, /^approved by chloe; 1 more signature needed of: ana, ben\n$/, first.stderr)
       const shown = yield* run("intents", "show", id, ...data)
       assert.match(shown.stdout, /approved by chloe at .*\n +missing: 1 of ana, ben; 3 h 59 min left/)
       const key = ["--key", fileOf("ana")]

@@ -275,7 +275,7 @@ const cases = {
   limit: {
     store: spent,
     says: /^19,000 of 20,000 in 24 h are used; 1,500 more is too much \(policy line 1\)$/,
-    after: /window of 24 h/,
+    after: /more than 24 h old/,
   },
   quota: {
     store: sentInEpoch,

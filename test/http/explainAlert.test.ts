@@ -113,7 +113,7 @@ describe("explain of a rule that tells of a condition", () => {
         assert.match(fires, /; cooldown 60 min, 60 min left\n/)
         assert.match(fires, /\n {2}told {6}at 2027-01-15 08:00:20Z: low hot\/USDT: 500\.00 is below 1,000$/)
         const then = yield* textTo(treasury, "low", now + 10_000)
-        assert.match(then, /^low was silent at 2027-01-15 08:00:10Z: pending, hot\/USDT: 500\.00 is below 1,000; must /)
+        assert.match(then, /^low held at 2027-01-15 08:00:10Z: pending, hot\/USDT: 500\.00 is below 1,000; must /)
         assert.match(then, /\n {2}after {5}2027-01-15 08:00:20Z .*\n {2}told {6}nothing so far$/)
         const later = yield* textTo(treasury, "low", now + 22_000)
         assert.match(later, /^low fired at 2027-01-15 08:00:22Z: hot\/USDT: 500\.00 is below 1,000\n/)

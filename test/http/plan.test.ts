@@ -217,7 +217,7 @@ describe("the commands explain and plan", () => {
         subjects: [{ subject: "hot/USDT" }],
       })
       const then = yield* call("explain", "keep", "--at", "30s")
-      assert.match(then.stdout, /^keep hot\/USDT: nothing is known of |was silent at /)
+      assert.match(then.stdout, /^keep hot\/USDT: nothing is known of |held at /)
       for (const [code, says, args] of [
         [4, /did you mean "keep"\?\n$/, ["explain", "kepp"]],
         [4, /journal knows no payment/, ["explain", "0".repeat(64)]],

@@ -168,7 +168,7 @@ export const storyText = (story: Story): string => {
     time(at),
     ...tell(kind, bodyOf(body), story),
   ])
-  const fee = story.fee === null ? "not known" : amount(story.fee)
+  const fee = story.fee === null ? "fee pending," : `fee ${amount(story.fee)} of`
   return [
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
@@ -176,7 +176,7 @@ export const storyText = (story: Story): string => {
     ...(story.setAside === null ? [] : [`  ${story.setAside}`]),
     ...story.held.map((hold) => `  ${hold}`),
     ...(story.wait ? waitLines(story.wait) : []),
-    `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
+    `  id ${story.id}, decided ${story.createdAt}, ${fee} at most ${amount(story.feeMax)}`,
     ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",
     attempts.length === 0 ? "  none signed" : table(attempts),

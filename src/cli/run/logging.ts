@@ -36,7 +36,8 @@ export const loggingLayer = (
         format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
         startedAt,
         isOfMany,
-        columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+        // A terminal that does not know its width reports 0.
+        columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
         hasColours: process.stdout.isTTY && (context.env["NO_COLOR"] ?? "") === "",
         ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
       }),

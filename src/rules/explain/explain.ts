@@ -354,7 +354,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   too_small: (look) => `the need grows to ${sayAmount(look, leastOf(look))}`,
   asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
   policy: fixed("a policy line permits it"),
-  limit: fixed("earlier payments leave the window of 24 h"),
+  limit: fixed("earlier payments are more than 24 h old"),
   quota: fixed("the network's next epoch begins"),
   fee: fixed("the network takes less, or maxFee allows more"),
   short: ({ sized }) => `${[...new Set(sized.map(({ transfer }) => transfer.from.name))].join(", ")} is funded`,
