@@ -14,7 +14,7 @@ const endText = ({ until, ends, over }: CatalogueEntry): string => {
 
 const section = ([name, entry]: readonly [string, CatalogueEntry]): string => {
   const { kind, severity, text, raised } = entry
-  const { remedy = severity === "info" ? "nobody has to act" : "what its text says" } = entry
+  const { act = severity === "info" ? "nobody has to act" : "what its text says", remedy = act } = entry
   return `## ${name}
 
 > ${text}
@@ -61,6 +61,12 @@ ${sectionsOf("docs/runbooks-payments.md")}`,
 }
 
 describe("the runbooks", () => {
+  it("name an act for each page: somebody was woken for it", () => {
+    const pages = Object.entries<CatalogueEntry>(catalogue).filter(([, { severity }]) => severity === "page")
+    const idle = pages.filter(([, { act, remedy }]) => act === undefined && remedy === undefined)
+    expect(idle.map(([name]) => name)).toEqual([])
+  })
+
   it.each(Object.entries(pages))("in %s are the catalogue of alerts", async (name, text) => {
     // Written again by: npx vitest run --project quick test/domain/runbooks.test.ts -u
     await expect(text).toMatchFileSnapshot(`../../docs/${name}`)

@@ -16,8 +16,10 @@ export interface CatalogueEntry {
   readonly id: string
   readonly subject: string
   readonly text: string
-  /** The act or command that ends the cause; absent where nobody has to act. */
+  /** The act or command that ends the cause, added to the text. */
   readonly remedy?: string
+  /** The same for the runbook alone, where the text has it already. */
+  readonly act?: string
   /** Facts that receivers get as data. */
   readonly fields: ReadonlyArray<string>
   /** When it is raised, and raised again. */
