@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { formatAmount } from "../domain/Amount.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
 import type { Party } from "../rules/Account.ts"
@@ -55,6 +56,17 @@ const attemptRefused = (k: number, payment: PolicyPayment, earlier: ReadonlyArra
 
 const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
   a.from === b.from && a.to === b.to && a.assetId === b.assetId && a.amount === b.amount
+
+/** Why the account cannot pay and keep its floor, in units of the asset. */
+const floorText = (
+  { assets }: Treasury,
+  { assetId, amount }: PolicyPayment,
+  { spendable, need, floor }: Readonly<Record<"spendable" | "need" | "floor", bigint>>,
+): string => {
+  const { decimals = 0, symbol = assetId } = [...assets.values()].find(({ id }) => id === assetId) ?? {}
+  const [has, least, fee, kept] = [spendable, need, need - amount, floor].map((units) => formatAmount(units, decimals))
+  return `${has} ${symbol} can be spent; the payment needs ${least} with a fee of at most ${fee}, above the floor of ${kept}`
+}
 
 const dayMillis = 86_400_000
 
@@ -231,7 +243,7 @@ export class Signer extends Context.Service<
           const floor = party.floor.get(payment.assetId) ?? 0n
           const need = amount + feeMax(share, amount)
           if (request.spendable < need + floor) {
-            return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
+            return yield* refuse("floor", floorText(treasury, payment, { spendable: request.spendable, need, floor }))
           }
           const line = lineFor(policy, payment)
           const approval = line === undefined ? undefined : yield* approvalOf(treasury, request, read, line)

@@ -50,7 +50,7 @@ const units = (value: unknown, decimals: number, format: (units: bigint, decimal
 const permitOf = (body: Body, decimals: number): string => {
   if (body["line"] === undefined) return `policy ${said(body["policy"])} has no line that permits it`
   const level = (name: string) => units(body[name], decimals, formatLevel)
-  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${said(body["transfersPer24h"])} transfers in 24 h`
+  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${said(body["transfersPer24h"])} ${said(body["transfersPer24h"]) === "1" ? "transfer" : "transfers"} in 24 h`
   return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
 }
 
