@@ -24,7 +24,6 @@ import { Settings } from "./store/database/Settings.ts"
 import { storeFileProblem } from "./store/database/StoreFile.ts"
 import { haltingOnStoreErrors } from "./store/database/storeErrors.ts"
 import { Journal } from "./store/journal/Journal.ts"
-import { Witness } from "./store/journal/Witness.ts"
 import { reconcileLoop } from "./submitter/audit/Reconcile.ts"
 import { confirmLoop } from "./submitter/Confirm.ts"
 import { InFlight } from "./submitter/InFlight.ts"
@@ -53,7 +52,8 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
 /** A store that a copy was put in place of signs nothing: what it does not know may be under way. */
 const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions) {
   if (mode !== "live") return
-  const problem = (yield* storeFileProblem(join(dataDir, Database.databaseFile))) ?? (yield* (yield* Witness).problem)
+  const problem =
+    (yield* storeFileProblem(join(dataDir, Database.databaseFile))) ?? (yield* (yield* Journal).headProblem)
   if (problem !== undefined) yield* haltSigning("restored_store", problem)
 })
 

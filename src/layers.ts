@@ -29,10 +29,7 @@ import { Settings } from "./store/database/Settings.ts"
 import { Signals } from "./store/database/Signals.ts"
 import { StoreError } from "./store/database/StoreError.ts"
 import { Journal } from "./store/journal/Journal.ts"
-import { Witness } from "./store/journal/Witness.ts"
-import { AcceptedHead } from "./store/network/AcceptedHead.ts"
-import { ChainRules } from "./store/network/ChainRules.ts"
-import { Epochs } from "./store/network/Epochs.ts"
+import { ChainState } from "./store/network/ChainState.ts"
 import { Listings } from "./store/network/Listings.ts"
 import { Approvals } from "./store/payments/Approvals.ts"
 import { Clearance } from "./store/payments/Clearance.ts"
@@ -118,9 +115,8 @@ export const storeLayer = (
     Observations.layerNoDeps,
     RuleStates.layerNoDeps,
     Approvals.layerNoDeps,
-    Witness.layerNoDeps(treasury.watermarkFile),
-  ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps).pipe(
+  ).pipe(Layer.provideMerge(Journal.layer(treasury.name, treasury.watermarkFile)), Layer.provideMerge(Settings.layer))
+  return ChainState.layerNoDeps.pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(databaseLayer(options, access)),

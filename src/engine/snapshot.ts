@@ -16,8 +16,7 @@ import { type Drift, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
-import { Epochs } from "../store/network/Epochs.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { SpendLog } from "../store/payments/SpendLog.ts"
@@ -73,7 +72,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const disagreement = (yield* (yield* disagreed).now)?.detail
   const halts = (yield* brake.halts).map((h) => h.reason)
   const pauses = yield* brake.pauses
-  const chainUnsettled = yield* (yield* ChainRules).odd
+  const chainUnsettled = yield* (yield* ChainState).oddWork
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {
     accounts,
@@ -125,9 +124,9 @@ const payersOf = (rules: ReadonlyArray<Rule>): ReadonlySet<string> => {
 }
 
 const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
-  const epochs = yield* Epochs
+  const state = yield* ChainState
   const quotas = new Map<string, Quota | undefined>()
-  for (const payer of payersOf(rules)) quotas.set(payer, yield* epochs.quota(payer))
+  for (const payer of payersOf(rules)) quotas.set(payer, yield* state.quota(payer))
   return quotas
 })
 

@@ -2,7 +2,8 @@ import { Clock, Effect, Option } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
 import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import type { AcceptedHeads } from "../store/network/acceptedHeads.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { type GatewayAnswer, Gateways } from "./Gateways.ts"
@@ -32,8 +33,8 @@ interface Judged extends GatewayAnswer<ChainHead> {
 export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: ChainOptions) {
   const gateways = yield* Gateways
   const health = yield* Health
-  const stored = yield* Effect.serviceOption(AcceptedHead)
-  const kept = Option.getOrElse(stored, inMemory)
+  const stored = yield* Effect.serviceOption(ChainState)
+  const kept: AcceptedHeads = Option.getOrElse(stored, inMemory)
   const { quorum } = gateways
   const isAlone = gateways.all.length === 1
   const name = isAlone ? gateways.all[0]!.name : "quorum"
@@ -41,7 +42,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   const failed = (reason: GatewayReason) => new GatewayError({ gateway: name, operation: "height", reason })
 
   const known = kept
-    .of(chainId)
+    .acceptedHead(chainId)
     .pipe(
       Effect.catchTag("StoreError", (error) =>
         Effect.fail(failed({ _tag: "Doubted", detail: `the accepted block cannot be read: ${error.message}` })),
@@ -50,7 +51,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   /** A store that accepts no writes is reported elsewhere: the accepted head then holds in memory. */
   const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
     yield* health.judgeBy(after)
-    const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)
+    const written = risen === undefined ? kept.keepHead(chainId, after) : kept.keepRisenHead(chainId, after, risen)
     yield* Effect.catchTag(written, "StoreError", (error) =>
       logEvent("newest block not stored", { reason: error.message }),
     )
@@ -149,17 +150,17 @@ const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark |
 }
 
 /** Where there is no store, as for commands that only read. */
-const inMemory = (): AcceptedHead["Service"] => {
+const inMemory = (): AcceptedHeads => {
   let known: HeadKnown = {}
   const keep = (_: string, next: HeadKnown) =>
     Effect.sync(() => {
       known = next
     })
   return {
-    of: () => Effect.succeed(known),
-    isStray: Effect.sync(() => known.stray !== undefined),
-    keep,
-    keepRisen: keep,
+    acceptedHead: () => Effect.succeed(known),
+    isHeadStray: Effect.sync(() => known.stray !== undefined),
+    keepHead: keep,
+    keepRisenHead: keep,
   }
 }
 

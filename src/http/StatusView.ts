@@ -16,8 +16,7 @@ import { Brake } from "../store/controls/Brake.ts"
 import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { conditionsOf, headline, troubleKey } from "./conditions.ts"
@@ -115,7 +114,7 @@ const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
   known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
 
 const workView = Effect.fnUntraced(function* ({ parties }: Treasury, now: number) {
-  const detail = yield* (yield* ChainRules).odd
+  const detail = yield* (yield* ChainState).oddWork
   if (detail === undefined || [...parties.values()].every(({ signer }) => signer === undefined)) return null
   const noted = yield* makeTrouble(yield* Settings, troubleKey("work")).now
   const remedy = "compare it with another node or gateway of the network; it ends with the next legal answer"
@@ -128,7 +127,7 @@ const uncomparedView = Effect.gen(function* () {
 })
 
 const doubtedView = Effect.fnUntraced(function* (chainId: string) {
-  const { stray } = yield* (yield* AcceptedHead).of(chainId)
+  const { stray } = yield* (yield* ChainState).acceptedHead(chainId)
   return stray === undefined
     ? null
     : { since: new Date(stray.since).toISOString(), detail: stray.why, remedy: strayRemedy(stray) }

@@ -10,7 +10,7 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { DiskSpace } from "../store/database/DiskSpace.ts"
-import { Epochs } from "../store/network/Epochs.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -167,7 +167,7 @@ const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
   metrics.epochTransfersUsed.reset()
   metrics.epochTransfersLimit.reset()
   for (const { name, publicKey, signer } of treasury.parties.values()) {
-    const quota = signer === undefined ? undefined : yield* (yield* Epochs).quota(publicKey)
+    const quota = signer === undefined ? undefined : yield* (yield* ChainState).quota(publicKey)
     if (quota === undefined) continue
     const labels = { treasury: treasury.name, party: name }
     metrics.epochTransfersUsed.set(labels, quota.used)

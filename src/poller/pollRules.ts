@@ -6,9 +6,8 @@ import type { Party } from "../rules/Account.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
-import { Epochs, type KnownEpoch } from "../store/network/Epochs.ts"
+import { ChainState } from "../store/network/ChainState.ts"
+import type { KnownEpoch } from "../store/network/epochs.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 
@@ -80,17 +79,17 @@ const looked = Effect.fnUntraced(function* (key: string) {
 })
 
 const pollHead = Effect.gen(function* () {
-  const rules = yield* ChainRules
-  const isAsking = (yield* rules.odd) !== undefined || (yield* (yield* AcceptedHead).isStray)
+  const state = yield* ChainState
+  const isAsking = (yield* state.oddWork) !== undefined || (yield* state.isHeadStray)
   if (!isAsking && !(yield* isDue(headKey))) return
   const head = yield* (yield* GatewayReader).head
-  yield* rules.see(head)
+  yield* state.seeHead(head)
   yield* looked(headKey)
 })
 
 const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
-  const epochs = yield* Epochs
-  const known = yield* epochs.now
+  const state = yield* ChainState
+  const known = yield* state.epoch
   const now = yield* Clock.currentTimeMillis
   const isAsking = known !== undefined && now >= known.endsAtMillis
   if (!isAsking && !(yield* isDue(epochKey))) return
@@ -98,7 +97,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   if (current === undefined) {
     if (known === undefined) return yield* looked(epochKey)
     // The answer that took it back may be the wrong one: the next call asks again.
-    return yield* epochs.forget
+    return yield* state.forgetEpoch
   }
   const readAt = yield* Clock.currentTimeMillis
   const told: Record<string, Count> = {}
@@ -106,7 +105,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
     const count = yield* countOf(payer, known?.told[payer])
     if (count?.seq === current.seq) told[payer] = count
   }
-  yield* epochs.note({ ...current, told, readAt })
+  yield* state.noteEpoch({ ...current, told, readAt })
   yield* looked(epochKey)
 })
 

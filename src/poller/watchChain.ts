@@ -11,7 +11,7 @@ import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -68,8 +68,8 @@ const halted = Effect.map(
  */
 const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun: Begun) {
   const { chainId, detail } = begun
-  const heads = yield* AcceptedHead
-  const known = yield* heads.of(chainId)
+  const state = yield* ChainState
+  const known = yield* state.acceptedHead(chainId)
   const { stray } = known
   if (stray === undefined) return
   if (stray.isTold === true && (yield* halted) === undefined) return yield* accept(begun, stray.height)
@@ -81,7 +81,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
   yield* haltSigning("chain_changed", words)
   // A halt that was in force for another reason told nobody of this one: after its end this one comes.
   if (stray.isTold !== true && (yield* halted)?.detail === words)
-    yield* heads.keep(chainId, { ...known, stray: { ...stray, isTold: true } })
+    yield* state.keepHead(chainId, { ...known, stray: { ...stray, isTold: true } })
 })
 
 /**
@@ -90,7 +90,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
  */
 const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: bigint) {
   const settings = yield* Settings
-  const heads = yield* AcceptedHead
+  const state = yield* ChainState
   const now = yield* Clock.currentTimeMillis
   const words = `operators resumed: the chain ${detail}, and is accepted from block ${height} on`
   yield* (yield* Database).write(
@@ -102,7 +102,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
         body: { detail: words, accepted: String(height) },
       })
       yield* leaveBehind(chainId, height)
-      yield* heads.keep(chainId, acceptAnew(height, now))
+      yield* state.keepHead(chainId, acceptAnew(height, now))
     }),
   )
   yield* (yield* Drifts).uncheck

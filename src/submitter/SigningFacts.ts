@@ -23,9 +23,7 @@ import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Settings } from "../store/database/Settings.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
-import { Epochs } from "../store/network/Epochs.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Approvals } from "../store/payments/Approvals.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -81,7 +79,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
     parts,
     listed: listed[0]?.[0]?.id,
     listedPart: listed.flat()[0]?.id,
-    quota: yield* (yield* Epochs).quota(fromKey),
+    quota: yield* (yield* ChainState).quota(fromKey),
     transfersKept: treasury.parties.get(from)?.transfersKept ?? 0,
     finding: (yield* knownFraming) === undefined ? otherFindsForm(intent.id, yield* outbox.live, now) : undefined,
     heads,
@@ -96,7 +94,7 @@ const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["
   const tip = yield* Tip
   const head = yield* tip.head
   const now = yield* Clock.currentTimeMillis
-  const rows = (yield* (yield* AcceptedHead).of(head.chainId)).accepted?.block ?? watermark
+  const rows = (yield* (yield* ChainState).acceptedHead(head.chainId)).accepted?.block ?? watermark
   const refused = headRefused(head, chainId, rows, now)
   const slow = refused === undefined ? yield* tooSlow(head) : undefined
   const recent = (yield* tip.recent).filter((one) => headRefused(one, chainId, rows, now) === undefined)
@@ -157,7 +155,7 @@ const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: 
     fee: yield* feeTermsOf(assetId),
     given: yield* (yield* Approvals).about(intent.id),
     installation: (yield* (yield* Settings).get("installation")) ?? "00000000",
-    windowMax: yield* (yield* ChainRules).windowAt(anchorHeight),
+    windowMax: yield* (yield* ChainState).windowAt(anchorHeight),
     /** Block time up to which balances are known, Unix nanoseconds. */
     asOf,
   }

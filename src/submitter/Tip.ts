@@ -7,7 +7,7 @@ import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 
 /** Interval between judged heads at least, for all callers; a head may be 300 ms older (gateway/onChain). */
 const freshMillis = 100
@@ -30,7 +30,7 @@ export class Tip extends Context.Service<
     Tip,
     Effect.gen(function* () {
       const { head: askHead } = yield* GatewayReader
-      const rules = yield* ChainRules
+      const state = yield* ChainState
       const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
       let askedAt = 0
@@ -39,7 +39,7 @@ export class Tip extends Context.Service<
       const ask = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const head = yield* askHead
-        yield* rules.see(head)
+        yield* state.seeHead(head)
         askedAt = now
         const kept = recent.filter(
           (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),

@@ -6,7 +6,7 @@ import { type ChainProgress, doubtfulUntil, isOver, sureHeight } from "../paymen
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
-import { AcceptedHead } from "../store/network/AcceptedHead.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { InFlight } from "./InFlight.ts"
@@ -263,7 +263,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
 /** The newest block of its chain, unless none is plausible now. */
 const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
   if (chainId === undefined) return undefined
-  const { accepted, stray } = yield* (yield* AcceptedHead).of(chainId)
+  const { accepted, stray } = yield* (yield* ChainState).acceptedHead(chainId)
   return stray === undefined ? accepted?.height : undefined
 })
 

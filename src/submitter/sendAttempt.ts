@@ -17,7 +17,7 @@ import {
 } from "../payments/planSend.ts"
 import { haltOnViolation } from "../store/controls/haltSigning.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Witness } from "../store/journal/Witness.ts"
+import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart } from "../store/payments/outboxRows.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -72,7 +72,7 @@ const post = Effect.fn("Submitter.post")(function* (
   if (txHash(transactionBytes(tx)) !== hash) {
     return yield* haltOnViolation("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
   }
-  if (attempt.sends === 0) yield* (yield* Witness).note
+  if (attempt.sends === 0) yield* (yield* Journal).noteHead
   const { gateway, turn } = yield* takeTurn(attempt)
   const height = yield* heightNow()
   if (height === undefined) return undefined

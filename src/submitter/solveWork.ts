@@ -12,7 +12,7 @@ import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { StoreError } from "../store/database/StoreError.ts"
 import { haltOnStoreError } from "../store/database/storeErrors.ts"
-import { ChainRules } from "../store/network/ChainRules.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
@@ -30,7 +30,7 @@ const dayMillis = 86_400_000
  * is odd. What nobody waited for is stored at once, and sent by the next round.
  */
 export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
-  if ((yield* (yield* ChainRules).odd) !== undefined) return undefined
+  if ((yield* (yield* ChainState).oddWork) !== undefined) return undefined
   const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* Observations).blockMillis)
   const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
   const noted = Effect.catchTag(search, "PowError", (error) => unsolved(attempt, error))
@@ -49,9 +49,9 @@ const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMa
 /** Returns once nothing may be sent of the attempt, or its work may be another one: the search is of no use then. */
 const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
   const tip = yield* Tip
-  const rules = yield* ChainRules
+  const state = yield* ChainState
   const isNeeded = Effect.gen(function* () {
-    if ((yield* rules.odd) !== undefined) return false
+    if ((yield* state.oddWork) !== undefined) return false
     const heads = (yield* tip.recent).filter(({ chainId }) => chainId === attempt.chainId)
     const newest = heads.reduce((most, head) => (head.height > most ? head.height : most), height)
     return (yield* sendable(attempt, newest)) !== undefined

@@ -11,7 +11,7 @@ import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
@@ -37,7 +37,7 @@ const everyLoop = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Fl
   yield* tried(backfillOnce(options.treasury))
   yield* tried(reconcileBalances(options.treasury))
   yield* tried(reconcileOnce())
-  yield* (yield* Epochs).quota(alice)
+  yield* (yield* ChainState).quota(alice)
   yield* decideOnce()
   yield* tried(submitOnce())
   yield* tried(confirmOnce())

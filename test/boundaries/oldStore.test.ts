@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pollRules } from "../../src/poller/pollRules.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { alice, type Flow, lives, paid, round, states } from "../support/Flow.ts"
 
 const beyond = (2n ** 64n - 1n).toString()
@@ -23,13 +23,13 @@ const spoilt: Flow = (options, sandbox) =>
 
 const recovers: Flow = (options, sandbox) =>
   Effect.gen(function* () {
-    yield* (yield* Epochs).quota(alice)
+    yield* (yield* ChainState).quota(alice)
     for (let i = 0; i < 6; i++) yield* round(options, sandbox)
     assert.deepStrictEqual(yield* states, ["confirmed"])
     assert.strictEqual((yield* paid(sandbox)).length, 1)
     yield* TestClock.adjust("1 minute")
     yield* pollRules([alice])
-    const epoch = yield* (yield* Epochs).now
+    const epoch = yield* (yield* ChainState).epoch
     assert.isBelow(epoch?.endsAtMillis ?? Number.POSITIVE_INFINITY, 2 ** 42)
   })
 

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/layers.ts"
-import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
@@ -37,8 +37,8 @@ describe("a payment of a person that a halt or a pause holds", () => {
     // A store that has known the chain for long: the first head of a new one counts after ten seconds.
     const known = Effect.gen(function* () {
       const treasury = yield* loadTreasury(file)
-      const keep = Effect.flatMap(AcceptedHead, (heads) =>
-        heads.keep(treasury.network.chainId, { accepted: { height: 1n, at: Date.now() } }),
+      const keep = Effect.flatMap(ChainState, (state) =>
+        state.keepHead(treasury.network.chainId, { accepted: { height: 1n, at: Date.now() } }),
       )
       yield* Effect.provide(keep, storeLayer({ treasury, dataDir: data }))
     })

@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import * as Database from "../../src/store/database/Database.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -181,6 +182,7 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
       Effect.provide(
         Outbox.layerNoDeps.pipe(
           Layer.provideMerge(Journal.layer("crash")),
+          Layer.provideMerge(Settings.layer),
           Layer.provideMerge(Database.layer({ filename: join(dataDir, Database.databaseFile) })),
         ),
       ),

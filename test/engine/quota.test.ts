@@ -6,13 +6,13 @@ import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, flow, round } from "../support/Flow.ts"
 
 const look = ({ treasury }: DaemonOptions) => pollRules(payersOf(treasury.parties.values()))
-const quota = Effect.flatMap(Epochs, (epochs) => epochs.quota(alice))
+const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
 const steps = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"], count: number) {
   for (let i = 0; i < count; i++) {
     yield* look(options)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 
@@ -15,7 +15,9 @@ describe("work that the network asks for and that is not legal", () => {
     flow(function* (options, sandbox) {
       const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
       const undone = new Set(["submit", "confirm", "reconcile"])
-      const hear = Effect.flatMap(ChainRules, ({ see }) => see({ ...head, pow: { ...head.pow, hashFunction: "md5" } }))
+      const hear = Effect.flatMap(ChainState, (state) =>
+        state.seeHead({ ...head, pow: { ...head.pow, hashFunction: "md5" } }),
+      )
       for (let i = 0; i < 5; i++) yield* Effect.andThen(hear, round(options, sandbox, undone))
       assert.deepStrictEqual(yield* states, [])
       yield* hear

@@ -16,8 +16,7 @@ import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import type { Settings } from "../../src/store/database/Settings.ts"
-import type { ChainRules } from "../../src/store/network/ChainRules.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -44,7 +43,7 @@ interface Case {
   readonly store?: Effect.Effect<
     unknown,
     unknown,
-    Brake | ChainRules | Settings | Drifts | Epochs | Outbox | SpendLog | RuleStates
+    Brake | ChainState | Settings | Drifts | Outbox | SpendLog | RuleStates
   >
   /** What no row says yet. */
   readonly snapshot?: Partial<Snapshot>
@@ -91,7 +90,7 @@ const sentInEpoch = Effect.gen(function* () {
   const readAt = yield* Clock.currentTimeMillis
   const told = { [keys.reserve]: { seq: 7, used: 18, limit: 20, asOf, readAt } }
   const startAt = asOf - 600_000_000_000n
-  yield* (yield* Epochs).note({ seq: 7, startAt, endsAtMillis: now + 1_800_000, told, readAt })
+  yield* (yield* ChainState).noteEpoch({ seq: 7, startAt, endsAtMillis: now + 1_800_000, told, readAt })
   const outbox = yield* Outbox
   for (const digit of ["5", "6"]) {
     const id = digit.repeat(64) as ReturnType<typeof payment>["id"]

@@ -22,7 +22,7 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/submitter\//,
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
-  /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Approvals|Clearance)|network\/Epochs)\.ts$/,
+  /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Approvals|Clearance)|network\/epochs|balances\/blockPace)\.ts$/,
   /^src\/store\/(controls\/(Brake|haltSigning)|database\/storeErrors)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|loadRound|snapshot)\.ts$/,
 ]

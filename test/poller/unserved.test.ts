@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
 import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
 import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
@@ -54,8 +54,8 @@ const behind = (use: Body<[front: Front, ...Parameters<Flow>], FlowServices>) =>
   })
 
 const look = ({ treasury }: Parameters<Flow>[0]) => pollRules(payersOf(treasury.parties.values()))
-const quota = Effect.flatMap(Epochs, (epochs) => epochs.quota(alice))
-const epoch = Effect.flatMap(Epochs, (epochs) => epochs.now)
+const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
+const epoch = Effect.flatMap(ChainState, (state) => state.epoch)
 const minute = TestClock.adjust("1 minute")
 const read = Effect.ignore(pollParameters())
 const listed = Effect.flatMap(Listings, (listings) => listings.parameters)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { deadlineHeight, marginBlocks, sendEnd } from "../../src/domain/Attempt.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -9,9 +9,9 @@ import { testStore } from "../support/TestStore.ts"
 
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }
 const see = (height: bigint, change: Partial<typeof pow> = {}) =>
-  Effect.flatMap(ChainRules, (rules) => rules.see({ chainId: "c", height, pow: { ...pow, ...change } }))
+  Effect.flatMap(ChainState, (state) => state.seeHead({ chainId: "c", height, pow: { ...pow, ...change } }))
 /** One process after the other on one store. */
-const lives = (...uses: ReadonlyArray<Work<ChainRules | Outbox>>): Effect.Effect<void, unknown> => {
+const lives = (...uses: ReadonlyArray<Work<ChainState | Outbox>>): Effect.Effect<void, unknown> => {
   const store = testStore()
   return Effect.forEach(uses, (use) => Effect.provide(effectOf(use), store.layer()), { discard: true }).pipe(
     Effect.ensuring(Effect.sync(store.remove)),
@@ -21,16 +21,16 @@ const lives = (...uses: ReadonlyArray<Work<ChainRules | Outbox>>): Effect.Effect
 describe("stored work parameters", () => {
   it.effect("that are odd are told as such after a restart, until a legal answer", () =>
     lives(see(5n, { pastBlocks: 4_294_967_295 }), function* () {
-      const rules = yield* ChainRules
-      assert.include((yield* rules.odd) ?? "", "window of 4294967295")
+      const state = yield* ChainState
+      assert.include((yield* state.oddWork) ?? "", "window of 4294967295")
       yield* see(6n)
-      assert.isUndefined(yield* rules.odd)
+      assert.isUndefined(yield* state.oddWork)
     }),
   )
 
   it.effect("keep the larger window over a restart", () =>
     lives(Effect.andThen(see(5n), see(6n, { pastBlocks: 7 })), function* () {
-      const { windowAt } = yield* ChainRules
+      const { windowAt } = yield* ChainState
       assert.deepStrictEqual([yield* windowAt(105n), yield* windowAt(106n)], [100, 7])
     }),
   )

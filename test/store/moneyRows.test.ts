@@ -6,7 +6,7 @@ import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -174,10 +174,16 @@ describe("what a key used of the network's epoch", () => {
   const tell = Effect.fnUntraced(function* (readAt: number, told: number | undefined) {
     const count = { seq: 1, used: told ?? 0, limit: 10, asOf: nanos(start - day), readAt }
     const endsAtMillis = start + 12 * 3_600_000
-    yield* (yield* Epochs).note({ seq: 1, startAt: nanos(start), endsAtMillis, told: { [key]: count }, readAt })
+    yield* (yield* ChainState).noteEpoch({
+      seq: 1,
+      startAt: nanos(start),
+      endsAtMillis,
+      told: { [key]: count },
+      readAt,
+    })
   })
   const used = Effect.gen(function* () {
-    return (yield* (yield* Epochs).quota(key))?.used
+    return (yield* (yield* ChainState).quota(key))?.used
   })
 
   it.effect("is its own open and executed transfers, and no withdrawal", () =>
@@ -197,16 +203,16 @@ describe("what a key used of the network's epoch", () => {
 
   it.effect("is unknown if the epoch is over, old or without limit", () =>
     withStore(function* () {
-      const epochs = yield* Epochs
-      assert.isUndefined(yield* epochs.quota(key), "no epoch")
+      const state = yield* ChainState
+      assert.isUndefined(yield* state.quota(key), "no epoch")
       yield* tell(start, undefined)
-      assert.isUndefined(yield* epochs.quota(another), "no limit of that key")
+      assert.isUndefined(yield* state.quota(another), "no limit of that key")
       assert.strictEqual(yield* used, 0)
       yield* TestClock.adjust("13 hours")
-      assert.isUndefined(yield* epochs.quota(key), "its end is past")
+      assert.isUndefined(yield* state.quota(key), "its end is past")
       yield* TestClock.setTime(start)
       yield* tell(start - 2 * day, undefined)
-      assert.isUndefined(yield* epochs.quota(key), "told two days ago")
+      assert.isUndefined(yield* state.quota(key), "told two days ago")
     }),
   )
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
-import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
@@ -94,7 +94,7 @@ describe("a lone gateway that tells a head far ahead", () => {
           assert.strictEqual((yield* head)._tag, "Failure")
           yield* Effect.ignore(round(options, sandbox, undone))
           assert.strictEqual((yield* head)._tag, "Success")
-          const { accepted } = yield* (yield* AcceptedHead).of(chainId)
+          const { accepted } = yield* (yield* ChainState).acceptedHead(chainId)
           assert.isAbove(Number(accepted?.height), 1_000_000)
           const tickets = (yield* alertRows).filter(({ kind }) => kind === "head")
           assert.match(

@@ -6,8 +6,7 @@ import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -53,7 +52,7 @@ describe("the loop that sends alerts", () => {
       yield* rounds(options, sandbox, 2, undone)
       const hear = Effect.gen(function* () {
         const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
-        yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
+        yield* (yield* ChainState).seeHead({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
         yield* watchHealth()
       })
       yield* watchHealth()
@@ -73,10 +72,10 @@ describe("the loop that sends alerts", () => {
   it.effect("is woken by a newest block that does not fit, once it is told of", () =>
     flow(function* () {
       const height = 9_000_000_000_000_000n
-      const { keep } = yield* AcceptedHead
+      const { keepHead } = yield* ChainState
       const since = yield* Clock.currentTimeMillis
       const why = "block 9 is odd"
-      yield* keep("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
+      yield* keepHead("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
       yield* isWoken("alerts")
       yield* watchHealth()
       assert.isFalse(yield* isWoken("alerts"), "seen first")

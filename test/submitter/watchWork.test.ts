@@ -6,7 +6,7 @@ import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rewritten, startFront } from "../support/Fronts.ts"
@@ -21,7 +21,7 @@ type Change = Partial<{ readonly pastBlocks: number; readonly difficulty: number
 /** The next head, as a gateway tells it that lies about the work. */
 const hear = Effect.fnUntraced(function* (change: Change = {}) {
   const head = yield* Effect.flatMap(GatewayReader, (chain) => chain.head)
-  yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, ...change } })
+  yield* (yield* ChainState).seeHead({ ...head, pow: { ...head.pow, ...change } })
   yield* watchHealth()
 })
 

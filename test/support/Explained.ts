@@ -6,7 +6,7 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { type Body, effectOf } from "./it.ts"
@@ -129,7 +129,7 @@ export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
 /** The network asks for a proof of work of this difficulty. */
 export const seesHead = Effect.fnUntraced(function* (difficulty: number) {
   const pow = { hashFunction: "sha3_24_rounds", difficulty, pastBlocks: 100, txPerBlock: 2, increasing: false }
-  yield* (yield* ChainRules).see({ chainId: "c-1", height: 77n, pow })
+  yield* (yield* ChainState).seeHead({ chainId: "c-1", height: 77n, pow })
 })
 
 /** What a rule remembers whose condition has held since a time. */

@@ -12,9 +12,7 @@ import { DiskSpace } from "../../src/store/database/DiskSpace.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Signals } from "../../src/store/database/Signals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
-import { AcceptedHead } from "../../src/store/network/AcceptedHead.ts"
-import { ChainRules } from "../../src/store/network/ChainRules.ts"
-import { Epochs } from "../../src/store/network/Epochs.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
@@ -35,10 +33,7 @@ export const isOnPostgres = process.env["COFFERER_TEST_STORE"] === "postgres"
  */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
-  const layer = () =>
-    Layer.mergeAll(Epochs.layerNoDeps, ChainRules.layerNoDeps, AcceptedHead.layerNoDeps).pipe(
-      Layer.provideMerge(plain()),
-    )
+  const layer = () => ChainState.layerNoDeps.pipe(Layer.provideMerge(plain()))
   const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,
@@ -50,14 +45,17 @@ export const testStore = () => {
       Observations.layerNoDeps,
       Approvals.layerNoDeps,
       Drifts.layer,
-      RuleStates.layerNoDeps.pipe(Layer.provide(Settings.layer)),
-      Settings.layer,
+      RuleStates.layerNoDeps,
       Signals.layer,
       Clearance.layer,
       DiskSpace.layer(dir),
       TermsLog.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
-    ).pipe(Layer.provideMerge(Journal.layer("test")), Layer.provideMerge(database()))
+    ).pipe(
+      Layer.provideMerge(Journal.layer("test")),
+      Layer.provideMerge(Settings.layer),
+      Layer.provideMerge(database()),
+    )
   let name: string | undefined
   const postgres = Effect.gen(function* () {
     name ??= yield* takeDatabase

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
+import { Settings } from "../database/Settings.ts"
 import { Sql, type WriteAccess } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { makeWatermarkFile, type WatermarkFile } from "./watermarkFile.ts"
 
 /** Kinds of journal entries. */
 type JournalKind =
@@ -81,27 +83,28 @@ export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
 export const bodyText = (body: JournalEntry["body"]): string =>
   JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
 
+/** The entries, and how far they have come. */
+interface Entries {
+  /** Appends at the head, in the transaction of the change. */
+  readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError, WriteAccess>
+  readonly head: Effect.Effect<JournalHead, StoreError>
+  /** Entries about a subject, oldest first, at most 1,000. */
+  readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
+  /** The newest entry of a kind about a subject. */
+  readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
+  /** Hashes of the entries about a subject before a sequence number, oldest first. */
+  readonly hashesBefore: (subject: string, seq: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
+  /** The hash of an entry; undefined where there is none. */
+  readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
+}
+
 /**
  * The hash-chained record of every decision, signature, send and observation. Entries are appended in the transaction
  * of the change that they describe, so neither exists without the other.
  */
-export class Journal extends Context.Service<
-  Journal,
-  {
-    /** Appends at the head, in the transaction of the change. */
-    readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError, WriteAccess>
-    readonly head: Effect.Effect<JournalHead, StoreError>
-    /** Entries about a subject, oldest first, at most 1,000. */
-    readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
-    /** The newest entry of a kind about a subject. */
-    readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
-    /** Hashes of the entries about a subject before a sequence number, oldest first. */
-    readonly hashesBefore: (subject: string, seq: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
-    /** The hash of an entry; undefined where there is none. */
-    readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
-  }
->()("cofferer/store/Journal") {
-  static readonly layer = (treasury: string) =>
+export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()("cofferer/store/Journal") {
+  /** `watermarkFile`: path of the watermark file; undefined: none is kept. */
+  static readonly layer = (treasury: string, watermarkFile?: string) =>
     Layer.effect(
       Journal,
       Effect.gen(function* () {
@@ -126,14 +129,16 @@ export class Journal extends Context.Service<
           yield* sql.write`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
           return { seq: row.seq, hash }
         })
+        const hashAt = (seq: number) =>
+          sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
+            rowsOf(HeadRow, "Journal.hashAt"),
+            Effect.map((rows) => rows[0]?.hash),
+          )
         return Journal.of({
+          ...makeWatermarkFile(watermarkFile, yield* Settings, { head, hashAt }),
           append,
           head,
-          hashAt: (seq) =>
-            sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
-              rowsOf(HeadRow, "Journal.hashAt"),
-              Effect.map((rows) => rows[0]?.hash),
-            ),
+          hashAt,
           hashesBefore: (subject, seq) =>
             sql`SELECT seq, hash FROM journal WHERE subject = ${subject} AND seq < ${seq} ORDER BY seq`.pipe(
               rowsOf(HeadRow, "Journal.hashesBefore"),

@@ -9,7 +9,6 @@ import { Database } from "../database/Database.ts"
 import { entriesAfter, intentsAfter, type Kept, keptOf, lostSubject, type StoredEntry } from "./archive.ts"
 import { entryHash, genesis, Journal, type JournalHead } from "./Journal.ts"
 import { permitProblem, signedOf } from "./proven.ts"
-import { Witness } from "./Witness.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -173,7 +172,7 @@ export const brokenLink = (last: JournalHead, entry: StoredEntry): string | unde
 export const verifyStore = Effect.fn("Archive.verify")(function* () {
   const chain = yield* verifyChain()
   const rows = chain.problem === null ? yield* verifyRows() : { problem: null, intents: 0 }
-  const beyond = chain.problem ?? rows.problem ?? (yield* lost) ?? (yield* (yield* Witness).problem) ?? null
+  const beyond = chain.problem ?? rows.problem ?? (yield* lost) ?? (yield* (yield* Journal).headProblem) ?? null
   return { ...chain, ...rows, problem: beyond } satisfies Verified
 })
 

@@ -9,7 +9,6 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
-import { Witness } from "../../store/journal/Witness.ts"
 import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { countSpends, judgeStrangers, lastOwnSequence, noteListing, ownSequence } from "./noteListing.ts"
 import { beginQuarantine } from "./quarantine.ts"
@@ -262,6 +261,6 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
     }),
   )
-  yield* (yield* Witness).note
+  yield* (yield* Journal).noteHead
   return recovered
 })

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { windowBlocksMax } from "../../rules/workParameters.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
-import { ChainRules } from "../../store/network/ChainRules.ts"
+import { ChainState } from "../../store/network/ChainState.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Looks } from "../Looks.ts"
@@ -70,7 +70,7 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
   // A count that no window from here reaches was made on the chain before a reset.
   const isCounted = counted !== undefined && counted <= latest
-  const window = yield* (yield* ChainRules).windowAt(head.height)
+  const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {

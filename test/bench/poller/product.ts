@@ -6,6 +6,7 @@ import { layerGateways } from "../../../src/gateway/layerGateways.ts"
 import { gatewayOptions } from "../../../src/gateway/Transport.ts"
 import { Observations } from "../../../src/store/balances/Observations.ts"
 import * as Database from "../../../src/store/database/Database.ts"
+import { Settings } from "../../../src/store/database/Settings.ts"
 import { Journal } from "../../../src/store/journal/Journal.ts"
 import { Metrics } from "../../../src/telemetry/Metrics.ts"
 import { type PageBytes, pageBytes } from "./rows.ts"
@@ -66,6 +67,7 @@ export const makeProduct = (dir: string) => {
   )
   const store = Observations.layerNoDeps.pipe(
     Layer.provide(Journal.layer("bench")),
+    Layer.provide(Settings.layer),
     Layer.provide(Database.layer({ filename: join(dir, Database.databaseFile) })),
   )
   const runtime = ManagedRuntime.make(Layer.merge(reader, store))

@@ -8,6 +8,7 @@ import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntentId } from "../../../src/domain/Hex.ts"
 import * as Database from "../../../src/store/database/Database.ts"
+import { Settings } from "../../../src/store/database/Settings.ts"
 import { Journal } from "../../../src/store/journal/Journal.ts"
 import { Outbox } from "../../../src/store/payments/Outbox.ts"
 import { intentInsert } from "../../../src/store/payments/outboxRows.ts"
@@ -51,6 +52,7 @@ const run: Benchmark["run"] = async () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-bench-"))
   const layer = Outbox.layerNoDeps.pipe(
     Layer.provideMerge(Journal.layer("bench")),
+    Layer.provideMerge(Settings.layer),
     Layer.provideMerge(Database.layer({ filename: join(dir, "own.db") })),
   )
   const store = ManagedRuntime.make(layer)

@@ -1,0 +1,85 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
+import { dirname } from "node:path"
+import { Effect, Schema } from "effect"
+import { readUtf8 } from "../../config/yaml/readBytes.ts"
+import type { Settings } from "../database/Settings.ts"
+import { StoreError } from "../database/StoreError.ts"
+
+const Said = Schema.fromJsonString(Schema.Struct({ installation: Schema.String, seq: Schema.Int, hash: Schema.String }))
+
+const bytesMax = 10_000
+
+const writeFile = (file: string, text: string): void => {
+  const fresh = `${file}.new`
+  // Whatever lies there was left by a death in the midst of this, or by somebody else: it is not written through.
+  rmSync(fresh, { force: true })
+  const handle = openSync(fresh, "wx", 0o600)
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(fresh, file)
+  // The name is durable once the folder is.
+  const folder = openSync(dirname(file), "r")
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/**
+ * A small file outside the data directory that says how far the journal had come when a signature last left: a data
+ * directory brought back from a copy does not bring it back. Without a file in the configuration it says nothing.
+ */
+export interface WatermarkFile {
+  /** Writes the journal's head down and waits for the disk; what cannot be written down may not be sent. */
+  readonly noteHead: Effect.Effect<void, StoreError>
+  /** Why the store is behind the file, or another than the one it knew; undefined where nothing is wrong. */
+  readonly headProblem: Effect.Effect<string | undefined, StoreError>
+}
+
+/** The journal, as far as the file needs it. */
+interface Chain {
+  readonly head: Effect.Effect<{ readonly seq: number; readonly hash: string }, StoreError>
+  readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
+}
+
+export const makeWatermarkFile = (
+  file: string | undefined,
+  settings: Settings["Service"],
+  journal: Chain,
+): WatermarkFile => {
+  if (file === undefined) return { noteHead: Effect.void, headProblem: Effect.undefined }
+  const note = Effect.gen(function* () {
+    const installation = yield* settings.get("installation")
+    const head = yield* journal.head
+    const text = `${JSON.stringify({ installation, ...head })}\n`
+    yield* Effect.try({
+      try: () => writeFile(file, text),
+      catch: (cause) => new StoreError({ operation: "Journal.noteHead", cause }),
+    })
+  })
+  const problem = Effect.gen(function* () {
+    const text = readUtf8(file, bytesMax)
+    if (typeof text !== "string") {
+      return text.code === "ENOENT" ? undefined : `the watermark ${file} ${text.problem}`
+    }
+    const said = yield* Effect.option(Schema.decodeEffect(Said)(text))
+    if (said._tag === "None") return `the watermark ${file} cannot be understood`
+    const { installation, seq, hash } = said.value
+    if (installation !== (yield* settings.get("installation"))) {
+      return `the watermark ${file} was written by another installation`
+    }
+    const head = yield* journal.head
+    if (seq > head.seq) return `the watermark stands at entry ${seq}, the journal ends at ${head.seq}`
+    if ((yield* journal.hashAt(seq)) === hash) return undefined
+    return `entry ${seq} of the journal is another one than the watermark knows`
+  })
+  return {
+    noteHead: note.pipe(Effect.withSpan("Journal.noteHead")),
+    headProblem: problem.pipe(Effect.withSpan("Journal.headProblem")),
+  }
+}
