@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Schema, type Scope } from "effect"
+import { Effect, Schema, type Scope } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
@@ -86,11 +86,8 @@ interface Served {
   readonly announce: Effect.Effect<void>
 }
 
-/** Page, metrics and probes over HTTP: reading only. */
-export class StatusServer extends Context.Service<StatusServer, Served>()("cofferer/status/StatusServer") {
-  static readonly layerOn = (surface: Surface) => Layer.effect(StatusServer, surface.serve(statusAnswers))
-  static readonly layer = (options: StatusServerOptions) => this.layerOn(ownAddress(options))
-}
+/** Serves page, metrics and probes: reading only. */
+export const serveStatus = (surface: Surface) => surface.serve(statusAnswers)
 
 /** The part of the path that is another's: its answers, and the request as it understands it. */
 export type Mounted = (

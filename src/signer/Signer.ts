@@ -21,7 +21,7 @@ import {
   type WindowUse,
 } from "../rules/policy/Policy.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { Lease } from "../store/database/Lease.ts"
+import { Database } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { bodyText, Journal, type JournalHead } from "../store/journal/Journal.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -147,7 +147,7 @@ export class Signer extends Context.Service<
       Effect.gen(function* () {
         const spends = yield* SpendLog
         const brake = yield* Brake
-        const lease = yield* Lease
+        const { isLeaseHeld } = yield* Database
         const clearance = yield* Clearance
         const journal = yield* Journal
         const { now, steady } = yield* ConfigInForce
@@ -199,8 +199,7 @@ export class Signer extends Context.Service<
           const halted = (yield* brake.halts.pipe(asSignerError)).map((h) => h.reason)
           if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
-          if (!(yield* lease.isHeld.pipe(asSignerError)))
-            return yield* refuse("lease", "another process moves the money")
+          if (!(yield* isLeaseHeld)) return yield* refuse("lease", "another process moves the money")
           const lacking = yield* clearance.lacking(request.party)
           if (lacking !== undefined) return yield* refuse("watermark", lacking)
           if (request.chainId !== chainId) {

@@ -7,7 +7,6 @@ import { blockMillis } from "../store/balances/blockPace.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
-import { Lease } from "../store/database/Lease.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
@@ -75,7 +74,7 @@ export const heightNow = Effect.fnUntraced(function* () {
 export const sendable = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
   const outbox = yield* Outbox
   if (yield* (yield* InFlight).isDraining) return undefined
-  if (!(yield* (yield* Lease).isHeld)) return undefined
+  if (!(yield* (yield* Database).isLeaseHeld)) return undefined
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined || isFinalIntent(intent.state)) return undefined
   if ((yield* brakeFor(intent)) !== undefined) return undefined

@@ -7,7 +7,7 @@ import { Effect, Layer, Logger } from "effect"
 import { noteWritten } from "../../src/alerts/AlertLoop.ts"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import type { Address } from "../../src/config/schema/Fields.ts"
-import { StatusServer } from "../../src/http/StatusServer.ts"
+import { ownAddress, serveStatus } from "../../src/http/StatusServer.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { testStore } from "../support/TestStore.ts"
 import { watchOnly } from "../support/treasury.ts"
@@ -52,17 +52,18 @@ const withServer = <E>(
     const store = testStore()
     const treasury = yield* watchOnly("http://127.0.0.1:1")
     const names = { gateways: ["node"], rules: ["news"], receivers: ["log"], version: "1", revision: "" }
-    const layer = StatusServer.layer({ host, port: 0, portBusy: "error", dataDir: store.dir, metrics }).pipe(
-      Layer.provide(isWritten ? Layer.effectDiscard(noteWritten) : Layer.empty),
-      Layer.provide(ConfigInForce.layer({ treasury, mode: "observe" })),
-      Layer.provide(Metrics.layer({ treasury: "watch", mode: "observe", ...names })),
-      Layer.provide(store.layer()),
-      Layer.provideMerge(Logger.layer([])),
+    const services = Layer.mergeAll(
+      ConfigInForce.layer({ treasury, mode: "observe" }),
+      Metrics.layer({ treasury: "watch", mode: "observe", ...names }),
+      store.layer(),
+      Logger.layer([]),
     )
-    yield* Effect.flatMap(StatusServer, ({ url }) => use(url.replace("0.0.0.0", "127.0.0.1"), store.dir)).pipe(
-      Effect.provide(layer),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
+    yield* Effect.gen(function* () {
+      if (isWritten) yield* noteWritten
+      const surface = ownAddress({ host, port: 0, portBusy: "error", dataDir: store.dir, metrics })
+      const { url } = yield* serveStatus(surface)
+      yield* use(url.replace("0.0.0.0", "127.0.0.1"), store.dir)
+    }).pipe(Effect.scoped, Effect.provide(services), Effect.ensuring(Effect.sync(store.remove)))
   })
 
 const freePort = Effect.callback<number>((resume) => {

@@ -6,7 +6,7 @@ import { inspect } from "node:util"
 import { assert, describe } from "@effect/vitest"
 import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
@@ -17,7 +17,6 @@ import type { Policy } from "../../src/rules/policy/Policy.ts"
 import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
 import { deriveNonce, type Signer, type SignRequest } from "../../src/signer/Signer.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { Lease } from "../../src/store/database/Lease.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
@@ -149,14 +148,14 @@ const signing = (
   use: Parameters<typeof withSigner>[1],
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
-  lease = Lease.layerSole,
+  isLeaseHeld = true,
 ) => {
   const lines = policy.lines.map((line) => ({ ...line, approval }))
   const assets = new Map([
     [asset, "USDT"],
     [otherAsset, "VEGA"],
   ])
-  const setup = { key, policy: { ...policy, lines }, assets, at: 10 * day, floor, lease }
+  const setup = { key, policy: { ...policy, lines }, assets, at: 10 * day, floor, isLeaseHeld }
   return withSigner(setup, (signer) => use(permitted(signer)))
 }
 
@@ -392,7 +391,7 @@ describe("what the signer refuses", () => {
       (signer) => Effect.map(refusalOf(signer, request(transfer())), (refusal) => assert.strictEqual(refusal, "lease")),
       undefined,
       undefined,
-      Layer.succeed(Lease, { isHeld: Effect.succeed(false) }),
+      false,
     ),
   )
 

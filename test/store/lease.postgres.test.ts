@@ -5,7 +5,6 @@ import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { Connections } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
-import { Lease } from "../../src/store/database/Lease.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
@@ -29,7 +28,7 @@ const open = (
     url = urlTo(name),
     isReadOnly = false,
   } = {},
-): Layer.Layer<Database.Database | Sql | Lease, StoreError> => {
+): Layer.Layer<Database.Database | Sql, StoreError> => {
   const lease = { lastsMillis, waitMillis }
   const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, isReadOnly } })
   if (lastsMillis === usual) return store
@@ -79,7 +78,7 @@ describe("a database of several processes", () => {
     assert.isTrue(isUnwritable(late), "the store is closed and opened again")
     assert.isFalse(
       yield* Effect.provide(
-        Effect.flatMap(Lease, ({ isHeld }) => isHeld),
+        Effect.flatMap(Database.Database, ({ isLeaseHeld }) => isLeaseHeld),
         first,
       ),
     )
@@ -103,7 +102,7 @@ describe("a database of several processes", () => {
     const name = yield* database
     const holder = yield* built(name, { lastsMillis: 200 })
     const isHeld = Effect.provide(
-      Effect.flatMap(Lease, (lease) => lease.isHeld),
+      Effect.flatMap(Database.Database, ({ isLeaseHeld }) => isLeaseHeld),
       holder,
     )
     yield* Effect.provide(written("a"), holder)

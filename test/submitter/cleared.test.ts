@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Lease } from "../../src/store/database/Lease.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
@@ -86,7 +86,9 @@ it.effect(
       const [intent = assert.fail()] = yield* outbox.open
       const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
       const begun = beginSend(start, attempt.anchorHeight + 1n)
-      assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
+      assert.isUndefined(
+        yield* begun.pipe(Effect.updateService(Database, (one) => ({ ...one, isLeaseHeld: Effect.succeed(false) }))),
+      )
       const other = solvedBy(attempt, { ...attempt.work, tid: "f".repeat(64) })
       assert.isUndefined(yield* beginSend({ ...start, attempt: other }, attempt.anchorHeight + 1n), "other work")
       assert.deepStrictEqual(yield* outbox.live, [attempt], "nothing is noted of it")

@@ -1,8 +1,8 @@
 import { request } from "node:http"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { layerControl, socketFile } from "../../src/http/ControlServer.ts"
-import { StatusServer } from "../../src/http/StatusServer.ts"
+import { ownAddress, serveStatus } from "../../src/http/StatusServer.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { type Flow, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
 import { type Body, effectOf } from "./it.ts"
@@ -36,9 +36,8 @@ export const controlled = (
   flow((options, sandbox) => {
     const { treasury, mode, dataDir } = options
     const listen = { host: "127.0.0.1", port: 0, portBusy: "error" as const }
-    const servers = Layer.merge(
-      layerControl({ treasury, mode, dataDir }),
-      StatusServer.layer({ ...listen, ...options }),
-    )
-    return Effect.flatMap(StatusServer, ({ url }) => effectOf(use(options, sandbox, url))).pipe(Effect.provide(servers))
+    return Effect.gen(function* () {
+      const { url } = yield* serveStatus(ownAddress({ ...listen, ...options }))
+      return yield* effectOf(use(options, sandbox, url))
+    }).pipe(Effect.scoped, Effect.provide(layerControl({ treasury, mode, dataDir })))
   }, setup)

@@ -10,7 +10,7 @@ import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
 import { keyOf } from "../../src/signer/KeyFile.ts"
 import { Signer } from "../../src/signer/Signer.ts"
-import { Lease } from "../../src/store/database/Lease.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { type Body, effectOf } from "./it.ts"
 import { testStore } from "./TestStore.ts"
@@ -41,11 +41,19 @@ interface SignerSetup {
   readonly at: number
   readonly maxAgeMillis?: number
   readonly floor?: ReadonlyMap<string, BaseUnits>
-  readonly lease?: typeof Lease.layerSole
+  /** False where another process moves the money; true by default. */
+  readonly isLeaseHeld?: boolean
 }
 
 /** The signer of a cleared key in live mode, by a configuration that says only what it reads, on a store of its own. */
-const signerLayer = ({ key, policy, assets, maxAgeMillis = 30_000, floor = new Map(), lease }: SignerSetup) => {
+const signerLayer = ({
+  key,
+  policy,
+  assets,
+  maxAgeMillis = 30_000,
+  floor = new Map(),
+  isLeaseHeld = true,
+}: SignerSetup) => {
   const party = { name: "p", publicKey: key.publicKey, signer: { file: key.file }, floor, transfersKept: 0 }
   const treasury = {
     name: "test",
@@ -57,7 +65,7 @@ const signerLayer = ({ key, policy, assets, maxAgeMillis = 30_000, floor = new M
   const store = testStore()
   const layer = Signer.layerNoDeps([{ party, file: key.file }]).pipe(
     Layer.provideMerge(ConfigInForce.layer({ treasury, mode: "live" })),
-    Layer.provide(lease ?? Lease.layerSole),
+    Layer.updateService(Database, (one) => ({ ...one, isLeaseHeld: Effect.succeed(isLeaseHeld) })),
     Layer.provideMerge(store.layer()),
   )
   return { store, layer }

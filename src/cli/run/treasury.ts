@@ -1,5 +1,5 @@
 import { relative } from "node:path"
-import { Clock, Effect, Fiber, Layer } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { version } from "../../config/files.ts"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
@@ -8,7 +8,7 @@ import { drain, prepare, runLoops } from "../../daemon.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { layerControl } from "../../http/ControlServer.ts"
-import { StatusServer, type Surface } from "../../http/StatusServer.ts"
+import { type Surface, serveStatus } from "../../http/StatusServer.ts"
 import type { DaemonOptions, Machine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
@@ -60,9 +60,9 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
     Effect.gen(function* () {
       yield* prepare(current)
       yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
-      const surfaces = Layer.merge(StatusServer.layerOn(surface), layerControl(current))
-      return yield* Effect.provide(serve(current, sandbox), surfaces)
-    })
+      const { announce } = yield* serveStatus(surface)
+      return yield* Effect.andThen(announce, serve(current, sandbox)).pipe(Effect.provide(layerControl(current)))
+    }).pipe(Effect.scoped)
   return outlastOutages(options, { surface, machineOf }, life).pipe(
     Effect.scoped,
     Effect.provide(machineOf(options).metrics),
@@ -71,7 +71,6 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
 
 const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
-    yield* (yield* StatusServer).announce
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(logStateOnSignal)

@@ -1,12 +1,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Backend } from "./Backend.ts"
 import type { PostgresOptions } from "./Connections.ts"
-import { Lease } from "./Lease.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
 import { makeSql, Sql, type WriteAccess } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 import { useSchema } from "./schema.ts"
-import { Writes } from "./Writes.ts"
+import type { Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; beyond that it starts empty again. */
 const answersMax = 1_000
@@ -28,7 +28,7 @@ interface Held<A> {
 }
 
 /** A memory of what was read of these tables. */
-const makeMemory = <A>(writes: Writes["Service"], tables: ReadonlyArray<string>): Memory<A> => {
+const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A> => {
   let held: Held<A> | undefined
   return <E, R>(question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend((): Effect.Effect<A, E, R> => {
@@ -57,13 +57,15 @@ export class Database extends Context.Service<
     ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
+    /** True while no other process on this store may move money. */
+    readonly isLeaseHeld: Effect.Effect<boolean>
   }
 >()("cofferer/store/Database") {
   static readonly layerNoDeps = Layer.effect(
     Database,
     Effect.gen(function* () {
       const sql = yield* Sql
-      const writes = yield* Writes
+      const { writes, isLeaseHeld } = yield* Backend
       return Database.of({
         write: (effect) =>
           sql.withTransaction(effect).pipe(
@@ -71,6 +73,7 @@ export class Database extends Context.Service<
             Effect.withSpan("Database.write"),
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
+        isLeaseHeld,
       })
     }),
   )
@@ -81,13 +84,10 @@ type StoreOptions = NodeSqlite.NodeSqliteOptions | { readonly postgres: Postgres
 
 /** The client of SQLite; its tables are made where there are none. */
 const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
-  Layer.merge(
-    Layer.effectDiscard(
-      Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(useSchema)).pipe(
-        Effect.withSpan("Database.useSchema"),
-      ),
+  Layer.effectDiscard(
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(useSchema)).pipe(
+      Effect.withSpan("Database.useSchema"),
     ),
-    Lease.layerSole,
   ).pipe(
     Layer.provideMerge(NodeSqlite.layer(options)),
     Layer.catchTag("SqlError", (cause) =>
@@ -105,7 +105,7 @@ const postgres = (options: Extract<StoreOptions, { postgres: unknown }>) =>
   )
 
 /** The open database. Fails where another process holds it, another build made it, or it cannot be written. */
-export const layer = (options: StoreOptions): Layer.Layer<Database | Sql | SqlClient.SqlClient | Lease, StoreError> =>
+export const layer = (options: StoreOptions): Layer.Layer<Database | Sql | SqlClient.SqlClient, StoreError> =>
   Database.layerNoDeps.pipe(
     Layer.provideMerge(Layer.effect(Sql, Effect.map(SqlClient.SqlClient, makeSql))),
     Layer.provideMerge("filename" in options ? sqlite(options) : postgres(options)),

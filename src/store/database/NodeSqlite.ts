@@ -2,7 +2,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Context, Effect, Layer, Predicate, type Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
-import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
+import { Backend } from "./Backend.ts"
+import { makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
 /** Settings of the adapter. */
 export interface NodeSqliteOptions {
@@ -82,7 +83,7 @@ interface Prepared {
 const makeWatched = (
   options: NodeSqliteOptions,
 ): Effect.Effect<
-  { readonly client: SqlClient.SqlClient; readonly writes: Writes["Service"] },
+  { readonly client: SqlClient.SqlClient; readonly writes: Writes },
   SqlError.SqlError,
   Scope.Scope | Reactivity.Reactivity
 > =>
@@ -175,10 +176,15 @@ export const make = (
 ): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.map(makeWatched(options), ({ client }) => client)
 
-/** The client as a layer, and what it writes; the file is closed with its scope. */
-export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClient | Writes, SqlError.SqlError> =>
+/**
+ * The client as a layer, and what it writes; the file is closed with its scope. One process at a time can open it: that
+ * is the lease.
+ */
+export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClient | Backend, SqlError.SqlError> =>
   Layer.effectContext(
     Effect.map(makeWatched(options), ({ client, writes }) =>
-      Context.make(SqlClient.SqlClient, client).pipe(Context.add(Writes, writes)),
+      Context.make(SqlClient.SqlClient, client).pipe(
+        Context.add(Backend, { writes, isLeaseHeld: Effect.succeed(true) }),
+      ),
     ),
   ).pipe(Layer.provide(Reactivity.layer))

@@ -4,6 +4,7 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Context, Effect, Layer, Option, Redacted, Result, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import { Backend } from "./Backend.ts"
 import {
   ask,
   Connections,
@@ -14,11 +15,10 @@ import {
   silent,
   usualTerms,
 } from "./Connections.ts"
-import { Lease } from "./Lease.ts"
 import { type Held, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
-import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
+import { makeWrites, tablesWritten } from "./Writes.ts"
 
 /** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
 const settleMillis = 15_000
@@ -220,8 +220,10 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
       if (!isReadOnly) yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
       return Context.make(SqlClient.SqlClient, client).pipe(
-        Context.add(Writes, writes),
-        Context.add(Lease, Lease.of({ isHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline) })),
+        Context.add(Backend, {
+          writes,
+          isLeaseHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline),
+        }),
       )
     }),
   ).pipe(

@@ -1,5 +1,3 @@
-import { Context } from "effect"
-
 const writing =
   /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(?!OR\b)"?(\w+)"?(?=[\s(])/i
 
@@ -17,18 +15,15 @@ export const tablesWritten = (sql: string): string | undefined => {
  * When tables were last written through this connection: what was read of them before holds no longer. Where a
  * transaction that wrote one is open, nobody can say yet.
  */
-export class Writes extends Context.Service<
-  Writes,
-  {
-    /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
-    readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
-    /** Hears of each statement that does not only read, once it ran or failed. */
-    readonly note: (table: string) => void
-  }
->()("cofferer/store/Writes") {}
+export interface Writes {
+  /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
+  readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
+  /** Hears of each statement that does not only read, once it ran or failed. */
+  readonly note: (table: string) => void
+}
 
 /** `isInTransaction`: true while a transaction of this client is open. */
-export const makeWrites = (isInTransaction: () => boolean): Writes["Service"] => {
+export const makeWrites = (isInTransaction: () => boolean): Writes => {
   let count = 0
   const written = new Map<string, number>()
   /** Tables written in the transaction that is open. */
