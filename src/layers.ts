@@ -21,8 +21,8 @@ import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/alerts/AlertQueue.ts"
 import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
+import { Approvals } from "./store/controls/Approvals.ts"
 import { Brake } from "./store/controls/Brake.ts"
-import { TermsLog } from "./store/controls/TermsLog.ts"
 import * as Database from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
 import { Settings } from "./store/database/Settings.ts"
@@ -31,7 +31,6 @@ import { StoreError } from "./store/database/StoreError.ts"
 import { Journal } from "./store/journal/Journal.ts"
 import { ChainState } from "./store/network/ChainState.ts"
 import { Listings } from "./store/network/Listings.ts"
-import { Approvals } from "./store/payments/Approvals.ts"
 import { Clearance } from "./store/payments/Clearance.ts"
 import { Findings } from "./store/payments/Findings.ts"
 import { Outbox } from "./store/payments/Outbox.ts"
@@ -98,15 +97,13 @@ export const storeLayer = (
   access: { readonly isReadOnly?: boolean } = {},
 ) => {
   const { treasury, mode = treasury.mode } = options
-  const plain = Layer.mergeAll(
+  const tables = Layer.mergeAll(
     Drifts.layer,
     Attention.layer,
     alertQueueLayer,
     Signals.layer,
     Clearance.layer,
     DiskSpace.layer(options.dataDir),
-  )
-  const journalled = Layer.mergeAll(
     Outbox.layerNoDeps,
     Listings.layerNoDeps,
     SpendLog.layerNoDeps,
@@ -114,18 +111,19 @@ export const storeLayer = (
     Findings.layerNoDeps,
     Observations.layerNoDeps,
     RuleStates.layerNoDeps,
-    Approvals.layerNoDeps,
-  ).pipe(Layer.provideMerge(Journal.layer(treasury.name, treasury.watermarkFile)), Layer.provideMerge(Settings.layer))
+  )
   return ChainState.layerNoDeps.pipe(
-    Layer.provideMerge(Layer.merge(plain, journalled)),
+    Layer.provideMerge(tables),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
+    Layer.provideMerge(Approvals.layerNoDeps),
+    Layer.provideMerge(Journal.layer(treasury.name, treasury.watermarkFile)),
+    Layer.provideMerge(Settings.layer),
     Layer.provideMerge(databaseLayer(options, access)),
   )
 }
 
 /** The configuration of the files. Earlier receivers that it no longer pages are alerted as well. */
-const inForceLayer = (file: InForce) =>
-  Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
+const inForceLayer = (file: InForce) => Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer))
 
 const metricsLayer = ({ treasury, mode }: DaemonOptions, isOneOfMany = false) =>
   Metrics.layer({

@@ -12,8 +12,8 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { type AlertRecord, listAlerts } from "../store/alerts/alertRecords.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Brake } from "../store/controls/Brake.ts"
-import { TermsLog } from "../store/controls/TermsLog.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
@@ -143,7 +143,7 @@ const strayRemedy = ({ kind }: Stray): string => {
 const acceptedMillis = 7 * dayMillis
 
 const acceptedView = Effect.fnUntraced(function* (now: number) {
-  const last = yield* (yield* TermsLog).acceptance
+  const last = yield* (yield* Approvals).acceptance
   if (last === undefined || (last.inForceAt !== null && now - last.inForceAt > acceptedMillis)) return null
   const { hash, author, reason, at, inForceAt } = last
   const inForce = inForceAt === null ? null : new Date(inForceAt).toISOString()

@@ -2,8 +2,7 @@ import { Clock, Data, Effect } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
-import { TermsLog } from "../store/controls/TermsLog.ts"
-import { Approvals } from "../store/payments/Approvals.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import {
   type Agreement,
   type ApprovalPlace,
@@ -82,7 +81,7 @@ export const neededOf = (operators: Operators): number => Math.min(2, operators.
  * store that was never live, those of the configuration in force.
  */
 export const operatorsInForce = Effect.gen(function* () {
-  const known = yield* (yield* TermsLog).inForce
+  const known = yield* (yield* Approvals).termsInForce
   if (known !== undefined) return operatorsIn(known.terms)
   const { approvals } = (yield* ConfigInForce).now().treasury
   return new Map([...approvals.values()].flatMap(({ of }) => [...of])) satisfies Operators as Operators

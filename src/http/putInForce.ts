@@ -10,7 +10,7 @@ import type { Terms } from "../rules/policy/weakens.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
-import { TermsLog } from "../store/controls/TermsLog.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -48,17 +48,17 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   before: ReadonlyArray<Rule> | undefined,
 ) {
   const { treasury, mode } = next
-  const [settings, log, journal] = [yield* Settings, yield* TermsLog, yield* Journal]
+  const [settings, approvals, journal] = [yield* Settings, yield* Approvals, yield* Journal]
   const [last, after] = [yield* hashLastSeen, partHashes(treasury.document.value).all]
-  const known = yield* log.inForce
+  const known = yield* approvals.termsInForce
   const terms = treasuryTermsOf(next)
   const isLive = mode === "live"
   const isOther = isLive && known?.hash !== termsHash(terms)
   const alerts = next.alerts ?? treasury
   const isEntry = isOther || last !== after
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
-  if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, alerts })
-  else if (isLive) yield* log.note(alerts)
+  if (head !== undefined && isOther) yield* approvals.putTerms({ seq: head.seq, terms, alerts })
+  else if (isLive) yield* approvals.noteAlerts(alerts)
   if (isLive && known !== undefined && head !== undefined) {
     yield* alertUnpaged(head.seq, treasury.name, known.alerts, alerts)
     if (isOther) yield* alertOnOperatorChange(head.seq, treasury.name, { before: known.terms, now: terms })
@@ -169,7 +169,7 @@ export const alertOnGatewayChange = Effect.fnUntraced(function* (
  * by this file, stay beside its own while the process lives: they hear that they lose the pages. Writes nothing.
  */
 export const withFormerReceivers = Effect.fn("Config.formerReceivers")(function* (file: InForce) {
-  const known = yield* (yield* TermsLog).inForce
+  const known = yield* (yield* Approvals).termsInForce
   if (known === undefined) return file
   const { treasury } = file
   const before = yield* reachable(known.alerts)

@@ -7,9 +7,10 @@ import { termsHash } from "../rules/policy/storedTerms.ts"
 import { weakens } from "../rules/policy/weakens.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Brake } from "../store/controls/Brake.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
-import { type Acceptance, TermsLog } from "../store/controls/TermsLog.ts"
+import type { Acceptance } from "../store/controls/terms.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -38,7 +39,7 @@ export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, .
  * that never was.
  */
 export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
-  const known = yield* (yield* TermsLog).inForce
+  const known = yield* (yield* Approvals).termsInForce
   return known === undefined || mode !== "live" ? [] : weakens(known.terms, treasuryTermsOf({ treasury }))
 })
 
@@ -47,7 +48,7 @@ export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce
  * the terms are journalled when they come into force, `replaces` then changes and no old signature fits.
  */
 export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
-  const known = yield* (yield* TermsLog).inForce
+  const known = yield* (yield* Approvals).termsInForce
   return {
     kind: "terms",
     replaces: known?.seq ?? 0,
@@ -87,7 +88,7 @@ export const approveTerms = Effect.fn("People.approveTerms")(function* (
     return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
   }
   const change = yield* termsChangeOf(old, { treasury })
-  if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(treasuryTermsOf(old)))) {
+  if (change.terms === ((yield* (yield* Approvals).termsInForce)?.hash ?? termsHash(treasuryTermsOf(old)))) {
     return problem("these terms are in force already", 409, "there is nothing to approve")
   }
   const operators = yield* operatorsInForce
@@ -115,7 +116,7 @@ const termsHaltNow = Effect.map(
 
 /** An acceptance whose hour is under way. */
 const pending = Effect.map(
-  Effect.flatMap(TermsLog, ({ acceptance }) => acceptance),
+  Effect.flatMap(Approvals, ({ acceptance }) => acceptance),
   (last): Acceptance | undefined => (last?.inForceAt === null ? last : undefined),
 )
 
@@ -129,13 +130,13 @@ export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, 
   const [halt, given] = [yield* termsHaltNow, yield* pending]
   const isOther = halt !== undefined && !halt.detail.startsWith(begins)
   if (isOther || (given !== undefined && given.hash !== hash)) yield* endTermsHalt("the file has other terms now")
-  yield* (yield* TermsLog).countFrom(null)
+  yield* (yield* Approvals).countFrom(null)
   yield* haltSigning("terms", `${begins} more than those in force: ${listed(weaker)}`)
 })
 
 /** Ends the halt and an hour that runs, in one transaction with what removes the cause. */
 export const endTermsHalt = Effect.fnUntraced(function* (detail: string, end: "in force" | "void" = "void") {
-  yield* (yield* TermsLog).endHour(end)
+  yield* (yield* Approvals).endHour(end)
   yield* (yield* Brake).release("terms", detail)
 })
 
@@ -184,14 +185,14 @@ const settle = Effect.gen(function* () {
 
 /** The hour runs from the first time in this process that clock and newest block agree, and ends while they do. */
 const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
-  const log = yield* TermsLog
-  const maxAge = (yield* log.inForce)?.terms.maxAgeMillis ?? 0
+  const approvals = yield* Approvals
+  const maxAge = (yield* approvals.termsInForce)?.terms.maxAgeMillis ?? 0
   const watermark = yield* (yield* Observations).watermark
   const now = yield* Clock.currentTimeMillis
   const block = watermark && Number(watermark.timestamp / 1_000_000n)
   if (clockGap(now, block, maxAge) !== undefined) return false
   if (since !== null && since <= now) return now - since >= hourMillis
-  yield* log.countFrom(now)
+  yield* approvals.countFrom(now)
   return false
 })
 
@@ -244,8 +245,8 @@ const beginHour = Effect.fnUntraced(function* (
   const detail = `${author} accepts the terms ${short(hash)} without the operators' keys`
   const stops = 'they come into force after an hour in which nothing is signed; "cofferer halt --reason TEXT" stops it'
   const write = Effect.gen(function* () {
-    yield* (yield* TermsLog).endHour("void")
-    yield* (yield* TermsLog).accept(given)
+    yield* (yield* Approvals).endHour("void")
+    yield* (yield* Approvals).acceptTerms(given)
     yield* (yield* Journal).append({ kind: "config", subject, body: { detail, terms: hash, author, reason } })
     yield* page(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
   })

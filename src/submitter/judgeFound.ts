@@ -9,7 +9,7 @@ import type { TransferSighting } from "../gateway/readTransfers.ts"
 import { judgeSighting } from "../payments/judgeAttempt.ts"
 import { behindNanos, hasFallen, isInBalances, judgeExecuted, mayHaveLeft, signedBy } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { TermsLog } from "../store/controls/TermsLog.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -117,7 +117,7 @@ const withdrawalsLike = Effect.fnUntraced(function* (intent: Intent, attempt: At
  * chain counts. Undefined where they do. A start with such a file halts; what it frees would be paid again afterwards.
  */
 export const fewerThanAgreed = Effect.gen(function* () {
-  const known = yield* (yield* TermsLog).inForce
+  const known = yield* (yield* Approvals).termsInForce
   if (known === undefined) return undefined
   const { quorum, chainId } = known.terms
   const gateways = yield* Gateways

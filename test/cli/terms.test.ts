@@ -10,7 +10,7 @@ import { layerControl } from "../../src/http/ControlServer.ts"
 import { refusedReload } from "../../src/http/putInForce.ts"
 import { type DaemonOptions, storeLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
-import { TermsLog } from "../../src/store/controls/TermsLog.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask } from "../support/Control.ts"
 import { type FlowServices, flow } from "../support/Flow.ts"
@@ -92,7 +92,7 @@ describe("terms accept", () => {
         })
         assert.strictEqual(gone.status, 404)
         assert.strictEqual((yield* run("halt", "--reason", "not ours")).code, 0)
-        assert.isUndefined(yield* Effect.flatMap(TermsLog, ({ acceptance }) => acceptance))
+        assert.isUndefined(yield* Effect.flatMap(Approvals, ({ acceptance }) => acceptance))
       }).pipe(Effect.provide(layerControl(options).pipe(Layer.provideMerge(storeOf(options))), { local: true })),
     ),
   )

@@ -19,8 +19,8 @@ import { acceptTerms, settleTerms, termsChangeOf } from "../../src/http/termsApp
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
@@ -77,8 +77,8 @@ const pass = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandb
   yield* settleTerms()
 })
 
-const each = Effect.flatMap(TermsLog, ({ inForce }) =>
-  Effect.map(inForce, (known) => known?.terms.policy.lines[0]?.perTransfer),
+const each = Effect.flatMap(Approvals, ({ termsInForce }) =>
+  Effect.map(termsInForce, (known) => known?.terms.policy.lines[0]?.perTransfer),
 )
 
 const alerts = Effect.gen(function* () {
@@ -282,7 +282,7 @@ describe("terms accept, where the terms in force name nobody", () => {
         const sql = yield* SqlClient.SqlClient
         const entries = yield* sql`SELECT seq, body FROM journal WHERE kind = 'config' ORDER BY seq`
         const last = entries.findLast(({ body }) => String(body).includes('"weaker":["policy line 1'))
-        assert.strictEqual((yield* (yield* TermsLog).inForce)?.seq, last?.["seq"])
+        assert.strictEqual((yield* (yield* Approvals).termsInForce)?.seq, last?.["seq"])
       })
       assert.deepStrictEqual(yield* life(file, halts), [])
     }),
@@ -318,7 +318,7 @@ describe("terms accept, where operators are named whose keys are lost", () => {
       })
       yield* effectOf(use(file, sandbox, options))
     })
-  const accepted = Effect.flatMap(TermsLog, ({ acceptance }) => acceptance)
+  const accepted = Effect.flatMap(Approvals, ({ acceptance }) => acceptance)
 
   it.effect("signs nothing for an hour of one process, and then goes on by them", () =>
     broken(function* (file, sandbox) {

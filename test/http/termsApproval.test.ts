@@ -9,7 +9,7 @@ import { loadTreasury } from "../../src/config/Treasury.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { approveTerms } from "../../src/http/termsApproval.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { TermsLog } from "../../src/store/controls/TermsLog.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { type Agreement, agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { flow } from "../support/Flow.ts"
@@ -65,7 +65,7 @@ const inForce = (text: string, use: Body<[write: (text: string) => void], Servic
       const started = { treasury, mode: "live" as const }
       const body = { detail: "started" }
       const { seq } = yield* inTransaction((yield* Journal).append({ kind: "config", subject: treasury.name, body }))
-      yield* (yield* TermsLog).put({ seq, terms: treasuryTermsOf(started), alerts: treasury })
+      yield* (yield* Approvals).putTerms({ seq, terms: treasuryTermsOf(started), alerts: treasury })
       yield* effectOf(use(write)).pipe(Effect.provide(ConfigInForce.layer(started)))
     }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true })))),
   )

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Terms } from "../../src/rules/policy/weakens.ts"
-import { TermsLog } from "../../src/store/controls/TermsLog.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { flow, pass, round } from "../support/Flow.ts"
@@ -12,12 +12,12 @@ import type { Fields } from "../support/treasury.ts"
 
 /** The terms in force ask for more than the file that this process was started with. */
 const demand = Effect.fnUntraced(function* (more: Partial<Terms>) {
-  const log = yield* TermsLog
-  const known = (yield* log.inForce)!
+  const approvals = yield* Approvals
+  const known = (yield* approvals.termsInForce)!
   const { seq } = yield* inTransaction(
     (yield* Journal).append({ kind: "config", subject: "flow", body: { detail: "stricter" } }),
   )
-  yield* log.put({ seq, alerts: known.alerts, terms: { ...known.terms, ...more } })
+  yield* approvals.putTerms({ seq, alerts: known.alerts, terms: { ...known.terms, ...more } })
 })
 const attempts = Effect.gen(function* () {
   const outbox = yield* Outbox

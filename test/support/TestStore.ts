@@ -5,8 +5,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
-import { TermsLog } from "../../src/store/controls/TermsLog.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { DiskSpace } from "../../src/store/database/DiskSpace.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -14,7 +14,6 @@ import { Signals } from "../../src/store/database/Signals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
-import { Approvals } from "../../src/store/payments/Approvals.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -49,7 +48,6 @@ export const testStore = () => {
       Signals.layer,
       Clearance.layer,
       DiskSpace.layer(dir),
-      TermsLog.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(
       Layer.provideMerge(Journal.layer("test")),

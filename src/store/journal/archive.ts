@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
 import type { Attempt } from "../../domain/Attempt.ts"
 import type { Intent } from "../../domain/Intent.ts"
+import { type Approval, ApprovalRow, approvalColumns } from "../controls/Approvals.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
-import { type Approval, ApprovalRow, approvalColumns } from "../payments/Approvals.ts"
 import type { Evidence, Send } from "../payments/Outbox.ts"
 import {
   AttemptRow,

@@ -1,0 +1,107 @@
+import { Clock, Effect, Schema } from "effect"
+import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/ConfigInForce.ts"
+import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
+import type { Terms } from "../../rules/policy/weakens.ts"
+import { rowsOf } from "../database/columns.ts"
+import type { Database } from "../database/Database.ts"
+import type { Sql } from "../database/Sql.ts"
+import { StoreError, storeError } from "../database/StoreError.ts"
+
+/** The terms in force: the last ones of mode live. */
+interface TermsInForce {
+  /** Number of the journal entry that put them in force. */
+  readonly seq: number
+  readonly hash: string
+  readonly terms: Terms
+  /** Receivers and routes of alerts under them. */
+  readonly alerts: AlertConfig
+}
+
+const TermsRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String, terms: Schema.String, alerts: Schema.String })
+/** A person's word for weaker terms without the operators' keys. */
+const AcceptanceRow = Schema.Struct({
+  id: Schema.Int,
+  /** SHA-256 of the terms, 64 hex characters. */
+  hash: Schema.String,
+  author: Schema.String,
+  reason: Schema.String,
+  /** When it was given, Unix milliseconds. */
+  at: Schema.Int,
+  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
+  since: Schema.NullOr(Schema.Int),
+  /** When it put the terms in force, Unix milliseconds; null until then. */
+  inForceAt: Schema.NullOr(Schema.Int),
+})
+export type Acceptance = typeof AcceptanceRow.Type
+
+const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
+  const terms = decodeTerms(text)
+  if (terms === undefined || termsHash(terms) !== row.hash) {
+    return new StoreError({
+      operation: "Approvals.termsInForce",
+      cause: `the terms of entry ${row.seq} cannot be read`,
+    })
+  }
+  return Effect.succeed({ ...row, terms, alerts: decodeAlerts(alerts) } satisfies TermsInForce)
+}
+
+/** Limits on the money by the last live configuration. Stored apart from the files, so it outlives them. */
+export interface StoredTerms {
+  /** Undefined in a store that was never live. */
+  readonly termsInForce: Effect.Effect<TermsInForce | undefined, StoreError>
+  /** Puts terms in force, in the transaction of the journal entry with this number. */
+  readonly putTerms: (next: Omit<TermsInForce, "hash">) => Effect.Effect<void, StoreError>
+  /** Notes the receivers and routes of today for the terms in force. */
+  readonly noteAlerts: (alerts: AlertConfig) => Effect.Effect<void, StoreError>
+  /** The acceptance whose hour is under way, or the last one that put terms in force. */
+  readonly acceptance: Effect.Effect<Acceptance | undefined, StoreError>
+  readonly acceptTerms: (given: Pick<Acceptance, "hash" | "author" | "reason">) => Effect.Effect<void, StoreError>
+  /** Counts the hour from a time on; null: from one that is still to come. */
+  readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
+  /** Ends the hour that is under way, if there is one. A halt ends it as well. */
+  readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
+}
+
+export const makeStoredTerms = (sql: Sql, database: Database["Service"]): StoredTerms => {
+  const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Clock.currentTimeMillis, statement).pipe(
+      sql.joinTransaction,
+      Effect.asVoid,
+      storeError(name),
+      Effect.withSpan(name),
+    )
+  return {
+    termsInForce: database.memoryOf<TermsInForce | undefined>("terms")(
+      "",
+      sql`SELECT seq, hash, terms, alerts FROM terms ORDER BY seq DESC LIMIT 1`.pipe(
+        rowsOf(TermsRow, "Approvals.termsInForce"),
+        Effect.flatMap(([row]) => (row === undefined ? Effect.undefined : termsIn(row))),
+      ),
+    ),
+    putTerms: ({ seq, terms, alerts }) =>
+      write("Approvals.putTerms", (at) => {
+        const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
+        return sql.write`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
+      }),
+    noteAlerts: (alerts) =>
+      write(
+        "Approvals.noteAlerts",
+        () => sql.write`UPDATE terms SET alerts = ${encodeAlerts(alerts)} WHERE seq = (SELECT max(seq) FROM terms)`,
+      ),
+    acceptance: sql`SELECT id, hash, author, reason, at, since, in_force_at AS "inForceAt" FROM terms_accepted
+      WHERE ended_at IS NULL OR in_force_at IS NOT NULL ORDER BY id DESC LIMIT 1`.pipe(
+      rowsOf(AcceptanceRow, "Approvals.acceptance"),
+      Effect.map(([row]) => row),
+    ),
+    acceptTerms: (given) =>
+      write("Approvals.acceptTerms", (at) => sql.write`INSERT INTO terms_accepted ${sql.insert({ ...given, at })}`),
+    countFrom: (since) =>
+      write("Approvals.countFrom", () => sql.write`UPDATE terms_accepted SET since = ${since} WHERE ended_at IS NULL`),
+    endHour: (end) =>
+      write(
+        "Approvals.endHour",
+        (at) => sql.write`UPDATE terms_accepted SET ended_at = ${at}, in_force_at = ${end === "in force" ? at : null}
+          WHERE ended_at IS NULL`,
+      ),
+  }
+}
