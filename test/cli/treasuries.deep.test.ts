@@ -132,4 +132,14 @@ describe("several treasuries in one process", () => {
     assert.match(String(twice["reason"]), /copy.yaml {2}.*; give each a name of its own/)
     assert.match((await call("status", "--treasury", "t0003")).stderr, /the name t0003 is also that of/)
   })
+
+  it("shows the state of a treasury whose file was renamed", async () => {
+    rmSync(join(files, "t0002.yaml"))
+    writeFileSync(join(files, "renamed.yaml"), "name: t0002\nversion: 1\nnetwork: 5\n")
+    hangUp()
+    await lineOf("t0002", "treasury ended")
+    const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
+    assert.strictEqual(list.find(({ name }) => name === "t0002")?.state, "ended")
+    assert.match((await get(`${page}/metrics`)).body, /cofferer_treasury_up\{treasury="t0002"\} 0/)
+  })
 })

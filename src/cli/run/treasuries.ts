@@ -128,13 +128,15 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       if (entries.some((entry) => keyOf(entry) === key)) continue
       yield* FiberMap.remove(fibers, key)
       const name = key.slice(key.indexOf(" ") + 1)
-      if (entries.some((entry) => entry.name === name)) continue
-      states.delete(name)
-      ofProcess.up.remove({ treasury: name })
+      const state = states.get(name)
+      // A treasury whose file was renamed begins with a state of its own.
+      if (state !== undefined && keyOf(state) === key) states.delete(name)
+      if (!entries.some((entry) => entry.name === name)) ofProcess.up.remove({ treasury: name })
     }
     for (const entry of entries) {
-      // One that waits to be started again is started now.
-      const onlyIfMissing = states.get(entry.name)?.state !== "ended"
+      // One that waits to be started again is started now, also where it waited for the name of one that has gone.
+      const state = states.get(entry.name)?.state
+      const onlyIfMissing = state !== undefined && state !== "ended"
       yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
     }
     return entries.length
@@ -154,7 +156,7 @@ const readEntries = (config: DaemonConfig) =>
   })
 
 /** Identity of a running treasury: a file of another name is another one. */
-const keyOf = ({ name, file }: TreasuryEntry): string => `${file.replaceAll(" ", "%20")} ${name}`
+const keyOf = ({ name, file }: Pick<TreasuryEntry, "name" | "file">): string => `${file.replaceAll(" ", "%20")} ${name}`
 
 interface Around {
   readonly hub: EventEmitter
