@@ -1,5 +1,5 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Predicate } from "effect"
+import { Console, Effect, Predicate } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import type { HelpDoc } from "effect/cli/HelpDoc"
 import { commandNames, loadCommands } from "../../src/cli/root.ts"
@@ -79,6 +79,7 @@ export const problemsOf = ({ words, isWhole }: Pick<Call, "words" | "isWhole">):
       return Effect.succeed(errors.filter((one) => isWhole || !isLeftOut(one)).map(({ message }) => message))
     }),
     Effect.provide([silent, NodeServices.layer]),
+    Effect.provideService(Console.Console, { ...console, log: () => undefined }),
     Effect.runPromise,
   )
 
