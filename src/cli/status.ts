@@ -140,9 +140,11 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined
 })
 
-/** The headline where no daemon runs, before that of its database. */
-const stopped = (chosen: Chosen): string =>
-  `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}". Its database says:`
+/** The headline where no daemon runs, in place of that of its database. */
+const stopped = (chosen: Chosen): View["sentence"] => ({
+  severity: "bad",
+  text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}"`,
+})
 
 export const status = Command.make(
   "status",
@@ -159,11 +161,12 @@ export const status = Command.make(
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
     const { running, body: view } = yield* throughDaemon(chosen, "/api/v1/status", () => readView())
-    yield* printResult(chosen.output, { running, ...view }, () =>
-      running ? viewText(view) : `${signs.bad}${stopped(chosen)}\n${viewText(view, false)}`,
+    const sentence = running ? view.sentence : stopped(chosen)
+    yield* printResult(chosen.output, { running, ...view, sentence }, () =>
+      running ? viewText(view) : `${signs.bad}${sentence.text}. Its database says:\n${viewText(view, false)}`,
     )
-    if (chosen.fail && (!running || view.sentence.severity !== "ok")) {
-      return yield* failWith("unhealthy", running ? view.sentence.text : "no daemon runs")
+    if (chosen.fail && sentence.severity !== "ok") {
+      return yield* failWith("unhealthy", running ? sentence.text : "no daemon runs")
     }
     return undefined
   }),
