@@ -15,7 +15,7 @@ interface Row {
   readonly alertSeconds?: number
   readonly text?: string
   readonly did?: string
-  readonly mendSeconds?: number | "ends with its payment"
+  readonly mendSeconds?: number
   /** Other alerts that came meanwhile. */
   readonly others?: ReadonlyArray<string>
   readonly problem?: string
@@ -47,16 +47,15 @@ const play = async (outage: Outage, world: World): Promise<Row> => {
     const isOver = ({ state, resolves }: Heard) =>
       state === "resolved" && resolves?.some((key) => key === first.key) === true
     const over = () => world.heard.slice(before).find(isOver)
-    const clears = first.kind !== "approval"
-    if (clears && !(await until(outage.mendSeconds ?? 120, () => over() !== undefined))) problems.push("no all-clear")
+    if (!(await until(outage.mendSeconds ?? 120, () => over() !== undefined))) problems.push("no all-clear")
     const isHealthy = async () => (await world.run("status", "--fail")).code === 0
     if (!(await until(150, isHealthy))) problems.push(`still: ${(await world.run("status")).out.split("\n")[0]}`)
     const others = alerts()
       .slice(1)
       .map(({ severity, kind, subject, detail }) => `${severity} ${kind} ${subject}: ${detail}`)
     const at = over()?.at
-    const mendSeconds = clears ? at && (at - mended) / 1_000 : ("ends with its payment" as const)
-    return { ...row, did, others, ...(mendSeconds === undefined ? {} : { mendSeconds }), ...problemOf(problems) }
+    const clear = at === undefined ? {} : { mendSeconds: (at - mended) / 1_000 }
+    return { ...row, did, others, ...clear, ...problemOf(problems) }
   } catch (error) {
     return { ...row, ...problemOf([...problems, String(error)]) }
   }
@@ -83,7 +82,7 @@ const lineOf = ({ name, bound, alertSeconds, text, did, mendSeconds, problem }: 
     `${alertSeconds?.toFixed(0) ?? "-"} (${bound})`,
     text ?? "-",
     did ?? "-",
-    typeof mendSeconds === "number" ? mendSeconds.toFixed(0) : (mendSeconds ?? "-"),
+    mendSeconds?.toFixed(0) ?? "-",
     problem ?? "yes",
   ]
     .map(cell)
