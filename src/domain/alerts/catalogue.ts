@@ -26,7 +26,7 @@ const ofTreasury = {
     fields: [],
     raised: "at once, past the store, and each hour",
     renews: true,
-    ends: "the store accepts writes",
+    ends: "the store accepts writes; if the daemon was restarted meanwhile, a person resolves it",
     over: { text: "the store accepts writes: the daemon goes on" },
   },
   health: {
