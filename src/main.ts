@@ -14,7 +14,8 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
-commandLine(process.argv.slice(2)).pipe(
+const args = process.argv.slice(2)
+commandLine(args).pipe(
   Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit)) }),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit, args)) }),
 )

@@ -191,7 +191,8 @@ export const sendNotices = ({ state, raised, reach }: Play, notices: ReadonlyArr
     state.asks = askedAfter(recent, notice, now)
     if (state.sent.has(alert.dedup)) continue
     const { resolves = [] } = alert
-    if (isOver && ![...state.sent].some((dedup) => resolves.some((over) => dedup.startsWith(`${over}/`)))) continue
+    if (isOver && ![...state.sent].some((dedup) => resolves.some((over) => `${dedup}/`.startsWith(`${over}/`))))
+      continue
     state.sent.add(alert.dedup)
     const at = { at: now, severity: alert.severity, kind: topic, rule, subject, detail }
     raised.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })

@@ -1,7 +1,7 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
-import { exitCodes, outputFlag, printResult, visibleConsole } from "./common/output.ts"
+import { exitCodes, outputFlag, printError, printResult, visibleConsole } from "./common/output.ts"
 
 const versionCommand = Command.make(
   "version",
@@ -117,11 +117,14 @@ export const commandLine = (args: ReadonlyArray<string>) =>
     Effect.promise(() => loadCommands(args)).pipe(
       Effect.flatMap((root) => Command.runWith(root, { version })(args)),
       Effect.provide(presenter(plain)),
-      Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(saidOf(error)))),
+      Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(saidOf(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),
     ),
   )
+
+/** Commands that run until they are stopped. */
+const serving: ReadonlySet<string> = new Set(["run", "sandbox"])
 
 const isUsage = (error: unknown): boolean => Predicate.isTagged(error, "ShowHelp")
 
@@ -136,10 +139,14 @@ const messageOf = (error: unknown): string =>
       ? String(error.message)
       : String(error)
 
-/** The exit code of a run: 0 for a stop by signal, the code of the failure, 2 for a wrong call. */
-export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
+/** The exit code of a run: 0 where a signal stops what runs until then, the code of the failure, 2 for a wrong call. */
+export const exitCodeOf = (
+  exit: Exit.Exit<unknown, unknown>,
+  [command = "run"]: ReadonlyArray<string> = [],
+): number => {
   if (Exit.isSuccess(exit)) return exitCodes.ok
-  if (Cause.hasInterruptsOnly(exit.cause)) return exitCodes.ok
+  // Whoever stops "status --fail" before its answer must not read that all is well.
+  if (Cause.hasInterruptsOnly(exit.cause)) return serving.has(command) ? exitCodes.ok : exitCodes.failure
   const error = Cause.squash(exit.cause)
   if (isUsage(error))
     return Predicate.hasProperty(error, "errors") && isEmpty(error.errors) ? exitCodes.ok : exitCodes.usage

@@ -21,12 +21,13 @@ const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
 /** The page in words. Without a daemon the headline has no sign: the database alone never means that all is well. */
 export const viewText = (view: View, isRunning = true): string => {
+  const seen = [...new Set(view.accounts.map(({ observation }) => observationText(observation)))]
   const accounts = view.accounts.map((a) => [
     `  ${a.party}`,
     `${a.balance} ${a.asset}`,
     a.inBand ? (a.levels.length === 0 ? "" : "in band") : "OUT OF BAND",
     a.levels.map((l) => `${l.name} ${l.value}${l.trial ? " (on trial)" : ""}`).join("  "),
-    observationText(a.observation),
+    ...(seen.length === 1 ? [] : [observationText(a.observation)]),
   ])
   const rules = view.rules.map((r) => [
     `  ${r.name}`,
@@ -41,7 +42,7 @@ export const viewText = (view: View, isRunning = true): string => {
     `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
     ...acceptedText(view),
     ...conditionsText(view.conditions),
-    ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
+    ...(accounts.length > 0 ? [seen.length === 1 ? `accounts, ${seen[0]}` : "accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),

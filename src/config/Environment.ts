@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream"
+import type { WriteStream } from "node:tty"
 import { Context, Effect } from "effect"
 import { closest, distance } from "fastest-levenshtein"
 import type { Mode } from "./Treasury.ts"
@@ -92,6 +93,12 @@ export interface ProcessContext {
   readonly isInteractive: boolean
   /** Standard error, if it is a terminal: long work shows its progress there. */
   readonly progress: Writable | undefined
+}
+
+/** Columns of a terminal, and 80 where it names none; undefined of what is no terminal. */
+export const terminalColumns = (output: Writable): number | undefined => {
+  const { isTTY, columns } = output as Partial<WriteStream>
+  return isTTY === true ? columns || 80 : undefined
 }
 
 export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config/ProcessContext", {

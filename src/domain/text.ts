@@ -58,6 +58,32 @@ export const wrapped = (text: string, columns: number | undefined): ReadonlyArra
   return [...lines, rest]
 }
 
+/** Columns that a cell on its own lines has at least. */
+const cellColumnsMin = 30
+
+const wordMax = (text: string): number => Math.max(...text.split(" ").map(({ length }) => length))
+
+/**
+ * A row of a table, or a sentence, in lines of at most so many columns: what does not fit goes on below its last cell
+ * that leaves it room, else indented. `columns` undefined: as it is.
+ */
+export const fitted = (line: string, columns: number | undefined): string => {
+  if (columns === undefined || line.length <= columns) return line
+  const starts = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length)
+  const lead = line.length - line.trimStart().length
+  const fits = (start: number) => start + Math.max(cellColumnsMin, wordMax(line.slice(start))) <= columns
+  const at = starts.findLast((start) => start > lead && fits(start)) ?? lead
+  const indent = at === lead ? lead + 4 : at
+  const lines: Array<string> = []
+  for (const cell of line.slice(at).split(/ {2,}/)) {
+    const before = lines.at(-1)
+    const room = columns - (lines.length === 0 ? at : indent)
+    if (before !== undefined && before.length + 2 + cell.length <= room) lines[lines.length - 1] = `${before}  ${cell}`
+    else lines.push(...wrapped(cell, columns - indent))
+  }
+  return line.slice(0, at) + lines.join(`\n${" ".repeat(indent)}`)
+}
+
 /** A written value in quotes. A long one may be a secret in the wrong place: its beginning and length say enough. */
 export const excerpt = (text: string, lengthMax = 24): string =>
   text.length <= lengthMax ? `"${text}"` : `"${text.slice(0, 4)}…" (${text.length} characters)`

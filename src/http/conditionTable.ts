@@ -4,7 +4,7 @@ import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Brake.ts"
-import { mebibytesText } from "../store/database/DiskSpace.ts"
+import { bytesText } from "../store/database/DiskSpace.ts"
 import type { Found, GatewayView, HealthFacts, IntentView } from "./View.ts"
 
 const isDown = ({ state, otherChain }: GatewayView): boolean =>
@@ -204,8 +204,8 @@ const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | 
   const isFull = halts.some(({ reason }) => reason === "disk_full")
   const isLow = disk.free !== undefined && disk.free < disk.low
   if (!isFull && !isLow) return undefined
-  const room = disk.free === undefined ? "no write succeeds" : `${mebibytesText(disk.free)} free`
-  const text = `The disk of ${disk.dir} is ${isFull ? "full" : "low"}: ${room}, ${mebibytesText(disk.low)} needed`
+  const room = disk.free === undefined ? "no write succeeds" : `${bytesText(disk.free)} free`
+  const text = `The disk of ${disk.dir} is ${isFull ? "full" : "low"}: ${room}, ${bytesText(disk.low)} needed`
   const remedy = `free space under ${disk.dir}`
   return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
 }

@@ -159,8 +159,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       return yield* escalateIfOverdue(live, verdict.why)
     case "Executed": {
       const findings = yield* Findings
-      const how =
-        where === "in the listing" ? "found in the listing" : isWithdrawn ? "found by its id" : "found by transfer id"
+      const how = where === "in the listing" ? "the ledger lists it" : "the ledger shows it by its id"
       const settledAt = yield* executedAt(intent, attempt, found.timestamp)
       const noted = Effect.gen(function* () {
         yield* noteExecution(attempt, found.timestamp)

@@ -46,7 +46,7 @@ describe("the story of a payment", () => {
         /accepted +attempt 1: accepted/,
         /evidence +attempt 1: executed: transfer by id: done/,
         /confirmed +attempt 1: 150\.00 USDT alice -> bob/,
-        /confirmed +150\.00 USDT alice -> bob, fee 0\.15, found by transfer id; fee 0\.15/,
+        /confirmed +150\.00 USDT alice -> bob, fee 0\.15, the ledger shows it by its id; fee 0\.15/,
       ]
       const journal = lines.slice(6)
       assert.strictEqual(journal.length, story.journal.length)

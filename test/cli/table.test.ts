@@ -1,5 +1,8 @@
+import { Writable } from "node:stream"
 import { assert, it } from "vitest"
 import { table } from "../../src/cli/common/output.ts"
+import { terminalColumns } from "../../src/config/Environment.ts"
+import { fitted } from "../../src/domain/text.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"
@@ -9,4 +12,23 @@ it("shows a line break of a gateway's text as a symbol", () => {
   ]).split("\n")
   assert.strictEqual(rows.length, 2)
   assert.include(rows[1], "JUNK\\u{a}USDT    enabled  6\\u{2028}x  proposed")
+})
+
+it("goes on below its last cell with room where a terminal is too narrow", () => {
+  const hash = "5e".repeat(32)
+  const row = `  1  confirmed  window ends at block 115  transfer ${hash}  it was seen in the listing of two gateways`
+  assert.deepStrictEqual(fitted(row, 80).split("\n"), [
+    "  1  confirmed  window ends at block 115",
+    "                transfer",
+    `                ${hash}`,
+    "                it was seen in the listing of two gateways",
+  ])
+  assert.deepStrictEqual(fitted(`${hash}: ${hash}${hash}`, 80).split("\n"), [`${hash}:`, `    ${hash}${hash}`])
+  for (const columns of [undefined, row.length]) assert.strictEqual(fitted(row, columns), row)
+})
+
+it("is as wide as the terminal, and 80 where that names no width", () => {
+  const output = (more: object) => Object.assign(new Writable(), more)
+  const widths = [{}, { isTTY: true }, { isTTY: true, columns: 0 }, { isTTY: true, columns: 100 }].map(output)
+  assert.deepStrictEqual(widths.map(terminalColumns), [undefined, 80, 80, 100])
 })

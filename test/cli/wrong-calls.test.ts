@@ -1,4 +1,6 @@
+import { Exit } from "effect"
 import { assert, describe, it } from "vitest"
+import { exitCodeOf } from "../../src/cli/root.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 
 describe("a wrong call is told in one line", () => {
@@ -32,4 +34,9 @@ describe("a wrong call is told in one line", () => {
     assert.include(await help("test"), "instead of the one that the file of tests names")
     assert.notInclude(await help("test"), "default treasury.yaml")
   })
+})
+
+it("a command that is stopped before its answer failed; a daemon is stopped so", () => {
+  const codes = ["status", "run", "sandbox"].map((command) => exitCodeOf(Exit.interrupt(1), [command]))
+  assert.deepStrictEqual(codes, [1, 0, 0])
 })

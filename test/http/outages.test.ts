@@ -452,7 +452,7 @@ const outages: ReadonlyArray<Outage> = [
       }),
     condition: "low_disk",
     severity: "warn",
-    headline: /^The disk of .* is low: 1536\.0 MiB free, 2560\.0 MiB needed; /,
+    headline: /^The disk of .* is low: 1\.5 GiB free, 2\.5 GiB needed; /,
     remedy: /^free space under /,
     alert: { receiver: "log", severity: "ticket", subject: /^low disk$/ },
     alertSeconds: 10,

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream"
 import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
-import { ProcessContext } from "../../config/Environment.ts"
-import { visible, visibleJson, visibleLines } from "../../domain/text.ts"
+import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
+import { fitted, visible, visibleJson, visibleLines } from "../../domain/text.ts"
 import type { GatewayError } from "../../gateway/GatewayError.ts"
 
 /** Exit codes of every command. */
@@ -52,7 +52,24 @@ export const toJson = (value: unknown): string => visibleJson(JSON.stringify(val
 
 /** Prints a result in the requested form. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
-  Console.log(output === "json" ? toJson(value) : text())
+  output === "json" ? Console.log(toJson(value)) : printText(text())
+
+/** Prints lines for people, as wide as their terminal. */
+const printText = (text: string): Effect.Effect<void> =>
+  Effect.flatMap(ProcessContext, (context) => Console.log(inColumns(text, terminalColumns(context.output))))
+
+/** The same on standard error. */
+export const printError = (text: string): Effect.Effect<void> =>
+  Effect.flatMap(ProcessContext, ({ progress }) =>
+    Console.error(inColumns(text, progress && terminalColumns(progress))),
+  )
+
+/** Each line of a text in so many columns; as it is where they are undefined. */
+const inColumns = (text: string, columns: number | undefined): string =>
+  text
+    .split("\n")
+    .map((line) => fitted(line, columns))
+    .join("\n")
 
 /** Text as it is, once the reader has taken what came before. A reader that has seen enough ends the command. */
 export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>

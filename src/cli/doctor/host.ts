@@ -11,7 +11,7 @@ import type { Found, View } from "../../http/View.ts"
 import { storeLayer } from "../../layers.ts"
 import { reachReceiver } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
-import { DiskSpace, enoughSpace, mebibytesText } from "../../store/database/DiskSpace.ts"
+import { bytesText, DiskSpace, enoughSpace } from "../../store/database/DiskSpace.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { checkKeys } from "../checks.ts"
 import { bodyOf, control } from "../common/client.ts"
@@ -77,7 +77,7 @@ export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir 
   const at = new Date(0).toISOString()
   const halts = full.has(code) ? [{ reason: "disk_full", detail: "", at }] : []
   const disk = { dir: real, free: room.free, low: enoughSpace(room) }
-  const free = room.free === undefined ? "free space unknown" : `${mebibytesText(room.free)} free`
+  const free = room.free === undefined ? "free space unknown" : `${bytesText(room.free)} free`
   findings.push(found("disk", conditionTable.low_disk({ disk, halts })) ?? healthy("disk", `${free} under ${real}`))
   return findings
 })

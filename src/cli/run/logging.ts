@@ -1,6 +1,6 @@
 import { Effect, Layer, type LogLevel, Option } from "effect"
 import { Flag } from "effect/cli"
-import { ProcessContext } from "../../config/Environment.ts"
+import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
 import { version } from "../../config/files.ts"
 import type { Mode, Treasury } from "../../config/Treasury.ts"
 import * as Logging from "../../telemetry/Logging.ts"
@@ -36,8 +36,7 @@ export const loggingLayer = (
         format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
         startedAt,
         isOfMany,
-        // A terminal that does not know its width reports 0.
-        columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
+        columns: terminalColumns(process.stdout),
         hasColours: process.stdout.isTTY && (context.env["NO_COLOR"] ?? "") === "",
         ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
       }),

@@ -22,8 +22,11 @@ interface Room {
   readonly needed: number
 }
 
-/** Bytes in MiB, for people. */
-export const mebibytesText = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`
+/** Bytes in MiB, or from one GiB on in GiB, for people. */
+export const bytesText = (bytes: number): string => {
+  const whole = Math.floor(bytes / mebibyte)
+  return whole < 1_024 ? `${whole} MiB` : `${(whole / 1_024).toFixed(1)} GiB`
+}
 
 /** The disk that holds the store. */
 export class DiskSpace extends Context.Service<
@@ -63,7 +66,7 @@ export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
   const { dir, room } = yield* DiskSpace
   const found = yield* room
   if (found.free === undefined || found.free >= found.needed || (yield* isFull)) return
-  const [free, needed] = [found.free, enoughSpace(found)].map(mebibytesText)
+  const [free, needed] = [found.free, enoughSpace(found)].map(bytesText)
   yield* haltSigning(reason, `free space under ${dir}: ${free} left, ${needed} needed`)
 })
 
@@ -72,7 +75,7 @@ export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
   if (!(yield* isFull)) return yield* checkDiskSpace()
   const room = yield* (yield* DiskSpace).room
   if (room.free !== undefined && room.free < enoughSpace(room)) return
-  const detail = room.free === undefined ? "the disk takes writes" : `${mebibytesText(room.free)} are free again`
+  const detail = room.free === undefined ? "the disk takes writes" : `${bytesText(room.free)} are free again`
   yield* (yield* Brake).release(reason, detail)
   yield* logEvent("payments resumed", { scope: reason, author: "disk space", reason: detail })
   const signals = yield* Signals
