@@ -268,7 +268,7 @@ describe("a sweep", () => {
     const { decision } = judged(sweep, snapshot, ripe)
     assert.strictEqual(
       decision._tag === "Hold" && decision.detail,
-      "scope party:hot: why 0; scope rule:keep: why 2; scope party:hot: why 3",
+      "paused (party:hot): why 0; paused (rule:keep): why 2; paused (party:hot): why 3",
     )
     const commands = ["party:hot", "rule:keep"].map((scope) => `cofferer resume --scope ${scope} --reason …`)
     assert.strictEqual(endedBy.paused(look), `a person ends each pause: ${commands.join(", ")}`)

@@ -73,7 +73,7 @@ export const pausesOf = (look: Look): Look["snapshot"]["pauses"] => {
 
 /** Each pause with its reason; undefined where there is none. */
 export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>) =>
-  pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `scope ${scope}: ${reason}`).join("; ")
+  pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `paused (${scope}): ${reason}`).join("; ")
 
 const lockOf = ({ subject, snapshot }: Look) =>
   snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
