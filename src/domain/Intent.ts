@@ -188,10 +188,3 @@ export const overdueOf = (
   const from = Math.max(since, expires ?? 0) + unsignedMillisMax
   return now < from ? undefined : { name: `unsigned/${since}`, words: `is not signed for ${hours} h` }
 }
-
-const cells = ({ waitsFor, called, endedBy }: IntentWait): string => `${waitsFor} | ${called} | ${endedBy}`
-
-/** The rows of that table, one for each state. */
-export const intentWaitLines: ReadonlyArray<string> = Object.entries(intentWaits).map(
-  ([state, wait]) => `| \`${state}\` | ${cells(wait)} |`,
-)

@@ -19,11 +19,7 @@ export interface GatewayHealth {
   readonly height: bigint | undefined
   /** The newer of them. Its chain is queried only when money moves. */
   readonly named: bigint | undefined
-  /** Blocks behind the newest that a majority has begun. */
-  readonly lag: bigint
-  /** Share of its last 20 requests that gave no usable answer. */
-  readonly failing: number
-  /** True if one of these gave a usable answer; false in a process that has just begun. */
+  /** True if one of its last 20 requests gave a usable answer; false in a process that has just begun. */
   readonly isHeard: boolean
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
@@ -249,9 +245,8 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const heights = fresh.length > 0 ? fresh : namedBy(record)
   const [height, named] = [oldest(heights), newestOf(heights)]
   const failed = failures.filter((one) => one).length
-  const failing = failures.length === 0 ? 0 : failed / failures.length
   const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
-  const isFailing = inARow || (failures.length === samplesMax && failing >= 0.5)
+  const isFailing = inARow || (failures.length === samplesMax && failed >= samplesMax / 2)
   const isDown = isFailing && now - record.failedAt < downMillis
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
   const otherChain = record.other?.chainId
@@ -259,7 +254,7 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const isStray = stray !== undefined && quarantine === undefined
   const aheadMillis = aheadMillisOf(record.timed, now)
   const isHeard = failed < failures.length
-  const base = { name, height, named, lag, failing, isHeard, perSecond, otherChain, isStray, aheadMillis }
+  const base = { name, height, named, isHeard, perSecond, otherChain, isStray, aheadMillis }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }

@@ -160,7 +160,6 @@ const execute = (chain: Chain, tx: Tx, index: number): Included => {
     hash: tx.hash,
     party: tx.party,
     nonce: tx.nonce,
-    signedHeight: tx.height,
     height: chain.height,
     index,
     time: chain.time,

@@ -76,8 +76,6 @@ export interface Included {
   readonly hash: string
   readonly party: string
   readonly nonce: bigint
-  /** Height inside the signed data, whose hash the work used. */
-  readonly signedHeight: number
   readonly height: number
   readonly index: number
   readonly time: bigint

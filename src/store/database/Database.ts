@@ -1,12 +1,11 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Backend } from "./Backend.ts"
 import type { PostgresOptions } from "./Connections.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
 import { makeSql, Sql, type WriteAccess } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 import { useSchema } from "./schema.ts"
-import type { Writes } from "./Writes.ts"
+import { Backend, type Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; beyond that it starts empty again. */
 const answersMax = 1_000

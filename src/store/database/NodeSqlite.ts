@@ -2,8 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Context, Effect, Layer, Predicate, type Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
-import { Backend } from "./Backend.ts"
-import { makeWrites, tablesWritten, type Writes } from "./Writes.ts"
+import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
 /** Settings of the adapter. */
 export interface NodeSqliteOptions {

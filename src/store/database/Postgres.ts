@@ -4,7 +4,6 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Context, Effect, Layer, Option, Redacted, Result, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
-import { Backend } from "./Backend.ts"
 import {
   ask,
   Connections,
@@ -18,7 +17,7 @@ import {
 import { type Held, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
-import { makeWrites, tablesWritten } from "./Writes.ts"
+import { Backend, makeWrites, tablesWritten } from "./Writes.ts"
 
 /** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
 const settleMillis = 15_000

@@ -1,3 +1,5 @@
+import { Context, type Effect } from "effect"
+
 const writing =
   /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(?!OR\b)"?(\w+)"?(?=[\s(])/i
 
@@ -21,6 +23,19 @@ export interface Writes {
   /** Hears of each statement that does not only read, once it ran or failed. */
   readonly note: (table: string) => void
 }
+
+/** What an open database tells beside its client's answers. */
+export class Backend extends Context.Service<
+  Backend,
+  {
+    readonly writes: Writes
+    /**
+     * The lease is the right to move money: one of all processes on one store has it. True if this process has it, by
+     * its own monotonic clock.
+     */
+    readonly isLeaseHeld: Effect.Effect<boolean>
+  }
+>()("cofferer/store/Backend") {}
 
 /** `isInTransaction`: true while a transaction of this client is open. */
 export const makeWrites = (isInTransaction: () => boolean): Writes => {

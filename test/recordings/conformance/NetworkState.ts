@@ -158,7 +158,6 @@ const include = (chain: Chain, entry: StateTransaction): void => {
     hash: tx.hash,
     party: tx.party,
     nonce: tx.nonce,
-    signedHeight: tx.height,
     height: entry.height,
     index: entry.index,
     time: entry.time,
