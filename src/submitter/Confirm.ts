@@ -32,7 +32,7 @@ import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { loadEnds, seeMoved } from "./loadEnds.ts"
-import { isOurChain, Tip } from "./Tip.ts"
+import { haltOnWrongChain, Tip } from "./Tip.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
@@ -193,7 +193,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const head = yield* Effect.map((yield* Tip).head, Result.succeed).pipe(
     Effect.catchTag("GatewayError", (error) => Effect.succeed(Result.fail(error))),
   )
-  if (Result.isSuccess(head) && !(yield* isOurChain(head.success))) return
+  if (Result.isSuccess(head) && (yield* haltOnWrongChain(head.success))) return
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue

@@ -11,11 +11,11 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { awaitApproval } from "./awaitApproval.ts"
-import { brakeFor } from "./beginSend.ts"
+import { blockedBy } from "./beginSend.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
-import { isOurChain, Tip } from "./Tip.ts"
+import { haltOnWrongChain, Tip } from "./Tip.ts"
 import { endWaiting, waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
@@ -32,7 +32,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const needed = approvalOf((yield* CycleConfig).treasury, intent)
   const current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   if ((yield* (yield* InFlight).isDraining) || (yield* endWaiting(current))) return
-  const stop = yield* brakeFor(intent)
+  const stop = yield* blockedBy(intent)
   if (stop !== undefined) return yield* showStop(current, stop)
   if (needed === undefined || current.state === "reserved") {
     if (isUnsigned(current) && !(yield* signed(current))) return
@@ -40,7 +40,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
   const head = yield* (yield* Tip).head
-  if (!(yield* isOurChain(head))) return
+  if (yield* haltOnWrongChain(head)) return
   yield* sendAttempt(live, head.height)
   yield* reflect(intent.id)
 })

@@ -73,12 +73,12 @@ export class Tip extends Context.Service<
 }
 
 /**
- * Checks that the gateway is on the treasury's chain; halts if not. On another chain a signature would mean something
- * else, and a missing payment proves nothing.
+ * Halts all signing if the head is of another chain than the treasury's, and returns true then. On another chain a
+ * signature would mean something else, and a missing payment proves nothing.
  */
-export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
+export const haltOnWrongChain = Effect.fnUntraced(function* (head: ChainHead) {
   const { chainId } = (yield* CycleConfig).treasury.network
-  if (head.chainId === chainId) return true
+  if (head.chainId === chainId) return false
   yield* haltSigning("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${chainId}`)
-  return false
+  return true
 })

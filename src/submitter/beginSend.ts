@@ -11,10 +11,10 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
 import { InFlight } from "./InFlight.ts"
-import { isOurChain, Tip } from "./Tip.ts"
+import { haltOnWrongChain, Tip } from "./Tip.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
-export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
+export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
   const brake = yield* Brake
   const halts = yield* brake.halts
   if (halts.length > 0) return `halted: ${halts.map(({ reason }) => reason.replaceAll("_", " ")).join(", ")}`
@@ -61,7 +61,7 @@ export const heightNow = Effect.fnUntraced(function* () {
   const tip = yield* Tip
   const head = yield* tip.head
   const askedAt = yield* tip.askedAt
-  if (!(yield* isOurChain(head))) return undefined
+  if (yield* haltOnWrongChain(head)) return undefined
   const millis = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
   const blocks = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / millis)
   return head.height + BigInt(Math.max(0, blocks))
@@ -77,7 +77,7 @@ export const sendable = Effect.fnUntraced(function* ({ intentId, k }: Attempt, h
   if (!(yield* (yield* Database).isLeaseHeld)) return undefined
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined || isFinalIntent(intent.state)) return undefined
-  if ((yield* brakeFor(intent)) !== undefined) return undefined
+  if ((yield* blockedBy(intent)) !== undefined) return undefined
   const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
   if (stored === undefined || isFinalAttempt(stored.state)) return undefined
   const observed = (yield* (yield* Observations).watermark)?.height ?? 0n

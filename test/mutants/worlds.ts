@@ -120,7 +120,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "  if ((yield* brakeFor(intent)) !== undefined) return undefined\n",
+        source: "  if ((yield* blockedBy(intent)) !== undefined) return undefined\n",
         instead: "",
       },
     ],

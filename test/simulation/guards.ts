@@ -147,7 +147,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "  if ((yield* brakeFor(intent)) !== undefined) return undefined\n",
+        source: "  if ((yield* blockedBy(intent)) !== undefined) return undefined\n",
         instead: "",
       },
     ],

@@ -13,7 +13,7 @@ import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { Looks } from "../Looks.ts"
-import { isOurChain, Tip } from "../Tip.ts"
+import { haltOnWrongChain, Tip } from "../Tip.ts"
 import { countHistory, isCounted, noteListing } from "./noteListing.ts"
 import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
 import { handOver, settleListed } from "./settleListed.ts"
@@ -123,7 +123,7 @@ const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor 
 /** The newest block when this process began to look; undefined while the gateway is on another chain. */
 const startHeight = Effect.fnUntraced(function* () {
   const head = yield* (yield* Tip).head
-  return (yield* isOurChain(head)) ? yield* (yield* Looks).startHeight(head.height) : undefined
+  return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* Looks).startHeight(head.height)
 })
 
 /** Undefined: no gateway lists any. */

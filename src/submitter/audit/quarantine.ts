@@ -6,7 +6,7 @@ import { ChainState } from "../../store/network/ChainState.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Looks } from "../Looks.ts"
-import { isOurChain, Tip } from "../Tip.ts"
+import { haltOnWrongChain, Tip } from "../Tip.ts"
 
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
@@ -65,7 +65,7 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   if (stored === "") return yield* unlessBegun(stored, clearance.quarantine(undefined))
   yield* clearance.quarantine(why)
   const head = yield* (yield* Tip).head
-  if (!(yield* isOurChain(head))) return undefined
+  if (yield* haltOnWrongChain(head)) return undefined
   const counted = stored === "pending" ? undefined : BigInt(stored)
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
   // A count that no window from here reaches was made on the chain before a reset.
