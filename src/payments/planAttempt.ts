@@ -300,29 +300,16 @@ export const otherFindsForm = (
   return `payment ${shortId(first.intentId).slice(0, 4)} finds out which wire form the network accepts`
 }
 
-/** Payments that take from the payer's balance beside this one. */
-interface Claims {
-  readonly open: ReadonlyArray<Intent>
-  /** Confirmed, with no movement seen yet. */
-  readonly unmoved: ReadonlyArray<Intent>
-  /** Executed since the newest balance row. */
-  readonly executed: ReadonlyArray<Intent>
-}
-
 /**
- * The sender's free balance as observed, less what every other open intent may take, and less what was executed since:
- * a payment that is settled and not yet in the balances would otherwise be spent twice. Where two payments wait for the
- * same money, the one that was decided first gets it: neither waits for the other.
+ * The sender's free balance as observed, less what other payments may take of it. These claims are of its key and
+ * asset: open, executed since the newest balance row, or confirmed with no movement seen yet. A payment that is settled
+ * and not yet in the balances would otherwise be spent twice. Where two payments wait for the same money, the one that
+ * was decided first gets it: neither waits for the other.
  */
-export const spendableOf = (intent: Intent, balance: bigint, { open, unmoved, executed }: Claims): bigint => {
-  const { fromKey, assetId } = intent.payment
-  const unseen = executed.filter(({ id }) => !unmoved.some((one) => one.id === id))
-  const claims = open.filter((other) => !isUnsigned(other) || isEarlier(other, intent))
-  const others = [...claims, ...unseen, ...unmoved].filter(
-    (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
-  )
-  return others.reduce((sum, o) => sum - o.payment.amount - costMax(o), balance)
-}
+export const spendableOf = (intent: Intent, balance: bigint, claims: ReadonlyArray<Intent>): bigint =>
+  claims
+    .filter((other) => other.id !== intent.id && (!isUnsigned(other) || isEarlier(other, intent)))
+    .reduce((left, other) => left - other.payment.amount - costMax(other), balance)
 
 /** The fee that was taken, where it was more than might have been; else the most that may be. */
 const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)

@@ -148,10 +148,8 @@ const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: 
   const account = (yield* observations.accounts).find(
     (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === general,
   )
-  const open = yield* outbox.open
-  const claims = { open, unmoved: yield* outbox.unmoved, executed: yield* outbox.executedSince(asOf ?? 0n) }
   return {
-    spendable: spendableOf(intent, account?.balance ?? 0n, claims),
+    spendable: spendableOf(intent, account?.balance ?? 0n, yield* outbox.claims(intent.payment, asOf ?? 0n)),
     fee: yield* feeTermsOf(assetId),
     given: yield* (yield* Approvals).about(intent.id),
     installation: (yield* (yield* Settings).get("installation")) ?? "00000000",

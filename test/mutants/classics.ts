@@ -20,9 +20,9 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "payments/planAttempt.ts",
-        source: "const others = [...claims, ...unseen, ...unmoved].filter(",
-        instead: "const others = [...claims].filter(",
+        file: "store/payments/Outbox.ts",
+        source: "state === \"confirmed\" || !isFinalIntent(state)",
+        instead: "!isFinalIntent(state)",
       },
     ],
   },

@@ -208,7 +208,7 @@ describe("what is read of payments", () => {
     }),
   )
 
-  it.effect("tells those that executed at a block's time or later, and none that failed", () =>
+  it.effect("tells what may take from a key's balance of an asset since a block", () =>
     withStore(
       Effect.gen(function* () {
         const outbox = yield* Outbox
@@ -221,10 +221,21 @@ describe("what is read of payments", () => {
         yield* settled("2", 100n, "confirmed")
         yield* settled("3", 101n, "failed")
         yield* reserved(intentOf("4"))
-        assert.deepStrictEqual(
-          (yield* outbox.executedSince(100n)).map(({ id }) => id),
-          [intentOf("2").id],
-        )
+        const { payment } = intentOf("5")
+        yield* reserved(intentOf("5", { payment: { ...payment, assetId: "other" } }))
+        yield* reserved(intentOf("6", { payment: { ...payment, fromKey: payment.toKey as PublicKey } }))
+        const claimed = Effect.fnUntraced(function* (asOf: bigint) {
+          return (yield* outbox.claims(payment, asOf)).map(({ id }) => id).toSorted()
+        })
+        const idsOf = (...names: ReadonlyArray<string>) => names.map((name) => intentOf(name).id as string).toSorted()
+        assert.deepStrictEqual(yield* claimed(100n), idsOf("1", "2", "4"), "of the first no movement is seen")
+        const [moved] = yield* outbox.attempts(intentOf("1").id)
+        yield* outbox.addEvidence(moved!, "moved", { gateway: "node", height: 99n, detail: "" })
+        assert.deepStrictEqual(yield* claimed(100n), idsOf("2", "4"))
+        const [seen] = yield* outbox.attempts(intentOf("2").id)
+        yield* outbox.addEvidence(seen!, "moved", { gateway: "node", height: 100n, detail: "" })
+        assert.deepStrictEqual(yield* claimed(100n), idsOf("2", "4"), "balances of its block lack it")
+        assert.deepStrictEqual(yield* claimed(101n), idsOf("4"))
       }),
     ),
   )

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { type Attempt, type EvidenceKind, liveAttemptStates } from "../../domain/Attempt.ts"
-import { type Intent, type IntentState, openIntentStates } from "../../domain/Intent.ts"
+import { type Intent, type IntentState, isFinalIntent, openIntentStates } from "../../domain/Intent.ts"
 import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
@@ -55,8 +55,14 @@ export class Outbox extends Context.Service<
     readonly unmoved: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */
     readonly settledSince: (millis: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
-    /** Confirmed intents that executed at this block time or later (Unix nanoseconds): balances of then lack them. */
-    readonly executedSince: (nanos: bigint) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
+    /**
+     * Intents that may take from the paying key's balance of the asset as of a block time (Unix nanoseconds): open,
+     * confirmed with no movement seen, or executed at that time or later, which balances of then lack.
+     */
+    readonly claims: (
+      on: Pick<Intent["payment"], "fromKey" | "assetId">,
+      asOf: bigint,
+    ) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Moves an intent along its diagram; the same state again only changes the sentence. */
     readonly move: (intent: Intent, to: IntentState, settlement: Settlement) => Effect.Effect<Intent, StoreError>
     /** Makes signed bytes durable and puts the intent in flight: after this, and never before, they may be sent. */
@@ -130,13 +136,17 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
   const intents = rowsOf(IntentRow, "Outbox.intents")
   const columns = sql.literal(intentColumns)
   const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
-  const confirmedAlone = Effect.map((some: ReadonlyArray<Intent>) => some.filter(({ state }) => state === "confirmed"))
   const attempts = rowsOf(AttemptRow, "Outbox.attempts")
   const toAttempts = Effect.map((rows: ReadonlyArray<typeof AttemptRow.Type>) => rows.map(toAttempt))
   const attemptCols = sql.literal(attemptColumns)
   const quoted = (words: ReadonlyArray<string>) => sql.literal(words.map((word) => `'${word}'`).join(", "))
   const states = quoted(openIntentStates)
   const liveStates = quoted(liveAttemptStates)
+  // Read from the watches, which are few: the store keeps every confirmed intent.
+  const unmoved = sql.literal(`SELECT w.intent_id FROM watches w WHERE EXISTS (
+      SELECT 1 FROM attempts a WHERE a.intent_id = w.intent_id AND a.k = w.k AND a.state = 'confirmed')
+    AND NOT EXISTS (
+      SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved')`)
   return {
     open: rememberedIntents(
       "open",
@@ -144,13 +154,11 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
     ),
     unmoved: rememberedUnmoved(
       "unmoved",
-      // Read from the watches, which are few: the store keeps every confirmed intent.
-      sql`SELECT ${columns} FROM intents WHERE id IN (
-        SELECT w.intent_id FROM watches w WHERE EXISTS (
-          SELECT 1 FROM attempts a WHERE a.intent_id = w.intent_id AND a.k = w.k AND a.state = 'confirmed')
-        AND NOT EXISTS (
-          SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved'))
-        ORDER BY created_at, id`.pipe(intents, toIntents, confirmedAlone),
+      sql`SELECT ${columns} FROM intents WHERE id IN (${unmoved}) ORDER BY created_at, id`.pipe(
+        intents,
+        toIntents,
+        Effect.map((some) => some.filter(({ state }) => state === "confirmed")),
+      ),
     ),
     byId: (id: string) =>
       sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
@@ -183,11 +191,14 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
         sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${rounded(millis)}
           ORDER BY updated_at, id`.pipe(intents, toIntents),
       ).pipe(Effect.map((settled) => settled.filter(({ updatedAt }) => updatedAt > millis))),
-    executedSince: (nanos: bigint) =>
-      sql`SELECT ${columns} FROM intents WHERE settled_at >= ${nanos} ORDER BY settled_at, id`.pipe(
+    claims: ({ fromKey, assetId }: Pick<Intent["payment"], "fromKey" | "assetId">, asOf: bigint) =>
+      sql`SELECT ${columns} FROM intents WHERE from_key = ${fromKey} AND asset_id = ${assetId} AND id IN (
+        SELECT id FROM intents WHERE state IN (${states})
+        UNION ALL SELECT id FROM intents WHERE settled_at >= ${asOf}
+        UNION ALL ${unmoved}) ORDER BY created_at, id`.pipe(
         intents,
         toIntents,
-        confirmedAlone,
+        Effect.map((some) => some.filter(({ state }) => state === "confirmed" || !isFinalIntent(state))),
       ),
     attempts: (intentId: string) =>
       rememberedAttempts(

@@ -45,17 +45,34 @@ export const IntentRow = Schema.Struct({
   askedAt: Schema.NullOr(Schema.Int),
 })
 
-export const toIntent = (row: typeof IntentRow.Type): Intent => {
-  const { from, fromKey, to, toKey, asset, assetId, amount, submittedBy, fee, settledAt, askedAt, ...intent } = row
-  return {
-    ...intent,
-    ...(submittedBy === null ? {} : { submittedBy }),
-    payment: { from, fromKey, to, toKey, asset, assetId, amount: baseUnits(amount) },
-    fee: fee ?? undefined,
-    settledAt: settledAt ?? undefined,
-    ...(askedAt === null ? {} : { askedAt }),
-  }
-}
+/** Names each field: a rest of the row would be copied key by key for every intent that is read. */
+export const toIntent = (row: typeof IntentRow.Type): Intent => ({
+  id: row.id,
+  treasury: row.treasury,
+  rule: row.rule,
+  subject: row.subject,
+  episode: row.episode,
+  ...(row.submittedBy === null ? {} : { submittedBy: row.submittedBy }),
+  command: row.command,
+  payment: {
+    from: row.from,
+    fromKey: row.fromKey,
+    to: row.to,
+    toKey: row.toKey,
+    asset: row.asset,
+    assetId: row.assetId,
+    amount: baseUnits(row.amount),
+  },
+  decimals: row.decimals,
+  feeMax: row.feeMax,
+  state: row.state,
+  detail: row.detail,
+  fee: row.fee ?? undefined,
+  settledAt: row.settledAt ?? undefined,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  ...(row.askedAt === null ? {} : { askedAt: row.askedAt }),
+})
 
 export const intentInsert = (intent: Intent) => ({
   id: intent.id,
