@@ -44,7 +44,7 @@ import { readWindow } from "./readWindow.ts"
 const nearParts = 10n
 
 /** True if an account is near a level of one of the rules: such a level needs an evaluation each second. */
-export const isNear = (rules: ReadonlyArray<Rule>, accounts: ReadonlyArray<AccountBalance>): boolean => {
+export const isNear = (rules: ReadonlyArray<Rule>, accounts: ReadonlyArray<BalanceChange>): boolean => {
   const levels = rules.flatMap(levelsOf)
   return levels.length > 0 && accounts.some((account) => levels.some((level) => isNearTo(level, account)))
 }
@@ -61,7 +61,7 @@ const isCrossing = (
       if (!isOfLevel(level, row)) return false
       const before = accounts.find((account) => isOfLevel(level, account))?.balance ?? 0n
       const [low, high] = before < row.balance ? [before, row.balance] : [row.balance, before]
-      return (low <= level.trigger && level.trigger <= high) || isNearTo(level, row)
+      return low <= level.trigger && level.trigger <= high
     }),
   )
 }
@@ -196,15 +196,12 @@ const noteSource = Effect.fnUntraced(function* (by: ReadonlyArray<string>) {
   if ((yield* settings.get(sourceKey)) !== source) yield* settings.set(sourceKey, source)
 })
 
-/** Interval of polls until a newer block is readable, after the first of a rule's two observations. */
+/** Interval of polls until a newer block is readable, while a rule's next observation is in it. */
 const nextBlockMillis = 200
 /** Polls without a newer block at that interval; then the usual pace returns. */
 const nextBlockPollsMax = 10
 
-/**
- * The loop: a poll at once and at each signal, one each second while money moves or is about to, else each two. After
- * the first observation of a rule's need the second is read as soon as a newer block is readable.
- */
+/** The loop: a poll at once and at each signal, and after the pause that the last one leaves. */
 export const balanceLoop = Effect.suspend(() => {
   const paces: Paces = new Map()
   let pollsInVain = 0
@@ -223,11 +220,7 @@ export const balanceLoop = Effect.suspend(() => {
     pollsInVain = known === newest ? pollsInVain + 1 : 0
     newest = known
     if (more) return
-    const { pollBusyMillis, pollIdleMillis } = treasury.network
-    const isObservedOnce = (yield* pendingOf(treasury)).some(({ observations }) => observations === observationsMin - 1)
-    const isNextBlock = pollsInVain < nextBlockPollsMax && isObservedOnce
-    const usual = (yield* isHurried(treasury, paces)) ? pollBusyMillis : pollIdleMillis
-    yield* signals.wait("balances", isNextBlock ? Math.min(nextBlockMillis, pollBusyMillis) : usual)
+    yield* signals.wait("balances", yield* pauseOf(treasury, paces, pollsInVain))
   }).pipe(Effect.forever)
 })
 
@@ -237,15 +230,20 @@ const pendingOf = Effect.fnUntraced(function* ({ rules }: WatchedTreasury) {
   return (yield* (yield* RuleStates).all).filter(({ rule, state }) => state === "pending" && names.has(rule))
 })
 
-/** True if a payment is open or about to be. */
-export const isHurried = Effect.fnUntraced(function* (treasury: WatchedTreasury, paces: Paces) {
-  const { rules } = treasury
-  if ((yield* (yield* Outbox).open).length > 0) return true
-  if ((yield* pendingOf(treasury)).length > 0) return true
+/**
+ * Milliseconds until the next poll: the busy pause while a payment is open or about to be, else the idle one. Where the
+ * next block shows a rule its first observation or its second, it is read as soon as it is readable.
+ */
+export const pauseOf = Effect.fnUntraced(function* (treasury: WatchedTreasury, paces: Paces, pollsInVain: number) {
+  const { rules, network } = treasury
   const accounts = yield* (yield* Observations).accounts
-  if (isNear(rules, accounts)) return true
-  for (const pace of paces.values()) if (isCrossing(rules, accounts, (yield* Ref.get(pace)).unsettled)) return true
-  return false
+  const unsettled = (yield* Effect.forEach(paces.values(), Ref.get)).flatMap((pace) => pace.unsettled)
+  const pending = yield* pendingOf(treasury)
+  const isObservedOnce = pending.some(({ observations }) => observations === observationsMin - 1)
+  const isNextBlock = isObservedOnce || isCrossing(rules, accounts, unsettled)
+  if (isNextBlock && pollsInVain < nextBlockPollsMax) return Math.min(nextBlockMillis, network.pollBusyMillis)
+  const isAbout = isNextBlock || pending.length > 0 || isNear(rules, [...accounts, ...unsettled])
+  return isAbout || (yield* (yield* Outbox).open).length > 0 ? network.pollBusyMillis : network.pollIdleMillis
 })
 
 /** The first reading. If a gateway reports no balances, a year of history takes their place. */

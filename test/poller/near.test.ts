@@ -3,7 +3,7 @@ import { Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
 import { paceOf } from "../../src/poller/askWindow.ts"
-import { isHurried, isNear, pollBalances } from "../../src/poller/BalancePoller.ts"
+import { isNear, pauseOf, pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Rule } from "../../src/rules/Rule.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { newHistory } from "../support/HistoryServer.ts"
@@ -52,24 +52,29 @@ describe("a balance", () => {
   })
 })
 
-it.effect(
-  "polls come each second for a pending rule in force, and for the rows of the last answer alone",
-  function* () {
-    const { run } = yield* openPoller(newHistory())
-    yield* run(function* () {
-      const options = { ...pollerOptions([]), rules: [rule] }
-      const paces = new Map()
-      const { save } = yield* RuleStates
-      const memory = { subject: "hot/USDT", state: "pending", reason: "pending", detail: "", reasonSince: 0 } as const
-      const times = { decidedAt: 0, firingSince: 0, observations: 1, lastObservation: 0n, episode: 1 }
-      yield* save({ ...memory, ...times, rule: "removed" }, undefined)
-      assert.isFalse(yield* isHurried(options, paces), "removed")
-      yield* Ref.update(paceOf(paces, "g"), (pace) => ({ ...pace, unsettled: [{ ...row, balance: 1_500n }] }))
-      assert.isTrue(yield* isHurried(options, paces), "crossing")
-      yield* pollBalances(options, paces)
-      assert.isFalse(yield* isHurried(options, paces), "no row of this poll crosses")
-      yield* save({ ...memory, ...times, rule: rule.name }, undefined)
-      assert.isTrue(yield* isHurried(options, paces), "pending")
-    })
-  },
-)
+it.effect("polls hurry for a rule in force alone, and most where the next block is its observation", function* () {
+  const { run } = yield* openPoller(newHistory())
+  yield* run(function* () {
+    const network = { ...pollerOptions([]).network, pollBusyMillis: 1_000, pollIdleMillis: 2_000 }
+    const options = { ...pollerOptions([]), network, rules: [rule] }
+    const paces = new Map()
+    const { save } = yield* RuleStates
+    const memory = { subject: "hot/USDT", state: "pending", reason: "pending", detail: "", reasonSince: 0 } as const
+    const times = { decidedAt: 0, firingSince: 0, observations: 1, lastObservation: 0n, episode: 1 }
+    const unsettled = (balance: bigint) =>
+      Ref.update(paceOf(paces, "g"), (pace) => ({ ...pace, unsettled: [{ ...row, balance }] }))
+    yield* save({ ...memory, ...times, rule: "removed" }, undefined)
+    assert.strictEqual(yield* pauseOf(options, paces, 0), 2_000, "removed")
+    yield* unsettled(1_500n)
+    assert.strictEqual(yield* pauseOf(options, paces, 9), 200, "crossing")
+    assert.strictEqual(yield* pauseOf(options, paces, 10), 1_000, "crossing, and no newer block in two seconds")
+    yield* unsettled(900n)
+    assert.strictEqual(yield* pauseOf(options, paces, 0), 1_000, "near")
+    yield* pollBalances(options, paces)
+    assert.strictEqual(yield* pauseOf(options, paces, 0), 2_000, "no row of this poll is near")
+    yield* save({ ...memory, ...times, rule: rule.name }, undefined)
+    assert.strictEqual(yield* pauseOf(options, paces, 0), 200, "observed once")
+    yield* save({ ...memory, ...times, observations: 2, rule: rule.name }, undefined)
+    assert.strictEqual(yield* pauseOf(options, paces, 0), 1_000, "pending for a time")
+  })
+})
