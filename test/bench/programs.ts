@@ -22,9 +22,9 @@ export const startProgram = (command: string, args: ReadonlyArray<string>) => {
     pid: child.pid!,
     line,
     lines,
-    stop: async () => {
+    stop: async (signal: "SIGKILL" | "SIGTERM" = "SIGKILL") => {
       if (child.exitCode !== null || child.signalCode !== null) return
-      child.kill("SIGKILL")
+      child.kill(signal)
       await once(child, "exit")
     },
   }
