@@ -88,16 +88,14 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   if (!walk.complete) return yield* logEvent("asset listing without end", { rows })
   const assets = onceEach(walk.rows)
   if (assets === undefined) return yield* logEvent("asset listing contradicts itself", { rows })
-  if (rows === 0 && (yield* listings.assets).length > 0) {
-    return yield* logEvent("asset listing empty", {})
-  }
+  const known = (yield* listings.assets).length
+  if (rows === 0 && known > 0) return yield* logEvent("asset listing empty", {})
   if (!(yield* isNewer(walk.mark))) return
   const events = yield* database.write(
     Effect.gen(function* () {
       const found = yield* listings.replace(assets)
-      const settings = yield* Settings
-      if (walk.mark !== undefined) yield* settings.set(asOfKey, String(walk.mark.timestamp))
-      yield* settings.set(assetsReadKey, String(yield* Clock.currentTimeMillis))
+      const isSame = found.length === 0 && known === assets.length
+      if (!isSame || (yield* isNotedLongAgo)) yield* noteRead(walk.mark)
       if (rows > 0) yield* watchPins(pins)
       yield* signals.wake("engine")
       return found
@@ -113,6 +111,19 @@ const noteUnlisted = Effect.fnUntraced(function* (error: GatewayError) {
 })
 
 const asOfKey = "assetsAsOf"
+/** A listing that shows nothing new is noted so often: it would be a durable commit of each poll. */
+const notedMillis = 30_000
+
+const isNotedLongAgo = Effect.gen(function* () {
+  const readAt = Number((yield* (yield* Settings).get(assetsReadKey)) ?? 0)
+  return hasElapsed(readAt, yield* Clock.currentTimeMillis, notedMillis)
+})
+
+const noteRead = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
+  const settings = yield* Settings
+  if (mark !== undefined) yield* settings.set(asOfKey, String(mark.timestamp))
+  yield* settings.set(assetsReadKey, String(yield* Clock.currentTimeMillis))
+})
 
 /** A gateway that lags, or answers from another node, would show each change again, backwards and forwards. */
 const isNewer = Effect.fnUntraced(function* (mark: BlockMark | undefined) {

@@ -10,6 +10,7 @@ import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import type { PinnedAsset } from "../../src/rules/Account.ts"
 import type { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { alertRows } from "../support/alertRows.ts"
@@ -73,7 +74,7 @@ const options = Layer.succeed(CycleConfig, {
   } as unknown as Treasury,
 })
 
-type Services = AlertQueue | Brake | Listings
+type Services = AlertQueue | Brake | Listings | Settings
 
 /** Each step runs in a process of its own on one store: what it does not keep is lost. */
 const withNode = (
@@ -259,6 +260,28 @@ describe("the asset listing", () => {
       node.assets = [usdt, vega, vega]
       assert.deepStrictEqual(yield* look, [])
       assert.lengthOf(yield* (yield* Listings).assets, 2)
+    }),
+  )
+})
+
+describe("the time of the asset listing", () => {
+  it.live("is noted with what it shows, and not at each poll that shows nothing new", () =>
+    withNode(function* (node, look) {
+      const noted = Effect.flatMap(Settings, (settings) => settings.get("assetsAsOf"))
+      const now = BigInt(Date.now()) * 1_000_000n
+      const lookAt = Effect.fnUntraced(function* (begun: bigint, assets = node.assets) {
+        Object.assign(node, { begun, assets })
+        yield* look
+        return yield* noted
+      })
+      assert.strictEqual(yield* lookAt(now), String(now))
+      assert.strictEqual(yield* lookAt(now + 1n), String(now))
+      const pending = [usdt, { ...vega, status: "STATUS_PENDING_LISTING" }]
+      assert.strictEqual(yield* lookAt(now + 2n, pending), String(now + 2n), "a change")
+      assert.strictEqual(yield* lookAt(now + 1n, [usdt, vega]), String(now + 2n), "from before the change")
+      assert.strictEqual(yield* lookAt(now + 3n, [usdt]), String(now + 3n), "one left out for the first time")
+      yield* (yield* Settings).set("assetsReadAt", String(Date.now() - 30_000))
+      assert.strictEqual(yield* lookAt(now + 4n), String(now + 4n), "half a minute ago")
     }),
   )
 })
