@@ -21,7 +21,7 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/payments/Outbox.ts",
-        source: "state === \"confirmed\" || !isFinalIntent(state)",
+        source: 'state === "confirmed" || !isFinalIntent(state)',
         instead: "!isFinalIntent(state)",
       },
     ],
