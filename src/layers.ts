@@ -23,6 +23,7 @@ import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
 import { Approvals } from "./store/controls/Approvals.ts"
 import { Brake } from "./store/controls/Brake.ts"
+import type { LeaseHolder } from "./store/database/Connections.ts"
 import * as Database from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
 import { Settings } from "./store/database/Settings.ts"
@@ -51,6 +52,8 @@ export interface DaemonOptions {
   readonly dataDir: string
   /** The file that holds the address of the PostgreSQL with its store; undefined: a file in the data directory. */
   readonly postgresUrlFile?: string | undefined
+  /** Called while another process runs the treasury, whose end is waited for. Absent: it is not waited for. */
+  readonly onStandby?: ((current: LeaseHolder) => void) | undefined
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
   /** Requests a second to each gateway at most; default that of `gatewayOptions`. */
@@ -73,11 +76,11 @@ const alertQueueLayer = Layer.unwrap(
 /** This process among those that share a PostgreSQL. */
 const holder = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
 
-type StorePlace = Pick<DaemonOptions, "treasury" | "dataDir" | "postgresUrlFile">
+type StorePlace = Pick<DaemonOptions, "treasury" | "dataDir" | "postgresUrlFile" | "onStandby">
 
 /** The database of a treasury. */
 export const databaseLayer = (
-  { treasury, dataDir, postgresUrlFile: urlFile }: StorePlace,
+  { treasury, dataDir, postgresUrlFile: urlFile, onStandby }: StorePlace,
   access: { readonly isReadOnly?: boolean } = {},
 ) =>
   urlFile === undefined
@@ -85,7 +88,10 @@ export const databaseLayer = (
     : Layer.unwrap(
         readSecret(urlFile).pipe(
           Effect.map((url) =>
-            Database.layer({ treasury: treasury.name, postgres: { url, urlFile, holder, ...access } }),
+            Database.layer({
+              treasury: treasury.name,
+              postgres: { url, urlFile, holder, onWait: onStandby, ...access },
+            }),
           ),
           Effect.mapError((cause) => new StoreError({ operation: "open", cause })),
         ),

@@ -58,6 +58,8 @@ export class GatewayWriter extends Context.Service<
         readonly turn?: Turn
         /** Which of several gateways takes it; default the first. */
         readonly gateway?: string
+        /** Asked just before the request leaves; false: it fails as Unreachable. Default true. */
+        readonly mayLeave?: Effect.Effect<boolean>
       },
     ) => Effect.Effect<SubmissionAnswer, GatewayError>
   }
@@ -72,6 +74,7 @@ export class GatewayWriter extends Context.Service<
           body: submissionRequest(tx),
           schema: SubmissionAnswer,
           turn: options?.turn,
+          mayLeave: options?.mayLeave,
         })
         return value
       }),

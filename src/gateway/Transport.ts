@@ -63,6 +63,8 @@ interface TransportRequest<A> {
   readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
+  /** Asked just before it leaves; false: it fails as Unreachable. */
+  readonly mayLeave?: Effect.Effect<boolean> | undefined
   /** How a wider request answers it as well, where treasuries share the gateway. Default: only the same one does. */
   readonly joint?: Joint<A>
 }
@@ -145,7 +147,8 @@ export const makeTransport = (
           noteSent()
         }
         const way = { client, options, limiter }
-        const send = Effect.suspend(() => {
+        const send = Effect.flatMap(request.mayLeave ?? Effect.succeed(true), (may): Outcome<A> => {
+          if (!may) return Effect.fail({ _tag: "Unreachable", detail: "not sent: another process moves the money" })
           leaves()
           return bounded(way, request)
         })

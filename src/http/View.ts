@@ -255,7 +255,8 @@ export interface TreasuryState {
   readonly name: string
   /** Its file or folder. */
   readonly file: string
-  readonly state: "starting" | "running" | "ended"
+  /** standby: another process runs it. */
+  readonly state: "starting" | "running" | "standby" | "ended"
   readonly severity: View["sentence"]["severity"]
   readonly text: string
   /** When it came to this state and severity, ISO 8601. */

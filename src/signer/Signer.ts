@@ -199,7 +199,6 @@ export class Signer extends Context.Service<
           const halted = (yield* brake.halts.pipe(asSignerError)).map((h) => h.reason)
           if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
-          if (!(yield* isLeaseHeld)) return yield* refuse("lease", "another process moves the money")
           const lacking = yield* clearance.lacking(request.party)
           if (lacking !== undefined) return yield* refuse("watermark", lacking)
           if (request.chainId !== chainId) {
@@ -297,6 +296,8 @@ export class Signer extends Context.Service<
               tagOf(tagKey, request.intentId),
             )
             if (foreign !== undefined) return yield* refuse("permit", foreign)
+            // Nothing may come between: a process that was frozen goes on here.
+            if (!(yield* isLeaseHeld)) return yield* refuse("lease", "another process moves the money")
             const signature = signTwice(key, Buffer.from(digest, "hex"))?.toString("hex")
             if (signature === undefined) return yield* refuse("signature", disagreeing(request.party))
             const { intentId, k, approval, line } = { ...request, ...permitted }

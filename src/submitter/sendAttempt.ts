@@ -16,6 +16,7 @@ import {
   type SendVerdict,
 } from "../payments/planSend.ts"
 import { haltOnViolation } from "../store/controls/haltSigning.ts"
+import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -95,7 +96,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   const startedAt = yield* Clock.currentTimeMillis
   const seq = yield* beginSend(start, height)
   if (seq === undefined) return undefined
-  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))
+  const result = yield* Effect.result(writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))
   const verdict = Result.match(result, {
     onSuccess: (answer) => classifyAnswer(answer, mayReframe),
     onFailure: classifyError,

@@ -41,6 +41,15 @@ layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
     assert.deepStrictEqual(JSON.parse(server.arrived[1]!.body), body("YWIACMX/+/A=", "TYPE_SYNC"))
   })
 
+  it.effect("sends nothing that may not leave at the last moment", function* () {
+    const server = yield* startGateway(json(answer))
+    const writer = GatewayWriter.make(yield* openTransport(server.url))
+    const { reason } = yield* Effect.flip(writer.submit(tx, { mayLeave: Effect.succeed(false) }))
+    assert.strictEqual(reason._tag, "Unreachable")
+    yield* writer.submit(tx, { mayLeave: Effect.succeed(true) })
+    assert.strictEqual(server.arrived.length, 1)
+  })
+
   it.effect.each([
     ["a success", answer, { ...answer, height: 0n }],
     ["an answer without defaults", {}, { success: false, txHash: "", code: 0, data: "", log: "", height: 0n }],

@@ -32,6 +32,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
     ...["statements", "limits", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),
     step("reads", "crash", "--reads"),
     { name: "outages", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/outages/main.ts"] },
+    { name: "replicas", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/replicas/main.ts"] },
     ...seeded("kills", "crash", 2, "--kills 250"),
     ...seeded("power", "crash", 4, "--power 25"),
     step("bench", "bench", "--against test/bench/baseline.json"),

@@ -3,12 +3,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { SqlError } from "effect/sql"
 import { Connections } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
-import type { StoreError } from "../../src/store/database/StoreError.ts"
+import { StoreError } from "../../src/store/database/StoreError.ts"
 import { rememberStoreFile, storeFileProblem } from "../../src/store/database/StoreFile.ts"
+import { isTransient } from "../../src/store/database/sqlStates.ts"
 import { isBusy, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { it } from "../support/it.ts"
 import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
@@ -216,6 +218,15 @@ describe("a server that loses payments", () => {
 })
 
 describe("a connection that breaks", () => {
+  it.each(["EPIPE", "EBADF", "ECONNRESET"])("is known by any code of the operating system: %s", (code) => {
+    const cause = Object.assign(new Error(`write ${code}`), { code })
+    const error = new SqlError.SqlError({
+      reason: new SqlError.ConnectionError({ cause, message: "query failed", operation: "query" }),
+    })
+    assert.isTrue(isTransient(error))
+    assert.isTrue(isUnwritable(new StoreError({ operation: "a", cause: error })))
+  })
+
   const throughProxy = Effect.gen(function* () {
     const name = yield* database
     const dir = yield* Effect.acquireRelease(

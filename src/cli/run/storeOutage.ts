@@ -166,7 +166,7 @@ const untilWritable = Effect.fnUntraced(function* (options: DaemonOptions, mustE
     const tried = yield* Effect.result(
       options.postgresUrlFile === undefined
         ? tryStore({ filename, mustExist, isDoubted })
-        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options)))),
+        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options, { isReadOnly: true })))),
     )
     if (Result.isSuccess(tried)) return
     isDoubted ||= isDoubtful(tried.failure)

@@ -22,6 +22,7 @@ import type { TreasuryState } from "../../http/View.ts"
 import { HeadlineSink } from "../../http/watchHealth.ts"
 import { type SharedParts, sharedMachine } from "../../layers.ts"
 import { workPool } from "../../pow/ProofOfWork.ts"
+import type { LeaseHolder } from "../../store/database/Connections.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
 import { failWith } from "../common/output.ts"
@@ -134,9 +135,10 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       if (!entries.some((entry) => entry.name === name)) ofProcess.up.remove({ treasury: name })
     }
     for (const entry of entries) {
-      // One that waits to be started again is started now, also where it waited for the name of one that has gone.
+      // One that waits to be started again, or to be taken over, is started now by its files of now, also where it
+      // waited for the name of one that has gone.
       const state = states.get(entry.name)?.state
-      const onlyIfMissing = state !== undefined && state !== "ended"
+      const onlyIfMissing = state === "starting" || state === "running"
       yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
     }
     return entries.length
@@ -233,22 +235,29 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     yield* logEvent("configuration doubtful", { detail })
   }
   const { treasury, mode, dataDir, postgresUrlFile } = found
+  const clock = yield* Clock.Clock
   const surface: Surface = {
     serve: Effect.fnUntraced(function* <R>(answers: SurfaceAnswers<R>) {
       const own = yield* withServices(answers)
       yield* Effect.acquireRelease(
         Effect.sync(() => {
           running.set(entry.name, own)
-          noteState(around, entry, now, { state: "running", severity: "ok", text: "it runs" })
+          const since = clock.currentTimeMillisUnsafe()
+          noteState(around, entry, since, { state: "running", severity: "ok", text: "it runs" })
         }),
         () => Effect.sync(() => running.get(entry.name) === own && running.delete(entry.name)),
       )
       return { url: `${url}/treasury/${encodeURIComponent(entry.name)}/`, announce: Effect.void }
     }),
   }
-  const clock = yield* Clock.Clock
+  const onStandby = ({ name, since }: LeaseHolder) =>
+    noteState(around, entry, clock.currentTimeMillisUnsafe(), {
+      state: "standby",
+      severity: "ok",
+      text: `${name} runs it since ${new Date(since).toISOString()}`,
+    })
   return yield* runTreasury({
-    options: { treasury, mode, dataDir, postgresUrlFile },
+    options: { treasury, mode, dataDir, postgresUrlFile, onStandby },
     surface,
     machineOf: sharedMachine(shared),
     sandbox: undefined,

@@ -17,8 +17,17 @@ export interface PostgresOptions {
   readonly lease?: Partial<LeaseTerms>
   /** Name of the process for people, and for itself: it may take again what it holds. Default: a random one. */
   readonly holder?: string
+  /** Called while another process has the lease, which is waited for without end then. */
+  readonly onWait?: ((current: LeaseHolder) => void) | undefined
   /** True if nothing is written: then no lease is needed. */
   readonly isReadOnly?: boolean
+}
+
+/** A process that has the lease. */
+export interface LeaseHolder {
+  readonly name: string
+  /** Unix milliseconds at which it took the lease, by the server's clock. */
+  readonly since: number
 }
 
 export interface LeaseTerms {

@@ -212,7 +212,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       yield* usePostgres(treasury)
       const held: Held = isReadOnly
         ? { holder, epoch: -1, deadline: 0, isLost: false }
-        : yield* Effect.acquireRelease(openLease(treasury, holder, terms), (held) =>
+        : yield* Effect.acquireRelease(openLease(treasury, holder, { ...terms, onWait: options.onWait }), (held) =>
             Effect.provideService(releaseLease(treasury, held), Connections, connections),
           )
       const { client, writes } = yield* makeClient(treasury, held, { ...terms, isReadOnly })

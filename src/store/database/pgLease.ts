@@ -1,6 +1,7 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
-import { ask, Connections, closing, failure, type LeaseTerms, refused } from "./Connections.ts"
+import type { SqlError } from "effect/sql"
+import { ask, Connections, closing, failure, type LeaseTerms, type PostgresOptions, refused } from "./Connections.ts"
 import { pgDefinitions } from "./pgSchema.ts"
 import { otherBuild, schemaVersion } from "./schema.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
@@ -63,12 +64,13 @@ const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string,
   // A row that is there is not inserted: that would wait for the holder's transaction, and the UPDATE come too late.
   yield* ask(
     at,
-    `INSERT INTO leases (holder, epoch, until, writes) SELECT '', 0, 0, 0
+    `INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0
       WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`,
   )
   const [row] = yield* ask(
     at,
-    `UPDATE leases SET holder = $1, epoch = epoch + 1, until = ${serverMillis} + ${lastsMillis}
+    `UPDATE leases SET holder = $1, epoch = epoch + 1, since = ${serverMillis},
+      until = ${serverMillis} + ${lastsMillis}
       WHERE until < ${serverMillis} OR holder = $1 RETURNING epoch`,
     [holder],
   )
@@ -83,23 +85,36 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string) {
   yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at))))
 })
 
-export const openLease = Effect.fnUntraced(function* (treasury: string, holder: string, terms: LeaseTerms) {
+/** Time between two looks at a lease that another process has, in milliseconds. */
+const lookMillis = 300
+
+/** The process that has the lease, if it is another one. A question alone: many may wait for many leases. */
+const otherHolder = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
+  const [row] = yield* ask(at, `SELECT holder, since FROM leases WHERE until >= ${serverMillis} AND holder <> $1`, [
+    holder,
+  ])
+  return row && { name: String(row[0]), since: Number(row[1]) }
+})
+
+export const openLease = Effect.fnUntraced(function* (
+  treasury: string,
+  holder: string,
+  { onWait, ...terms }: LeaseTerms & Pick<PostgresOptions, "onWait">,
+) {
   const { session } = yield* Connections
   const end = performance.now() + terms.waitMillis
+  const inSession = <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) =>
+    again(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
   for (;;) {
-    const held: Held | undefined = yield* again(
-      Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, takeLease(at, holder, terms)))),
-    )
-    if (held !== undefined) return held
-    if (performance.now() > end) {
-      const other = yield* Effect.scoped(
-        Effect.flatMap(session(treasury), (at) => ask(at, "SELECT holder FROM leases")),
-      )
-      return yield* failure(
-        new StoreRefusal("busy", `${treasury} is run by another process, ${other[0]?.[0]}; use that one, or stop it`),
-      )
+    const other = yield* inSession((at) => otherHolder(at, holder))
+    const held = other === undefined ? yield* inSession((at) => takeLease(at, holder, terms)) : undefined
+    if (held !== undefined) return held satisfies Held
+    if (other !== undefined && onWait !== undefined) onWait(other)
+    else if (performance.now() > end) {
+      const text = `${treasury} is run by another process, ${other?.name}; use that one, or stop it`
+      return yield* failure(new StoreRefusal("busy", text))
     }
-    yield* realSleep(Math.min(250, terms.waitMillis))
+    yield* realSleep(lookMillis)
   }
 })
 

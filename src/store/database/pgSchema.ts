@@ -52,12 +52,13 @@ const translated = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The lease of each treasury: who may write it, since which epoch, until when (Unix milliseconds of the server), and
- * how many transactions were begun to write it, by which a lost answer to a COMMIT is found out.
+ * The lease of each treasury: who may write it, in which epoch, until when and since when (Unix milliseconds of the
+ * server), and how many transactions were begun to write it, by which a lost answer to a COMMIT is found out.
  */
 const leases = `CREATE TABLE leases (
   treasury TEXT COLLATE "C" NOT NULL DEFAULT current_setting('${treasurySetting}') PRIMARY KEY,
-  holder TEXT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL, writes BIGINT NOT NULL)`
+  holder TEXT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL, since BIGINT NOT NULL,
+  writes BIGINT NOT NULL)`
 
 /** 23514 is a broken check, as SQLite's RAISE(ABORT) is. */
 const forbid = `CREATE FUNCTION cofferer_forbid() RETURNS trigger LANGUAGE plpgsql AS

@@ -24,7 +24,9 @@ export const amongCauses = <A>(error: unknown, find: (cause: object) => A | unde
 /** PostgreSQL's SQLSTATE for the failure; one of the client's own for a connection; undefined where none is known. */
 export const sqlStateOf = (error: unknown): string | undefined =>
   amongCauses(error, (cause) => {
-    if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)) {
+    // A state has a digit, as codes of the operating system such as EPIPE have none.
+    const isState = /^(?=.*[0-9])[0-9A-Z]{5}$/
+    if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && isState.test(cause.code)) {
       return cause.code
     }
     return undefined

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, request } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Effect } from "effect"
+import type { IntentState } from "../../../src/domain/Intent.ts"
+import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
+import { judge, type Verdict } from "../../crash/judge.ts"
+import { type Daemon, get, start } from "../../support/Cofferer.ts"
+import { asAdmin, takeDatabase, urlOf } from "../../support/Postgres.ts"
+import { networkOf, treasuryName, writeTreasuries } from "../../support/Treasuries.ts"
+
+/** One process of the fleet; its number stays when it is started again. */
+export interface Replica {
+  readonly number: number
+  daemon: Daemon
+  /** Times (monotonic milliseconds) at which it sent a transaction. */
+  readonly sent: Array<number>
+}
+
+interface FleetOptions {
+  readonly serverUrl: string
+  readonly treasuries: number
+  readonly replicas: number
+  /** Blocks, of 250 ms, in which accounts fall. */
+  readonly blocks: number
+}
+
+/** Passes requests on, and notes when a transaction passes. */
+const startFront = (target: string, sent: Array<number>) => {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.method === "POST") sent.push(performance.now())
+    const { method, headers } = incoming
+    const onward = request(new URL(incoming.url ?? "/", target), { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    onward.on("error", () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  return new Promise<{ readonly url: string; readonly close: () => void }>((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const close = () => {
+        server.close()
+        server.closeAllConnections()
+      }
+      resolve({ url, close })
+    })
+  })
+}
+
+/** Processes that run the same treasuries on one PostgreSQL, each before a front of its own to one network. */
+export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: FleetOptions) => {
+  process.env["COFFERER_TEST_POSTGRES"] = serverUrl
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-replicas-"))
+  const every = 40
+  const falls = Array.from({ length: Math.ceil(blocks / every) }, (_, i) => i).flatMap((i) =>
+    Array.from({ length: treasuries }, (_, treasury) => ({ treasury, block: 8 + i * every + (treasury % every) })),
+  )
+  const network = await networkOf(treasuries, falls, "250ms")
+  const database = await Effect.runPromise(takeDatabase)
+  const folder = (number: number) => join(dir, `replica-${number}`)
+  const launch = (number: number) => start(["run", folder(number), "--output", "json"], { cwd: dir })
+  const fronts: Array<{ readonly close: () => void }> = []
+  const fleet: Array<Replica> = []
+  const addReplica = async (): Promise<Replica> => {
+    const number = fleet.length
+    const sent: Array<number> = []
+    const front = await startFront(network.url, sent)
+    fronts.push(front)
+    const shared = "database: { postgres: { urlFile: address } }\n"
+    writeTreasuries(folder(number), treasuries, front.url, { poll: "500ms", shared })
+    writeFileSync(join(folder(number), "address"), urlOf(serverUrl, database), { mode: 0o600 })
+    const replica = { number, daemon: launch(number), sent }
+    fleet.push(replica)
+    return replica
+  }
+  for (let number = 0; number < replicas; number++) await addReplica()
+  const rows = async (sql: string) => (await Effect.runPromise(asAdmin(database, sql)))[0] ?? []
+  const names = Array.from({ length: treasuries }, (_, n) => treasuryName(n))
+
+  /** Treasuries whose lease a process has that is not over, by its process id. */
+  const held = async () => {
+    const found = new Map<number, ReadonlyArray<string>>()
+    const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    for (const [treasury, holder] of await rows(`SELECT treasury, holder FROM leases WHERE until >= ${now}`)) {
+      const pid = Number(String(holder).split("/")[1])
+      found.set(pid, [...(found.get(pid) ?? []), String(treasury)])
+    }
+    return found
+  }
+
+  const verdictOf = async (name: string, executed: ReadonlyArray<Record<string, unknown>>): Promise<Verdict> => {
+    const of = (sql: string) => rows(sql.replace("$", `treasury = '${name}'`))
+    const party = publicKeyOf("many", `${name}-reserve`)
+    return judge({
+      intents: (await of("SELECT id, state, detail FROM intents WHERE $")).map(([id, state, detail]) => ({
+        id: String(id),
+        state: state as IntentState,
+        detail: String(detail),
+      })),
+      attempts: (await of("SELECT intent_id, transfer_id FROM attempts WHERE $")).map(([id, transfer]) => ({
+        intentId: String(id),
+        transferId: String(transfer),
+      })),
+      decided: new Set(
+        (await of("SELECT DISTINCT subject FROM journal WHERE kind = 'intent' AND $")).map(([id]) => String(id)),
+      ),
+      told: new Set(
+        fleet.flatMap(({ daemon }) =>
+          daemon.lines
+            .filter((line) => line["msg"] === "payment proposed" && line["treasury"] === name)
+            .map((line) => String(line["intent"])),
+        ),
+      ),
+      executed: executed
+        .filter((tx) => tx["party"] === party && tx["code"] === 0)
+        .map((tx) => String(tx["transferId"])),
+      halts: (await of("SELECT reason, detail FROM halts WHERE ended_at IS NULL AND $")).map(
+        ([reason, detail]) => `${reason}: ${detail}`,
+      ),
+      alerts: { raised: 0, wrong: [] },
+      broken: undefined,
+    })
+  }
+
+  return {
+    dir,
+    fleet,
+    addReplica,
+    names,
+    held,
+    /** Ends every session of the daemons: the server has cut their connections. */
+    cut: () => rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cofferer'"),
+    restart: (replica: Replica) => {
+      replica.daemon = launch(replica.number)
+    },
+    /** Milliseconds until each treasury is held by one of the processes; undefined where that takes too long. */
+    untilHeld: async (pids: () => ReadonlyArray<number | undefined>, millisMax: number) => {
+      const began = performance.now()
+      for (;;) {
+        const now = await held().catch(() => new Map<number, ReadonlyArray<string>>())
+        const count = pids().flatMap((pid) => now.get(pid ?? 0) ?? []).length
+        if (count === treasuries) return performance.now() - began
+        if (performance.now() - began > millisMax) return undefined
+        await sleep(50)
+      }
+    },
+    /** Payments by their state. */
+    states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
+    /** Payments that have no end. */
+    open: async () =>
+      Number(
+        (
+          await rows(
+            "SELECT count(*) FROM intents WHERE state NOT IN ('confirmed', 'failed', 'denied', 'rejected', 'cancelled', 'abandoned')",
+          )
+        )[0]?.[0],
+      ),
+    verdict: async () => {
+      const { executed } = JSON.parse((await get(`${network.url}/sandbox/ledger`)).body)
+      const verdicts: Array<Verdict> = []
+      for (const name of names) verdicts.push(await verdictOf(name, executed))
+      return {
+        lost: verdicts.flatMap(({ lost }) => lost),
+        duplicate: verdicts.flatMap(({ duplicate }) => duplicate),
+        executed: executed.filter((tx: { code: number; transferId?: string }) => tx.code === 0 && tx.transferId).length,
+      }
+    },
+    close: async () => {
+      for (const { daemon } of fleet) {
+        daemon.child.kill("SIGCONT")
+        await daemon.stop("SIGKILL")
+      }
+      for (const { close } of fronts) close()
+      await network.stop()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+export type Fleet = Awaited<ReturnType<typeof makeFleet>>
+
+/** A process that goes on after its leases are over sends and signs only what it has taken again. */
+export const staleActs = (lines: ReadonlyArray<Readonly<Record<string, unknown>>>): ReadonlyArray<string> => {
+  const taken = new Set<unknown>()
+  const acts = /^(?:payment signed|attempt |payment confirmed|payment proposed)/
+  const stale: Array<string> = []
+  for (const line of lines) {
+    if (line["msg"] === "daemon starting") taken.add(line["treasury"])
+    else if (acts.test(String(line["msg"])) && !taken.has(line["treasury"])) stale.push(JSON.stringify(line))
+  }
+  return stale
+}

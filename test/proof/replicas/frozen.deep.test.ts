@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
+import { serverUrl } from "../../support/Postgres.ts"
+import { type Fleet, makeFleet, staleActs } from "./Fleet.ts"
+
+const treasuries = 20
+
+describe("a process that is frozen past its leases and goes on", () => {
+  let fleet: Fleet | undefined
+
+  beforeEach(({ skip }) => skip(serverUrl() === "", "needs PostgreSQL"))
+  beforeAll(async () => {
+    if (serverUrl() !== "") fleet = await makeFleet({ serverUrl: serverUrl(), treasuries, replicas: 1, blocks: 2_000 })
+  })
+  afterAll(async () => await fleet?.close())
+
+  it("neither signs nor sends for any of its twenty treasuries", async () => {
+    const { untilHeld, addReplica, names } = fleet!
+    const first = fleet!.fleet[0]!
+    const pidOf = (one: typeof first) => () => [one.daemon.child.pid]
+    assert.isDefined(await untilHeld(pidOf(first), 90_000), "it runs all")
+    await first.daemon.line(({ msg }) => msg === "payment signed")
+    const second = await addReplica()
+    await second.daemon.line(({ msg }) => msg === "treasuries started")
+    first.daemon.child.kill("SIGSTOP")
+    assert.isDefined(await untilHeld(pidOf(second), 60_000), "another takes all over")
+    const [lines, sent] = [first.daemon.lines.length, first.sent.length]
+    first.daemon.child.kill("SIGCONT")
+    await sleep(5_000)
+    const later = first.daemon.lines.slice(lines)
+    assert.deepStrictEqual(staleActs(later), [])
+    assert.strictEqual(first.sent.length, sent)
+    const ended = later.filter(({ msg }) => msg === "treasury ended").map(({ treasury }) => String(treasury))
+    assert.sameMembers([...new Set(ended)], names)
+    assert.isDefined(await untilHeld(pidOf(second), 10_000), "and keeps them")
+    const { duplicate } = await fleet!.verdict()
+    assert.deepStrictEqual(duplicate, [])
+  })
+})

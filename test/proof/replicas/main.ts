@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { type Dice, makeDice } from "../../support/Dice.ts"
+import { readFlags } from "../../support/Flags.ts"
+import { startServer } from "../../support/PostgresServer.ts"
+import { type Fleet, makeFleet, type Replica, staleActs } from "./Fleet.ts"
+
+const usage = `usage: node test/proof/replicas/main.ts [--rounds N] [--treasuries N] [--replicas N] [--seed S]
+
+Processes that share one PostgreSQL are killed, frozen and stopped, the server is restarted and its connections are cut,
+at random. Counts payments that are lost or executed twice, by the ledger.`
+
+const { values, whole, fail } = readFlags("replicas", usage, {
+  rounds: "100",
+  treasuries: "60",
+  replicas: "3",
+  seed: "1",
+})
+
+const kinds = ["kill", "freeze", "stop", "restart", "cut"] as const
+type Kind = (typeof kinds)[number]
+
+const takeoverMillisMax = 60_000
+/** Longer than a lease lasts. */
+const frozenMillis = 9_000
+
+const play = async (fleet: Fleet, kind: Kind, hit: Replica, restart: () => void) => {
+  const others = () => fleet.fleet.filter((one) => one !== hit).map(({ daemon }) => daemon.child.pid)
+  const all = () => fleet.fleet.map(({ daemon }) => daemon.child.pid)
+  switch (kind) {
+    case "kill":
+    case "stop": {
+      const ended = hit.daemon.stop(kind === "kill" ? "SIGKILL" : "SIGTERM")
+      const millis = await fleet.untilHeld(others, takeoverMillisMax)
+      await ended
+      fleet.restart(hit)
+      return { millis, stale: [] }
+    }
+    case "freeze": {
+      const before = hit.daemon.lines.length
+      hit.daemon.child.kill("SIGSTOP")
+      const millis = await fleet.untilHeld(others, takeoverMillisMax)
+      await sleep(Math.max(0, frozenMillis - (millis ?? 0)))
+      const sent = hit.sent.length
+      hit.daemon.child.kill("SIGCONT")
+      await sleep(3_000)
+      const lines = hit.daemon.lines.slice(before)
+      const stale = [...staleActs(lines)]
+      const isBegun = lines.some((line) => line["msg"] === "daemon starting")
+      if (!isBegun && hit.sent.length > sent) stale.push(`${hit.sent.length - sent} transactions sent after it`)
+      return { millis, stale }
+    }
+    case "restart":
+      restart()
+      return { millis: await fleet.untilHeld(all, takeoverMillisMax), stale: [] }
+    case "cut":
+      await fleet.cut()
+      return { millis: await fleet.untilHeld(all, takeoverMillisMax), stale: [] }
+  }
+}
+
+const percentile = (sorted: ReadonlyArray<number>, share: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+
+const seconds = (millis: number) => (millis / 1_000).toFixed(2)
+
+const run = async (fleet: Fleet, rounds: number, dice: Dice, restart: () => void) => {
+  const times = new Map<Kind, Array<number>>()
+  const problems: Array<string> = []
+  const count = () => fleet.fleet.map(({ daemon }) => daemon.child.pid)
+  if ((await fleet.untilHeld(count, 120_000)) === undefined) problems.push("the treasuries did not start")
+  for (let round = 1; round <= rounds; round++) {
+    await sleep(4_000 + dice.below(8_000))
+    const kind = dice.pick(kinds)!
+    const held = await fleet.held()
+    const holders = fleet.fleet.filter(({ daemon }) => held.has(daemon.child.pid ?? 0))
+    const hit = dice.pick(holders.length > 0 ? holders : fleet.fleet)!
+    const { millis, stale } = await play(fleet, kind, hit, restart)
+    problems.push(...stale.map((act) => `round ${round}, frozen: ${act}`))
+    if (millis === undefined) problems.push(`round ${round}, ${kind}: not taken over in ${takeoverMillisMax} ms`)
+    else times.set(kind, [...(times.get(kind) ?? []), millis])
+    console.log(`${round} of ${rounds}: ${kind} of replica ${hit.number}, all held after ${seconds(millis ?? 0)} s`)
+  }
+  return { times, problems }
+}
+
+const server = startServer() ?? fail("needs PostgreSQL")
+const [rounds, treasuries, replicas] = [values.rounds, values.treasuries, values.replicas].map((text, i) =>
+  whole(["rounds", "treasuries", "replicas"][i]!, text),
+) as [number, number, number]
+const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blocks: rounds * 40 })
+try {
+  const { times, problems } = await run(fleet, rounds, makeDice(`replicas ${values.seed}`), server.restart)
+  const end = Date.now() + 180_000
+  for (let quiet = 0; quiet < 6 && Date.now() < end; await sleep(1_000))
+    quiet = (await fleet.open()) === 0 ? quiet + 1 : 0
+  const { lost, duplicate, executed } = await fleet.verdict()
+  if (executed < treasuries) problems.push("hardly a payment was executed: the run shows nothing")
+  for (const [kind, all] of times) {
+    const sorted = all.toSorted((a, b) => a - b)
+    const [p50, p99, most] = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1) ?? 0].map(seconds)
+    console.log(`${kind}: ${all.length} times, all held after p50 ${p50} s, p99 ${p99} s, at most ${most} s`)
+  }
+  console.log(`payments by state: ${(await fleet.states()).join(", ")}`)
+  for (const text of [...problems, ...lost, ...duplicate]) console.log(text)
+  console.log(
+    `${rounds} rounds, ${treasuries} treasuries, ${executed} executed: ${lost.length} lost, ${duplicate.length} duplicate, ${problems.length} other problems`,
+  )
+  process.exitCode = lost.length + duplicate.length + problems.length > 0 ? 1 : 0
+} finally {
+  await fleet.close()
+  server.stop()
+}
+process.exit()
