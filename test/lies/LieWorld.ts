@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, type Fiber, Logger, References, Scheduler } from "effect"
+import type { Context, Effect } from "effect"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -9,7 +9,7 @@ import { problemOfSubmission } from "../simulation/Judge.ts"
 import { type Network, networkOf } from "../simulation/Network.ts"
 import { type Replica, type Services, startReplica } from "../simulation/Replica.ts"
 import { bytesOf } from "../simulation/ThirdParty.ts"
-import { makeVirtualTime, type VirtualTime } from "../simulation/VirtualTime.ts"
+import { makeRunner, makeVirtualTime, type Runner, type VirtualTime } from "../simulation/VirtualTime.ts"
 import type { Lie } from "../simulation/Wire.ts"
 import { makeDice } from "../support/Dice.ts"
 import { lieScenario, spent } from "./LieTreasury.ts"
@@ -39,7 +39,7 @@ export class LieWorld {
   readonly wrong: Array<string> = []
   private readonly options: LieWorldOptions
   private readonly dice = makeDice("lies")
-  private readonly context: Context.Context<never>
+  private readonly runner: Runner
   private replica: Replica | undefined
   private restartAt = 0
   private seconds = 0
@@ -47,30 +47,10 @@ export class LieWorld {
   constructor(options: LieWorldOptions) {
     this.options = options
     this.time = makeVirtualTime(startMillis, this.dice)
-    this.context = Context.empty().pipe(
-      Context.add(Clock.Clock, this.time.clock),
-      Context.add(
-        Scheduler.Scheduler,
-        this.time.schedulerOf(() => true),
-      ),
-      Context.add(References.TracerEnabled, false),
-      Context.add(References.MinimumLogLevel, "None"),
-      Context.add(Logger.CurrentLoggers, new Set()),
-    )
-    this.network = networkOf(lieScenario, this.fork, this.atOnce)
+    this.runner = makeRunner(this.time)
+    this.network = networkOf(lieScenario, this.runner.fork, this.runner.atOnce)
     rmSync(options.dataDir, { recursive: true, force: true })
     mkdirSync(options.dataDir, { recursive: true })
-  }
-
-  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
-
-  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => this.ended(this.fork(effect))
-
-  private ended<A, E>(fiber: Fiber.Fiber<A, E>): A {
-    this.time.runTo(this.time.now())
-    const exit = fiber.pollUnsafe()
-    if (exit === undefined || Exit.isFailure(exit)) throw new Error(`it did not come to its end: ${exit}`)
-    return exit.value
   }
 
   /** Unix milliseconds. */
@@ -127,7 +107,7 @@ export class LieWorld {
     if (this.replica === undefined && this.now >= this.restartAt) this.start()
     this.seconds += 1
     if (this.seconds % needSeconds === 0) this.spend(this.seconds % (2 * needSeconds) === 0 ? 0 : 1)
-    this.atOnce(this.network.node.stepBlock)
+    this.runner.atOnce(this.network.node.stepBlock)
   }
 
   private spend(account: 0 | 1): void {
@@ -157,7 +137,7 @@ export class LieWorld {
   /** What an effect among the services of the daemon gives, at once; undefined where no process is up. */
   ask<A, E>(effect: Effect.Effect<A, E, Services>): A | undefined {
     const fiber = this.replica?.act(effect)
-    return fiber === undefined ? undefined : this.ended(fiber)
+    return fiber === undefined ? undefined : this.runner.ended(fiber)
   }
 
   /** Begins a verb of an operator; it ends as time goes on, since it asks the gateway. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, type Fiber, Logger, References, Scheduler } from "effect"
+import type { Effect, Fiber } from "effect"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { problemOfSubmission } from "./Judge.ts"
@@ -12,7 +12,7 @@ import { makeNetwork, type Network } from "./Network.ts"
 import { type Replica, reserve, type Services, startReplica } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 import { bytesOf } from "./ThirdParty.ts"
-import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import { makeRunner, makeVirtualTime, type Runner, type VirtualTime } from "./VirtualTime.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
 /** From a death to the next start, at most. */
@@ -33,7 +33,7 @@ export class LyingWorld {
   private readonly plan: LyingPlan
   private readonly tell: (line: string) => void
   private readonly dice: Dice
-  private readonly context: Context.Context<never>
+  private readonly runner: Runner
   private replica: Replica | undefined
   private restartAt = 0
   /** Whether its end is ours. */
@@ -47,35 +47,15 @@ export class LyingWorld {
     this.kills = plan.kills
     this.dice = makeDice(`lying run ${plan.plan.seed}`)
     this.time = makeVirtualTime(startMillis, this.dice)
-    this.context = Context.empty().pipe(
-      Context.add(Clock.Clock, this.time.clock),
-      Context.add(
-        Scheduler.Scheduler,
-        this.time.schedulerOf(() => true),
-      ),
-      Context.add(References.TracerEnabled, false),
-      Context.add(References.MinimumLogLevel, "None"),
-      Context.add(Logger.CurrentLoggers, new Set()),
-    )
+    this.runner = makeRunner(this.time)
     // Needs are made as the run goes on: who spends is there from the beginning.
     const spends = (["hot", "warm"] as const).map((from) => ({ block: 1_000_000, from, amount: 1 }))
-    this.network = makeNetwork({ ...plan.plan, spends }, this.fork, this.atOnce)
+    this.network = makeNetwork({ ...plan.plan, spends }, this.runner.fork, this.runner.atOnce)
     const now = () => this.time.now()
     this.gateway = makeLyingGateway(plan.lies, { dice: makeDice(`lies ${plan.plan.seed}`), now, startMillis })
     this.dataDir = join(bench.dir, "store")
     rmSync(this.dataDir, { recursive: true, force: true })
     mkdirSync(this.dataDir, { recursive: true })
-  }
-
-  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
-
-  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => this.ended(this.fork(effect))
-
-  private ended<A, E>(fiber: Fiber.Fiber<A, E>): A {
-    this.time.runTo(this.now)
-    const exit = fiber.pollUnsafe()
-    if (exit === undefined || Exit.isFailure(exit)) throw new Error(`it did not come to its end: ${exit}`)
-    return exit.value
   }
 
   /** Unix milliseconds. */
@@ -180,7 +160,7 @@ export class LyingWorld {
       this.kill()
     }
     if (this.replica === undefined && this.now >= this.restartAt) this.start()
-    this.atOnce(this.network.node.stepBlock)
+    this.runner.atOnce(this.network.node.stepBlock)
   }
 
   /** With the next block an account loses so much: all of it by default. */
@@ -199,7 +179,7 @@ export class LyingWorld {
   /** What an effect among the services of the daemon gives; undefined where no process is up. */
   ask<A, E>(effect: Effect.Effect<A, E, Services>): A | undefined {
     const fiber = this.replica?.act(effect)
-    return fiber === undefined ? undefined : this.ended(fiber)
+    return fiber === undefined ? undefined : this.runner.ended(fiber)
   }
 
   /** Begins a verb of an operator; it ends as time goes on, since it may ask the gateway. */

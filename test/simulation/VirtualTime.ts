@@ -1,4 +1,4 @@
-import { type Clock, Duration, Effect, type Scheduler } from "effect"
+import { Clock, Context, Duration, Effect, Exit, type Fiber, Logger, References, Scheduler } from "effect"
 import type { Dice } from "../support/Dice.ts"
 
 interface Sleeper {
@@ -145,4 +145,34 @@ const push = (sleepers: Array<Sleeper>, sleeper: Sleeper): void => {
     else high = middle
   }
   sleepers.splice(low, 0, sleeper)
+}
+
+/** Runs what belongs to a world itself, such as its network, in its time and without a log. */
+export interface Runner {
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  /** Result of an effect that ends without any time passing; throws where it does not. */
+  readonly atOnce: <A, E>(effect: Effect.Effect<A, E>) => A
+  /** The same of one that was forked before. */
+  readonly ended: <A, E>(fiber: Fiber.Fiber<A, E>) => A
+}
+
+export const makeRunner = (time: VirtualTime): Runner => {
+  const context = Context.empty().pipe(
+    Context.add(Clock.Clock, time.clock),
+    Context.add(
+      Scheduler.Scheduler,
+      time.schedulerOf(() => true),
+    ),
+    Context.add(References.TracerEnabled, false),
+    Context.add(References.MinimumLogLevel, "None"),
+    Context.add(Logger.CurrentLoggers, new Set()),
+  )
+  const fork: Runner["fork"] = (effect) => Effect.runForkWith(context)(effect)
+  const ended: Runner["ended"] = (fiber) => {
+    time.runTo(time.now())
+    const exit = fiber.pollUnsafe()
+    if (exit === undefined || Exit.isFailure(exit)) throw new Error(`it did not come to its end: ${exit}`)
+    return exit.value
+  }
+  return { fork, ended, atOnce: (effect) => ended(fork(effect)) }
 }

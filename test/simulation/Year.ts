@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
+import type { Context } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { FaultSpec } from "../../src/sandbox/Faults.ts"
@@ -13,7 +13,7 @@ import { problemOfSubmission } from "./Judge.ts"
 import { type Network, networkOf } from "./Network.ts"
 import { type Replica, startReplica } from "./Replica.ts"
 import { bytesOf } from "./ThirdParty.ts"
-import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import { makeRunner, makeVirtualTime, type Runner, type VirtualTime } from "./VirtualTime.ts"
 import { payers, yearBegins, yearScenario } from "./YearWorld.ts"
 
 /** A payment takes five seconds, and several of one account follow one another. */
@@ -67,7 +67,7 @@ export class Year {
   readonly looks: Array<number> = []
   private readonly options: YearOptions
   private readonly dice = makeDice("a year")
-  private readonly context: Context.Context<never>
+  private readonly runner: Runner
   private replica: Replica | undefined
   private isDown = false
   private isComparing = false
@@ -77,29 +77,10 @@ export class Year {
     this.options = options
     this.lastLook = yearBegins
     this.time = makeVirtualTime(yearBegins, this.dice)
-    this.context = Context.empty().pipe(
-      Context.add(Clock.Clock, this.time.clock),
-      Context.add(
-        Scheduler.Scheduler,
-        this.time.schedulerOf(() => true),
-      ),
-      Context.add(References.TracerEnabled, false),
-      Context.add(References.MinimumLogLevel, "None"),
-      Context.add(Logger.CurrentLoggers, new Set()),
-    )
-    this.network = networkOf(options.scenario ?? yearScenario, this.fork, this.atOnce)
+    this.runner = makeRunner(this.time)
+    this.network = networkOf(options.scenario ?? yearScenario, this.runner.fork, this.runner.atOnce)
     rmSync(options.dataDir, { recursive: true, force: true })
     mkdirSync(options.dataDir, { recursive: true })
-  }
-
-  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
-
-  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => {
-    const fiber = this.fork(effect)
-    this.time.runTo(this.time.now())
-    const exit = fiber.pollUnsafe()
-    if (exit === undefined || Exit.isFailure(exit)) throw new Error(`the network did not come to its end: ${exit}`)
-    return exit.value
   }
 
   /** The store of the running daemon. */
@@ -256,12 +237,12 @@ export class Year {
 
   /** From now on this goes wrong, until `calm`. */
   disturb(fault: FaultSpec): void {
-    this.atOnce(this.network.node.armFault(fault))
+    this.runner.atOnce(this.network.node.armFault(fault))
   }
 
   /** Nothing goes wrong any more. */
   calm(): void {
-    this.atOnce(this.network.node.disarmFault(undefined))
+    this.runner.atOnce(this.network.node.disarmFault(undefined))
   }
 
   /** Minutes without blocks and answers; what waited for a block is gone, and another version goes on. */
@@ -280,7 +261,7 @@ export class Year {
 
   block(): void {
     const { node, chain } = this.network
-    this.atOnce(node.stepBlock)
+    this.runner.atOnce(node.stepBlock)
     const { seq, firstBlock } = chain.epoch
     if (this.epochs.at(-1)?.seq === seq) return
     this.epochs.push({ seq, firstBlock, limit: chain.scenario.transfersPerEpoch })

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
+import { Effect } from "effect"
 import { HttpClient } from "effect/http"
 import { makeRateLimiter, type RateLimiter } from "../../src/sandbox/http/RateLimiter.ts"
 import { profiles } from "../../src/sandbox/Profiles.ts"
@@ -12,7 +12,7 @@ import { makeNetwork, type Network } from "./Network.ts"
 import { type Plan, tamePlanOf } from "./Plan.ts"
 import { startReplica } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
-import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import { makeRunner, makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
 import { layerWire, type WireOptions } from "./Wire.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
@@ -90,23 +90,7 @@ interface World {
 
 const makeWorld = (plan: Plan): World => {
   const time = makeVirtualTime(startMillis, makeDice("limits"))
-  const context = Context.empty().pipe(
-    Context.add(Clock.Clock, time.clock),
-    Context.add(
-      Scheduler.Scheduler,
-      time.schedulerOf(() => true),
-    ),
-    Context.add(References.TracerEnabled, false),
-    Context.add(Logger.CurrentLoggers, new Set()),
-  )
-  const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(context)(effect)
-  const run = <A, E>(effect: Effect.Effect<A, E>): A => {
-    const fiber = fork(effect)
-    time.runTo(time.now())
-    const exit = fiber.pollUnsafe()
-    if (exit === undefined || Exit.isFailure(exit)) throw new Error("the network did not come to its end")
-    return exit.value
-  }
+  const { fork, atOnce: run } = makeRunner(time)
   const network = makeNetwork(plan, fork, run)
   const limiter: RateLimiter = makeRateLimiter(
     profiles["0.75"].rateLimit ?? { perSecond: 20, burst: 100, banMillis: 0 },

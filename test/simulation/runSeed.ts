@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
+import type { Context } from "effect"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { makeDice } from "../support/Dice.ts"
@@ -25,7 +25,7 @@ import { banned, type Gateways, type Plan, planOf, tamePlanOf } from "./Plan.ts"
 import { liarHost, oneGateway, type Replica, startReplica, threeGateways } from "./Replica.ts"
 import { makeStanding, type Standing } from "./Standing.ts"
 import { bytesOf, makeThirdParty, type ThirdParty } from "./ThirdParty.ts"
-import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import { makeRunner, makeVirtualTime, type Runner, type VirtualTime } from "./VirtualTime.ts"
 import { makeWatch, type Watch } from "./Watch.ts"
 import { tame, type Wild } from "./Wild.ts"
 import { makeWildWorld, type WildWorld } from "./WildWorld.ts"
@@ -124,7 +124,7 @@ class Run {
   private readonly world: WildWorld
   private readonly watch: Watch
   private readonly dataDir: string
-  private readonly context: Context.Context<never>
+  private readonly runner: Runner
   private replica: Replica | undefined
   private restartAt = 0
   private readonly terms: Array<TermsThen> = []
@@ -151,20 +151,17 @@ class Run {
     const whole = hostileGateway(this.dice, plan.wild === undefined ? undefined : invent)
     const hostile: Lie = (asked, told) => (lieOf === undefined || isAbout(lieOf, asked) ? whole(asked, told) : told)
     this.lie = (host) => (plan.gateways === "hostile" || (plan.liar && host === liarHost) ? hostile : undefined)
-    this.context = Context.empty().pipe(
-      Context.add(Clock.Clock, this.time.clock),
-      Context.add(
-        Scheduler.Scheduler,
-        this.time.schedulerOf(() => true),
-      ),
-      Context.add(References.TracerEnabled, false),
-      Context.add(References.MinimumLogLevel, "None"),
-      Context.add(Logger.CurrentLoggers, new Set()),
-    )
-    this.network = makeNetwork(plan, this.fork, this.atOnce)
+    this.runner = makeRunner(this.time)
+    this.network = makeNetwork(plan, this.runner.fork, this.runner.atOnce)
     const { window } = plan
     const replays = (this.wild.restore?.when ?? "at once") === "at once"
-    this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, replays, run: this.atOnce })
+    this.thirdParty = makeThirdParty({
+      network: this.network,
+      window,
+      dice: this.dice,
+      replays,
+      run: this.runner.atOnce,
+    })
     this.allowance = makeAllowance(plan, () => this.time.now())
     this.dataDir = join(bench.dir, "store")
     const { docket, dataDir, network } = this
@@ -185,7 +182,7 @@ class Run {
     const write = (book: Book) => this.bench.write(this.textOf(book))
     const outage = (minutes: number) => this.standStill(minutes)
     const databases = () => this.databases
-    const acts = { killAll, startSoon, write, outage, run: this.atOnce }
+    const acts = { killAll, startSoon, write, outage, run: this.runner.atOnce }
     const around = { databases, wild, network, docket, people, dataDir, ...acts }
     this.world = makeWildWorld(around)
     const now = () => this.time.now()
@@ -203,20 +200,6 @@ class Run {
     mkdirSync(this.dataDir, { recursive: true })
   }
 
-  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
-
-  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => {
-    let value: { readonly done: A } | undefined
-    let failure: unknown
-    this.fork(effect).addObserver((exit) => {
-      if (Exit.isSuccess(exit)) value = { done: exit.value }
-      else failure = exit.cause
-    })
-    this.time.runTo(this.time.now())
-    if (value === undefined) throw new Error(`the network did not come to its end: ${String(failure)}`)
-    return value.done
-  }
-
   toEnd(): Verdict {
     const { plan, network } = this
     if (plan.wild !== undefined) this.bench.write(this.textOf(this.wild.book))
@@ -226,7 +209,7 @@ class Run {
     for (let block = 1; block <= plan.blocks; block++) {
       for (const change of plan.workChanges)
         if (change.block === block) this.docket.event("vote on window or difficulty")
-      for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
+      for (const fault of plan.faults) if (fault.block === block) this.runner.atOnce(network.node.armFault(fault.spec))
       for (const step of plan.clockSteps ?? []) if (step.block === block) this.stepClock(step.millis)
       this.world.atBlock(block)
       this.people.atBlock(block)
@@ -236,7 +219,7 @@ class Run {
     this.dying = false
     this.wrongBy = 0
     this.reviveAll()
-    this.atOnce(network.node.disarmFault(undefined))
+    this.runner.atOnce(network.node.disarmFault(undefined))
     this.allowance.noteCalm()
     this.standing.noteCalm()
     const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
@@ -290,7 +273,7 @@ class Run {
     if (this.plan.sleeps && this.dying && this.dice.next() < 0.02) this.putToSleep()
     if (this.plan.rebroadcaster) this.thirdParty.rebroadcast()
     this.thirdParty.noteLate()
-    this.atOnce(this.network.node.stepBlock)
+    this.runner.atOnce(this.network.node.stepBlock)
     this.thirdParty.noteBlock()
     if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
     this.allowance.noteBlock(this.network.chain.height)
