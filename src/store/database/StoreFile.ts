@@ -54,7 +54,7 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
   const stored = /^([0-9]+):([0-9]+)$/.exec(yield* settings.getOrMake(key, Effect.succeed(text(now))))
   if (stored === null) return "its own record of its database file cannot be read"
   const [inode, birth] = [BigInt(stored[1]!), BigInt(stored[2]!)]
-  if (inode !== now.inode) return `the database file is another one (inode ${now.inode}, was ${inode})`
+  if (inode !== now.inode) return "the database file is another one: its inode changed"
   // One that was never changed since its birth is not the one that this store was written to.
   if (birth !== now.birth && birth !== 0n) return "the database file was created again since"
   if (birth === 0n && now.birth !== 0n) yield* settings.set(key, text(now))
