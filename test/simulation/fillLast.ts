@@ -51,6 +51,8 @@ const epochBlocksMax = 1_000
 const isUsedUp = ({ chain }: Network): boolean =>
   (chain.epoch.transfers.get(reserve) ?? 0) >= chain.scenario.transfersPerEpoch
 
+const leavesRowsOut = ({ faults }: Plan): boolean => faults.some(({ spec: { kind } }) => kind === "reorganised_pages")
+
 /** All is at rest: an account that loses its money now is filled again, whatever was before. */
 export const fillLast = (around: Around): void => {
   const { network, docket, standing, restBlock } = around
@@ -58,6 +60,8 @@ export const fillLast = (around: Around): void => {
   let n = 0
   while (n < attendedBlocksMax && standing.isHeld()) restBlock(n++)
   if (!isExpected(around)) return
+  // Its fall may be the row that a page left out, which the next comparison finds, in minutes.
+  if (!isFilled(network) && leavesRowsOut(around.plan)) return
   docket.chance("on")
   const at = chain.scenario.spenders[0]?.at as Map<number, bigint>
   at.set(chain.height + 1, 1_000_000_000_000n)
