@@ -231,7 +231,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "low_disk",
     "warn",
     { disk: { dir: "/data", free: 400 * mebibyte, low: 512 * mebibyte } },
-    "The disk of /data is low: 400.0 MiB free, 512.0 MiB needed; free space under /data.",
+    "The disk of /data is low: 400 MiB free, 512 MiB needed; free space under /data.",
   ],
   [
     "config_refused",

@@ -55,9 +55,9 @@ export const planted: ReadonlyArray<Planted> = [
       },
       {
         file: "submitter/sendAttempt.ts",
-        source: "  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))\n",
+        source: "writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))\n",
         instead:
-          "  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))\n  const seq = yield* outbox.beginSend(start)\n",
+          "writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))\n  const seq = yield* beginSend(start, height)\n  if (seq === undefined) return undefined\n",
       },
     ],
   },
