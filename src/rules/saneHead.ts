@@ -54,9 +54,15 @@ export interface HeadKnown {
   readonly stray?: Stray
 }
 
-/** Blocks that a chain can have begun in the time since. A clock that was put back counts as no time. */
+/** Time in which a chain can begin so many blocks, in milliseconds. */
+const millisOf = (blocks: bigint): number => Number((blocks * 1_000n) / blocksPerSecond)
+
+/** A time that is further ahead than `nodesApart` allow was read from a clock that was put back since. */
+const sinceOf = (at: number, now: number): number => (at > now + millisOf(nodesApart) ? now : at)
+
+/** Blocks that a chain can have begun in the time since; below 0 where nodes apart were counted ahead of it. */
 const blocksSince = (at: number, now: number): bigint =>
-  (blocksPerSecond * BigInt(Math.max(0, Math.trunc(now - at)))) / 1_000n
+  (blocksPerSecond * BigInt(Math.trunc(now - sinceOf(at, now)))) / 1_000n
 
 /** The highest block that a chain can have begun by now, after a known one. */
 export const ceilingOf = ({ height, at }: NamedBlock, now: number, apart = nodesApart): bigint =>
@@ -106,8 +112,10 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number
     rows.timestamp <= BigInt(Math.trunc(now)) * 1_000_000n + aheadNanosMax &&
     (accepted?.block === undefined || rows.height > accepted.block.height)
   const block = isBlock ? rows : accepted?.block
-  const highest = accepted !== undefined && accepted.height > height ? accepted.height : height
-  return { accepted: { height: highest, at: now, ...(block === undefined ? {} : { block }) } }
+  const rise = accepted === undefined || height < accepted.height ? 0n : height - accepted.height
+  // What exceeds the time since is counted ahead, so that many answers within it rise no further than one.
+  const at = accepted === undefined ? now : Math.max(now, sinceOf(accepted.at, now) + millisOf(rise))
+  return { accepted: { height: (accepted?.height ?? height) + rise, at, ...(block === undefined ? {} : { block }) } }
 }
 
 /** After `resume`: the newest head is accepted, and what was known of the chain before says nothing of this one. */

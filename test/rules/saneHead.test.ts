@@ -60,6 +60,53 @@ describe("the next head", () => {
   ])("%s", (_, second, height, expected) => {
     assert.strictEqual(outcome(hear(known, [second, height, [1_000n, 0]])), expected)
   })
+
+  it.each<[string, ReadonlyArray<Answer>, string]>([
+    [
+      "no higher in many answers than in one",
+      [
+        [0, 1_005n],
+        [0, 1_010n],
+        [0, 1_011n],
+      ],
+      "higher",
+    ],
+    [
+      "twenty more a second, whatever was ahead before",
+      [
+        [0, 1_010n],
+        [1, 1_030n],
+      ],
+      "1030",
+    ],
+    [
+      "not twenty-one more",
+      [
+        [0, 1_010n],
+        [1, 1_031n],
+      ],
+      "higher",
+    ],
+    [
+      "ten at once again when time has brought the first",
+      [
+        [0, 1_010n],
+        [2, 1_011n],
+        [2, 1_021n],
+      ],
+      "1021",
+    ],
+    [
+      "ten at once after the clock was put back",
+      [
+        [100, 1_000n],
+        [0, 1_010n],
+      ],
+      "1010",
+    ],
+  ])("may be %s", (_, answers, expected) => {
+    assert.strictEqual(outcome(hear(known, ...answers)), expected)
+  })
 })
 
 describe("what happens to chains", () => {

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { serverUrl } from "../../support/Postgres.ts"
+import { waitUntil } from "../../support/until.ts"
 import { type Fleet, makeFleet, staleActs } from "./Fleet.ts"
 
 const treasuries = 20
@@ -26,12 +27,11 @@ describe("a process that is frozen past its leases and goes on", () => {
     assert.isDefined(await untilHeld(pidOf(second), 60_000), "another takes all over")
     const [lines, sent] = [first.daemon.lines.length, first.sent.length]
     first.daemon.child.kill("SIGCONT")
-    await sleep(5_000)
-    const later = first.daemon.lines.slice(lines)
-    assert.deepStrictEqual(staleActs(later), [])
+    const later = () => first.daemon.lines.slice(lines)
+    const ended = () => new Set(later().flatMap(({ msg, treasury }) => (msg === "treasury ended" ? [treasury] : [])))
+    await Effect.runPromise(waitUntil("the end of each treasury", () => names.every((name) => ended().has(name))))
+    assert.deepStrictEqual(staleActs(later()), [])
     assert.strictEqual(first.sent.length, sent)
-    const ended = later.filter(({ msg }) => msg === "treasury ended").map(({ treasury }) => String(treasury))
-    assert.sameMembers([...new Set(ended)], names)
     assert.isDefined(await untilHeld(pidOf(second), 10_000), "and keeps them")
     const { duplicate } = await fleet!.verdict()
     assert.deepStrictEqual(duplicate, [])
