@@ -70,6 +70,7 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   }
   const alert = raise("payment_waits", {
     ...paymentFacts(intent),
+    signed,
     times: Math.floor((facts.now - wait.tellAt) / toldAgainMillis),
     since: instantText(sinceOf(source, facts)),
     why,

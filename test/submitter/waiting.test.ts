@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { intentView } from "../../src/http/stories.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -9,8 +10,10 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { standing } from "../../src/submitter/standing.ts"
+import { waits } from "../../src/submitter/waiting.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
+import { attemptOf } from "../support/Payments.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -88,6 +91,23 @@ describe("a planned payment", () => {
       yield* disarm(client)
       yield* settle(options, sandbox)
       assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+    }, daily),
+  )
+
+  it.effect("calls people anew where a signature came to nothing", () =>
+    flow(function* (options, sandbox) {
+      yield* decided(options, sandbox)
+      yield* TestClock.adjust("61 minutes")
+      const outbox = yield* Outbox
+      const [intent] = yield* paymentsOf("wage")
+      const held = yield* outbox.move(intent!, "reserved", { detail: "permitted" })
+      const isTold = told(/^wage: .*is not paid since/)
+      yield* byOneConfig(waits(held, "no height"))
+      yield* outbox.persist(held, attemptOf(held, 1))
+      for (const intent of yield* paymentsOf("wage")) {
+        yield* byOneConfig(waits({ ...intent, detail: "waits: no height" }, "no height"))
+      }
+      assert.lengthOf(yield* isTold, 2)
     }, daily),
   )
 
