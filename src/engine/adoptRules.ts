@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
-import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
+import { isAlert, isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
@@ -60,11 +60,13 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
   const replaced = before === undefined ? subjects : byKey(before)
   const known =
     before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(replaced)
+  const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   for (const memory of yield* states.all) {
     const key = memoryKey(memory.rule, memory.subject)
     const unowed = isUnowed(memory, known?.[key], subjects.get(key))
     if (unowed) yield* tellUnowed(memory)
-    const timed = subjects.has(key) && replaced.has(key) && !unowed ? memory : untimed(memory)
+    const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed)
+    const timed = isKept ? memory : untimed(memory)
     const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
@@ -91,8 +93,9 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 
-/** Alert rules are left alone: they only alert. */
-const untimed = (memory: RuleMemory): RuleMemory =>
-  memory.subject === alertSubject || memory.firingSince === undefined
-    ? memory
-    : { ...memory, firingSince: undefined, observations: 0 }
+/** What is gone has no timer. An alert that ended with its rule fires anew once the rule is back. */
+const untimed = (memory: RuleMemory): RuleMemory => {
+  if (memory.firingSince === undefined) return memory
+  const ended = memory.subject === alertSubject ? { state: "inactive" as const, clearingSince: undefined } : {}
+  return { ...memory, ...ended, firingSince: undefined, observations: 0 }
+}

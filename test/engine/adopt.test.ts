@@ -247,3 +247,21 @@ describe("a rule that is gone", () => {
     )
   }
 })
+
+describe("an alert rule that fires", () => {
+  it.effect("goes on through a reload, and fires anew once it was away", () => {
+    const name = "low"
+    const when = { balance: { party: "bob", asset: "USDT", below: "100" } }
+    const low = { name, notify: { when, severity: "page" } }
+    const stateOf = Effect.map(remembered({ rule: name, subject: "when" }), (memory) => memory?.state)
+    return installed(({ start, reload }) =>
+      start([low], function* () {
+        yield* remember(memoryOf({ rule: name, subject: "when", state: "acting", firingSince: 1 }))
+        yield* reload([low, ...fee(daily)])
+        assert.strictEqual(yield* stateOf, "acting")
+        yield* reload([])
+        assert.strictEqual(yield* stateOf, "inactive", "its all-clear is sent")
+      }),
+    )
+  })
+})
