@@ -92,6 +92,8 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
   }
   const at = yield* Clock.currentTimeMillis
   yield* raise("test", { treasury, author, at }, receiver === undefined ? names : [receiver])
+  // At once: who asked may not wait for the end. Each receiver gets it after the test.
+  yield* raiseOver("test", { treasury, author, at })
   const [raised] = (yield* listAlerts(triesMax, "raised")).filter(({ name }) => name === "test")
   const seq = raised?.seq ?? 0
   const told = Effect.map(showAlert(seq), (found) => found?.deliveries ?? [])
@@ -100,6 +102,5 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
     yield* Effect.sleep(waitMillis)
     deliveries = yield* told
   }
-  yield* raiseOver("test", { treasury, author, at })
   return { seq, deliveries }
 })

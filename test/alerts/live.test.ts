@@ -1,9 +1,12 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { alertOf } from "../../src/domain/alerts/Alert.ts"
+import { testReceivers } from "../../src/http/alertVerbs.ts"
 import { NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/alerts/alertRecords.ts"
 import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
@@ -90,6 +93,18 @@ describe("an alert that lasts", () => {
     assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
 
+  it.effect("stands in a store of a version that kept less of it", function* () {
+    const queue = yield* AlertQueue
+    yield* (yield* Brake).halt("operator", "ana: audit")
+    yield* (yield* Brake).pause({ scope: "pin:USDT", reason: "other", author: "listing", until: undefined })
+    const { fields: _, ...halt } = alertOf("halt", { reason: "operator", seq: 1, detail: "", remedy: "" })
+    const pin = { asset: "a", symbol: "USDT", scope: "", at: 1, reason: "other", remedy: "" }
+    yield* queue.raise({ ...halt, fields: { reason: "operator" } })
+    yield* queue.raise({ ...alertOf("asset_pin", pin), fields: { symbol: "USDT" } })
+    yield* gotIn(halfAnHour)
+    assert.lengthOf(yield* listAlerts(10, "standing"), 2)
+  })
+
   it.effect("escalates to nobody who was acknowledged in time", function* () {
     yield* halted
     yield* deliverOnce("t", reminders)
@@ -117,6 +132,17 @@ describe("a silence", () => {
     yield* halted
     yield* release
     assert.deepStrictEqual(yield* gotIn(4 * hour), [])
+  })
+
+  it.effect("of a repetition keeps nobody from hearing of the end", function* () {
+    yield* halted
+    yield* gotIn(11 * hour)
+    desks.deaf.add("desk")
+    yield* gotIn(2 * hour)
+    yield* silence(hour)
+    desks.deaf.clear()
+    yield* release
+    assert.include(yield* gotIn(halfAnHour), "desk resolved halt 1")
   })
 
   it.effect("takes what waits for a deaf receiver, and ends when a person ends it", function* () {
@@ -150,6 +176,14 @@ describe("many events of one kind", () => {
     assert.deepStrictEqual(yield* gotIn(hour), [])
   })
 
+  it.effect("are one by one where each has an end of its own", function* () {
+    for (const account of ["a", "b", "c", "d", "e"]) {
+      const facts = { rule: "wage", account, from: "f", to: "t", first: "", firstMillis: 1, times: 0, words: "late" }
+      yield* raise("payout_late", facts)
+    }
+    assert.deepStrictEqual(yield* gotIn(600_000), Array<string>(5).fill("log ticket payout_late 1"))
+  })
+
   it.effect("are one by one while they are few", function* () {
     yield* assets(0, 4)
     assert.deepStrictEqual(yield* gotIn(600_000), Array<string>(4).fill("log info asset_status 1"))
@@ -168,5 +202,30 @@ describe("an alert that a receiver never got", () => {
       (yield* showAlert(1))?.deliveries.map(({ receiver, state }) => `${receiver} ${state}`),
       ["desk delivered", "log delivered"],
     )
+  })
+})
+
+describe("an alert that is over", () => {
+  it.effect("is over as well for those to whom it is sent again", function* () {
+    yield* haltedTo(["desk"])
+    yield* gotIn(600_000)
+    yield* release
+    assert.deepStrictEqual(yield* gotIn(600_000), ["desk resolved halt 1"])
+    yield* resend(1, () => ["desk", "log"])
+    const again = ["desk page halt 1", "desk resolved halt 1", "log page halt 1", "log resolved halt 1"]
+    assert.sameMembers(yield* gotIn(600_000), again)
+  })
+})
+
+describe("a test of a receiver", () => {
+  it.effect("is over, though who asked for it does not wait for it", function* () {
+    desks.deaf.add("desk")
+    const treasury = { name: "t", receivers: [{ name: "desk" }] } as never
+    const asked = yield* Effect.forkChild(testReceivers(treasury, { receiver: "desk", author: "ana" }))
+    yield* TestClock.adjust(200)
+    yield* Fiber.interrupt(asked)
+    desks.deaf.clear()
+    assert.deepStrictEqual(yield* gotIn(600_000), ["desk info test 1", "desk resolved test 1"])
+    assert.deepStrictEqual(yield* listAlerts(10, "standing"), [])
   })
 })

@@ -4,7 +4,9 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 
@@ -96,6 +98,16 @@ describe("alerts", () => {
     )
   })
 
+  it.effect("are kept until who got them has their all-clear, however long they stood", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise({ ...alert("stood", "page"), to: ["desk"], repeats: true })
+    yield* deliverAll
+    yield* TestClock.setTime(100 * hour)
+    yield* queue.raise({ ...alert("stood/over"), resolves: ["stood"] })
+    yield* queue.prune(90 * hour)
+    assert.strictEqual((yield* queue.due(1))[0]?.resolves?.length, 1)
+  })
+
   it.effect("go with the balance rows, once an hour", function* () {
     const queue = yield* AlertQueue
     yield* prune
@@ -151,6 +163,18 @@ describe("alerts", () => {
     yield* TestClock.setTime(hour + 1_000)
     yield* deliverAll
     assert.lengthOf(yield* queue.due(100), 0)
+  })
+
+  it.effect("of a fast clock end as they were told", function* () {
+    const trouble = makeTrouble(yield* Settings, "trouble", 1_000)
+    yield* TestClock.setTime(100 * hour)
+    yield* trouble.note("bad")
+    yield* TestClock.setTime(100 * hour + 1_000)
+    const told = yield* trouble.note("bad")
+    assert.isTrue(told?.isTold)
+    yield* TestClock.setTime(hour)
+    yield* trouble.note("bad")
+    assert.deepStrictEqual(yield* trouble.end, told)
   })
 
   it.effect("are not told again at once where nobody could note that they were", function* () {

@@ -10,7 +10,7 @@ const ofTreasury = {
     subject: "{reason}",
     text: "nothing is signed: {detail}",
     remedy: "{remedy}",
-    fields: ["reason", "seq"],
+    fields: ["reason"],
     raised: "at once, by the transaction that halts",
     ends: "the halt is over",
     until: "halt",

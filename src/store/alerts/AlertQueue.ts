@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Statement } from "effect/sql"
-import type { Alert } from "../../domain/alerts/Alert.ts"
+import { type Alert, isFactName } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -11,14 +11,14 @@ const SeqRow = Schema.Struct({ seq: Schema.Int })
 /** Alerts forgotten at once: more would stop everything else for too long. */
 const prunedAtOnce = 5_000
 
-/** Deletes alerts that every receiver got before a time (Unix milliseconds). Alerts that a receiver did not get stay,
- * as do those that still stand: their all-clear is to come, and only the row shows that they were sent. */
+/** Deletes alerts that ended, and that every receiver got, before a time (Unix milliseconds). Others stay: their
+ * all-clear is to come, or is on its way, and only the row shows to whom they were sent. */
 const pruneAlerts = (sql: Sql) =>
   Effect.fn("AlertQueue.prune")(
     function* (before: number) {
       for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
         const old = yield* sql`SELECT seq FROM alerts AS a
-          WHERE at < ${before} AND ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries
+          WHERE ended_at < ${before} AND NOT EXISTS (SELECT 1 FROM deliveries
             WHERE alert = a.seq AND (state NOT IN ('delivered', 'silenced') OR updated_at >= ${before}))
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
         gone = old.length
@@ -151,8 +151,8 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(resolves, (dedup) =>
       sql`SELECT DISTINCT d.receiver,
-        CASE WHEN d.state = 'silenced' THEN 1 ELSE 0 END AS silenced FROM deliveries d JOIN alerts a ON a.seq = d.alert
-        WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
+        CASE WHEN d.state = 'silenced' AND d.round = 0 THEN 1 ELSE 0 END AS silenced
+        FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
     ),
     (rows) => {
       const all = rows.flat()
@@ -208,7 +208,7 @@ export class AlertQueue extends Context.Service<
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Stored deliveries that wait, by receiver: how many, how many of them pages, and when the oldest was raised. */
     readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
-    /** Forgets alerts that every receiver took before a time (Unix milliseconds); what was not taken stays. */
+    /** Forgets alerts that ended, and that every receiver took, before a time (Unix milliseconds). */
     readonly prune: (before: number) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/AlertQueue") {
@@ -273,7 +273,7 @@ export class AlertQueue extends Context.Service<
             const named = [...to, ...heard]
             const silences = isOver ? [] : yield* silencesAt(sql, at)
             const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
-            const waits = name !== "" && alert.severity !== "page" && !isOver && !repeats
+            const waits = isFactName(name) && alert.severity !== "page" && !isOver
             for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
               const next_at = waits ? yield* groupAt(sql, { name, receiver, at, ...grouping() }) : at
               yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
@@ -306,12 +306,11 @@ export class AlertQueue extends Context.Service<
             ),
           grouped: Effect.fn("AlertQueue.grouped")(function* (delivery: Delivery) {
             const { seq, name, severity, receiver, resolves, aside } = delivery
-            if (name === "" || severity === "page" || resolves !== undefined || aside) return delivery
+            if (!isFactName(name) || severity === "page" || resolves !== undefined || aside) return delivery
             const group =
               yield* sql`SELECT a.seq, a.subject, a.detail FROM alerts a JOIN deliveries d ON d.alert = a.seq
               WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq > ${seq}
-              AND a.name = ${name} AND a.severity = ${severity} AND a.repeats = 0 AND a.resolves IS NULL
-              AND (SELECT repeats FROM alerts WHERE seq = ${seq}) = 0
+              AND a.name = ${name} AND a.severity = ${severity} AND a.resolves IS NULL
               ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
             return group.length + 1 < groupMin ? delivery : { ...delivery, group }
           }),

@@ -20,6 +20,7 @@ const RecordRow = Schema.Struct({
   dead: Schema.Int,
   silenced: Schema.Int,
 })
+const SeqRow = Schema.Struct({ seq: Schema.Int })
 const DeliveryRow = Schema.Struct({
   receiver: Schema.String,
   state: Schema.Literals(["pending", "delivered", "dead_letter", "silenced"]),
@@ -100,8 +101,15 @@ export const resend = Effect.fn("Alerts.resend")(
       seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     for (const alert of all) {
       yield* sql.write`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
-      for (const receiver of receiversFor(alert.severity)) {
-        const row = { alert: alert.seq, receiver, state: "pending", next_at: now, updated_at: now }
+      // Its all-clear goes with it: who hears of it again would think for ever that it fires.
+      const ends = yield* sql`SELECT seq FROM alerts WHERE seq > ${alert.seq} AND resolves IS NOT NULL
+        AND kind = ${alert.kind} AND subject = ${alert.subject} AND at = ${alert.endedAt}`.pipe(
+        rowsOf(SeqRow, "Alerts.ends"),
+      )
+      const receivers = receiversFor(alert.severity)
+      const rows = [alert, ...ends].flatMap(({ seq }) => receivers.map((receiver) => ({ alert: seq, receiver })))
+      for (const own of rows) {
+        const row = { ...own, state: "pending", next_at: now, updated_at: now }
         yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
           SET state = 'pending', tries = 0, aside = 0, round = round + 1, next_at = ${now}, updated_at = ${now}`
       }

@@ -3,6 +3,7 @@ import { overAll, overText, type StoredAlert } from "../../domain/alerts/Alert.t
 import { type CatalogueEntry, factDays } from "../../domain/alerts/CatalogueEntry.ts"
 import { type AlertName, catalogue } from "../../domain/alerts/catalogue.ts"
 import { type IntentState, intentStates, isFinalIntent } from "../../domain/Intent.ts"
+import { pinScope } from "../../rules/checks/stops.ts"
 import { Observations } from "../balances/Observations.ts"
 import { Brake } from "../controls/Brake.ts"
 import { rowsOf } from "../database/columns.ts"
@@ -59,14 +60,15 @@ const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
     }
     case "halt": {
       const left = yield* brake.halts
-      if (left.some(({ seq }) => seq === fields["seq"])) return undefined
+      if (left.some(({ seq }) => open.dedup.endsWith(`/${seq}`))) return undefined
       const names = left.map(({ reason }) => reason).join(", ")
       return text({ left: left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${names}` })
     }
-    case "pause":
-      return (yield* brake.pauses).some(({ scope, kept }) => [scope, kept].includes(String(fields["scope"])))
-        ? undefined
-        : text()
+    case "pause": {
+      // Alerts of earlier versions about a pin name no scope.
+      const of = String(fields["scope"] ?? pinScope(open.subject))
+      return (yield* brake.pauses).some(({ scope, kept }) => [scope, kept].includes(of)) ? undefined : text()
+    }
     case "rows": {
       const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
       return read < BigInt(String(fields["at"])) ? undefined : text()

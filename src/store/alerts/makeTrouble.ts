@@ -44,9 +44,10 @@ export const makeTrouble = (
     note: Effect.fnUntraced(function* (detail: string) {
       const at = yield* Clock.currentTimeMillis
       const known = yield* now
-      // A beginning later than now is of a clock that was wrong: it begins now.
-      const since = Math.min(known?.since ?? at, at)
-      const isTold = at - since >= tellAfterMillis
+      // A beginning later than now is of a clock that was wrong: it begins now. What is told keeps its beginning, by
+      // which its all-clear finds the alert.
+      const since = known?.isTold === true ? known.since : Math.min(known?.since ?? at, at)
+      const isTold = known?.isTold === true || at - since >= tellAfterMillis
       if (known?.detail === detail && known.isTold === isTold && known.since === since) return undefined
       const noted = { since, detail, isTold }
       yield* settings.set(key, JSON.stringify(noted))
