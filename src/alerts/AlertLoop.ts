@@ -54,7 +54,9 @@ export const remindersOf = ({
   rules,
 }: Pick<Treasury, "alerting" | "routes" | "rules">): Reminders => ({
   repeatMillis: alerting.repeatMillis,
-  steps: routes.flatMap(({ severities, escalate = [] }) => escalate.map((step) => ({ severities, ...step }))),
+  steps: routes.flatMap(({ severities, receivers, escalate = [] }) =>
+    [{ afterMillis: undefined, receivers }, ...escalate].map((step) => ({ severities, ...step })),
+  ),
   hasRule: (name, subject) => {
     const rule = rules.find((one) => one.name === name)
     if (rule === undefined || subject === undefined || !isPaying(rule)) return rule !== undefined

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { deliverOnce, remindersOf } from "../../src/alerts/AlertLoop.ts"
 import { alertOf } from "../../src/domain/alerts/Alert.ts"
 import { testReceivers } from "../../src/http/alertVerbs.ts"
 import { NotifyError } from "../../src/notify/Channel.ts"
@@ -202,6 +202,18 @@ describe("an alert that a receiver never got", () => {
       (yield* showAlert(1))?.deliveries.map(({ receiver, state }) => `${receiver} ${state}`),
       ["desk delivered", "log delivered"],
     )
+  })
+})
+
+describe("an alert that stands while its receiver is taken away", () => {
+  it.effect("goes to those of its severity that are configured now", function* () {
+    yield* haltedTo(["gone", "log"])
+    const routes = [{ severities: new Set(["page" as const]), receivers: ["desk", "log"] }]
+    const now = remindersOf({ alerting: { repeatMillis: undefined }, routes, rules: [] } as never)
+    yield* deliverOnce("t", () => now)
+    yield* deliverOnce("t", () => now)
+    yield* deliverOnce("t", () => now)
+    assert.deepStrictEqual(desks.taken, ["log page halt 1", "desk page halt 1"])
   })
 })
 

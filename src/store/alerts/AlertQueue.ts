@@ -152,7 +152,9 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
     Effect.forEach(resolves, (dedup) =>
       sql`SELECT DISTINCT d.receiver,
         CASE WHEN d.state = 'silenced' AND d.round = 0 THEN 1 ELSE 0 END AS silenced
-        FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${under(sql, dedup)}`.pipe(rowsOf(ReceiverRow, "AlertQueue.receiversOf")),
+        FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${under(sql, dedup)}`.pipe(
+        rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
+      ),
     ),
     (rows) => {
       const all = rows.flat()

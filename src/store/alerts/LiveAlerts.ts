@@ -13,7 +13,8 @@ export interface Reminders {
   readonly repeatMillis: number | undefined
   readonly steps: ReadonlyArray<{
     readonly severities: ReadonlySet<Severity>
-    readonly afterMillis: number
+    /** Undefined: once a receiver that it went to is not configured any more. */
+    readonly afterMillis: number | undefined
     readonly receivers: ReadonlyArray<string>
   }>
   readonly hasRule: HasRule
@@ -36,7 +37,8 @@ type Open = typeof OpenRow.Type
 
 /**
  * Makes what sends alerts again that last and that nobody acknowledged: to the receivers of the next step of their
- * escalation, to everybody after the time of repetition, and those whose silence is over. Returns true if any is.
+ * escalation, or those in place of one that is gone, to everybody after the time of repetition, and those whose
+ * silence is over. Returns true if any is.
  */
 export const makeReminders = Effect.gen(function* () {
   const sql = yield* Sql
@@ -79,8 +81,10 @@ const isDueAgain = (row: Open, { repeatMillis }: Reminders, now: number): boolea
 const escalations = (rows: ReadonlyArray<Open>, { steps }: Reminders, now: number) =>
   rows.flatMap((row) => {
     if (row.ackedAt !== null) return []
+    const isDue = (afterMillis: number | undefined) =>
+      afterMillis === undefined ? row.state === "dead_letter" : now - row.at >= afterMillis
     return steps
-      .filter(({ severities, afterMillis }) => severities.has(row.severity) && now - row.at >= afterMillis)
+      .filter(({ severities, afterMillis }) => severities.has(row.severity) && isDue(afterMillis))
       .flatMap(({ receivers }) => receivers)
       .filter((receiver) => !rows.some((other) => other.seq === row.seq && other.receiver === receiver))
       .map((receiver) => ({ seq: row.seq, receiver }))
