@@ -105,6 +105,14 @@ describe("an alert that lasts", () => {
     assert.lengthOf(yield* listAlerts(10, "standing"), 2)
   })
 
+  it.effect("is repeated and escalates though a fast clock wrote it", function* () {
+    yield* TestClock.setTime(1_000 * hour)
+    yield* halted
+    yield* gotIn(600_000)
+    yield* TestClock.setTime(hour)
+    assert.sameMembers(yield* gotIn(hour), ["desk page halt 1", "log page halt 1", "boss page halt 1"])
+  })
+
   it.effect("escalates to nobody who was acknowledged in time", function* () {
     yield* halted
     yield* deliverOnce("t", reminders)

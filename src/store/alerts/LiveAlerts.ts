@@ -1,5 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Severity } from "../../domain/alerts/CatalogueEntry.ts"
+import { hasElapsed } from "../../domain/Time.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -75,14 +76,17 @@ export const makeReminders = Effect.gen(function* () {
 
 const isDueAgain = (row: Open, { repeatMillis }: Reminders, now: number): boolean =>
   row.state === "silenced" ||
-  (row.state === "delivered" && row.repeats === 1 && repeatMillis !== undefined && now - row.updatedAt >= repeatMillis)
+  (row.state === "delivered" &&
+    row.repeats === 1 &&
+    repeatMillis !== undefined &&
+    hasElapsed(row.updatedAt, now, repeatMillis))
 
 /** Deliveries that the escalation adds. */
 const escalations = (rows: ReadonlyArray<Open>, { steps }: Reminders, now: number) =>
   rows.flatMap((row) => {
     if (row.ackedAt !== null) return []
     const isDue = (afterMillis: number | undefined) =>
-      afterMillis === undefined ? row.state === "dead_letter" : now - row.at >= afterMillis
+      afterMillis === undefined ? row.state === "dead_letter" : hasElapsed(row.at, now, afterMillis)
     return steps
       .filter(({ severities, afterMillis }) => severities.has(row.severity) && isDue(afterMillis))
       .flatMap(({ receivers }) => receivers)
