@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import type { AskedPayment } from "../../rules/Snapshot.ts"
-import { Big, rowsOf } from "../database/columns.ts"
+import { Digits, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
 import type { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
@@ -21,7 +21,7 @@ const AskRow = Schema.Struct({
   from: Schema.String,
   to: Schema.String,
   asset: Schema.String,
-  amount: Big,
+  amount: Digits,
   decimals: Schema.Int,
   detail: Schema.String,
   at: Schema.Int,
