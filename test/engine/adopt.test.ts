@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
+import { baseUnits } from "../../src/domain/Amount.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { daemonLayer } from "../../src/layers.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
@@ -264,4 +265,22 @@ describe("an alert rule that fires", () => {
       }),
     )
   })
+})
+
+describe("a funding request", () => {
+  it.effect("ends with its rule, whose need asks anew once it is back", () =>
+    installed(({ start, reload }) =>
+      start(fee(daily), function* () {
+        const states = yield* RuleStates
+        yield* remember(paidInMarch)
+        const asked = { from: "alice", to: "bob", asset: "USDT", amount: baseUnits(1n), decimals: 6 }
+        yield* states.recordRequest({ ...fees, ...asked, episode: 1, detail: "low" })
+        const open = Effect.map(states.requests(0), (all) => all.filter(({ endedAt }) => endedAt === undefined))
+        yield* reload(fee(monthly))
+        assert.lengthOf(yield* open, 1)
+        yield* reload([])
+        assert.lengthOf(yield* open, 0)
+      }),
+    ),
+  )
 })
