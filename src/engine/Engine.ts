@@ -30,10 +30,9 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const attention = yield* Attention
   yield* checkDiskSpace()
   const answers = yield* gatherAnswers()
-  const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers)).pipe(
-    // A change that was not committed did not happen: memory must not know more than the store.
-    Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
-  )
+  // A change that was not committed did not happen: memory must not know more than the store.
+  const forget = Effect.andThen(Effect.sync(attention.forget), states.forget)
+  const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers), forget)
   attention.looked(conclusions.map(({ outcome }) => outcome))
   const metrics = yield* Metrics
   for (const { memory } of alerts) {

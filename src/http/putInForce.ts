@@ -100,7 +100,7 @@ const alertOnOperatorChange = Effect.fnUntraced(function* (
 /** All durable together, or none; what was not committed is not remembered either. */
 export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
   const states = yield* RuleStates
-  return yield* (yield* Database).write(write).pipe(Effect.onError(() => states.forget))
+  return yield* (yield* Database).write(write, states.forget)
 })
 
 /** A gateway by its address. That may hold a secret, so that only its host is kept for people to read. */

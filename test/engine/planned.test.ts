@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { explanationOf } from "../../src/http/explanationOf.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
+import { StoreError } from "../../src/store/database/StoreError.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
@@ -80,6 +83,33 @@ describe("a planned payment that is held before it is decided", () => {
         assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
       },
       { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
+    ),
+  )
+})
+
+describe("a planned payment whose decision the database takes back", () => {
+  it.effect("is decided again", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("1 minute")
+        const states = yield* RuleStates
+        const cause = new SqlError.SqlError({
+          reason: new SqlError.ConnectionError({ cause: new Error("gone"), message: "gone", operation: "query" }),
+        })
+        let lost = 0
+        const save = (...args: Parameters<typeof states.save>) =>
+          Effect.tap(states.save(...args), () =>
+            args[0].state === "acting" && lost++ === 0
+              ? Effect.fail(new StoreError({ operation: "a", cause }))
+              : Effect.void,
+          )
+        yield* Effect.provideService(rounds(options, sandbox, 3), RuleStates, RuleStates.of({ ...states, save }))
+        assert.isAtLeast(lost, 1)
+        yield* rounds(options, sandbox, 9)
+        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+      },
+      { rules: wage("1 8 15 * *") },
     ),
   )
 })

@@ -245,6 +245,7 @@ describe("a connection that breaks", () => {
   ] as const)("changes rows once: %s", function* ([, cut, runsExpected]: readonly [string, Cut, number]) {
     const { proxy, store } = yield* throughProxy
     let runs = 0
+    let undone = 0
     const once = Effect.gen(function* () {
       runs++
       yield* set("a")
@@ -252,8 +253,13 @@ describe("a connection that breaks", () => {
     })
     yield* Effect.provide(
       Effect.gen(function* () {
-        yield* (yield* Database.Database).write(once)
-        assert.strictEqual(runs, runsExpected)
+        yield* (yield* Database.Database).write(
+          once,
+          Effect.sync(() => {
+            undone++
+          }),
+        )
+        assert.deepStrictEqual([runs, undone], [runsExpected, runsExpected - 1])
         assert.deepStrictEqual(yield* keys, ["a"])
         yield* written("b")
       }),

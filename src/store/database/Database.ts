@@ -47,12 +47,16 @@ const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A>
 /** Name of the database file inside the data directory. */
 export const databaseFile = "cofferer.db"
 
-/** Several ports' changes as one: all durable together, or none. Nothing inside may sleep or speak HTTP. */
+/**
+ * Several ports' changes as one: all durable together, or none. Nothing inside may sleep or speak HTTP. Where none
+ * became durable `takenBack` runs, before another try too.
+ */
 export class Database extends Context.Service<
   Database,
   {
     readonly write: <A, E, R>(
       effect: Effect.Effect<A, E, R>,
+      takenBack?: Effect.Effect<void>,
     ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
@@ -66,8 +70,8 @@ export class Database extends Context.Service<
       const sql = yield* Sql
       const { writes, isLeaseHeld } = yield* Backend
       return Database.of({
-        write: (effect) =>
-          sql.withTransaction(effect).pipe(
+        write: (effect, takenBack) =>
+          sql.withTransaction(effect, takenBack).pipe(
             Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
             Effect.withSpan("Database.write"),
           ),

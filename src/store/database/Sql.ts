@@ -21,10 +21,12 @@ export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update
   readonly writeValues: Positional<WriteAccess>
   /**
    * Changes as one: all durable, or none. Inside of another it is a part of that, taken back alone if it fails. What a
-   * lost connection or a conflict ended is run again, so it changes nothing but rows.
+   * lost connection or a conflict ended is run again, so it changes nothing but rows, and what `takenBack` undoes: that
+   * runs whenever nothing of it became durable.
    */
   readonly withTransaction: <A, E, R>(
     effect: Effect.Effect<A, E, R>,
+    takenBack?: Effect.Effect<void>,
   ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
   /** The same where it is in no transaction yet; else a part of that one, which its failure ends. */
   readonly joinTransaction: Sql["withTransaction"]
@@ -43,9 +45,12 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const isInside = Effect.map(Effect.context(), (context) => context.mapUnsafe.has(WriteAccess.key))
   const transaction =
     (within: <A, E, R>(allowed: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>) =>
-    <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+    <A, E, R>(effect: Effect.Effect<A, E, R>, takenBack: Effect.Effect<void> = Effect.void) => {
       const allowed = Effect.provideService(effect, WriteAccess, true)
-      return Effect.flatMap(isInside, (inside) => (inside ? within(allowed) : again(client.withTransaction(allowed))))
+      const undone = Effect.onError(() => takenBack)
+      return Effect.flatMap(isInside, (inside) =>
+        inside ? undone(within(allowed)) : again(undone(client.withTransaction(allowed))),
+      )
     }
   const read = <A extends object>(strings: TemplateStringsArray, ...args: Args) => client<A>(strings, ...args)
   return Object.assign(read, {

@@ -54,13 +54,13 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   const blind: ReadonlySet<string> = new Set(unlisted)
   const database = yield* Database
   const { open } = yield* Outbox
-  yield* database.write(
-    Effect.gen(function* () {
-      for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
-      if (blind.size > 0) yield* letGoPlanned(blind)
-      yield* settings.set(handOverKey, "")
-    }),
-  )
+  const { forget } = yield* RuleStates
+  const handed = Effect.gen(function* () {
+    for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
+    if (blind.size > 0) yield* letGoPlanned(blind)
+    yield* settings.set(handOverKey, "")
+  })
+  yield* database.write(handed, forget)
 })
 
 /**
