@@ -6,6 +6,7 @@ import { approvalOf } from "../payments/approvalOf.ts"
 import { intentStateOf } from "../payments/judgeAttempt.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { Observations } from "../store/balances/Observations.ts"
+import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -61,16 +62,25 @@ const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
 /** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */
 const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
   const outbox = yield* Outbox
-  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
-  const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
-  if (intent === undefined || live === undefined) return
-  const to = intentStateOf(live.state)
-  if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return
-  const detail =
-    to === "unknown"
-      ? "it may or may not be in the network; the same bytes are sent again"
-      : `attempt ${live.k} is ${live.state}`
-  yield* outbox.move(intent, to, { detail })
+  const reading = Effect.gen(function* () {
+    const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+    const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
+    if (intent === undefined || live === undefined) return undefined
+    const to = intentStateOf(live.state)
+    if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return undefined
+    const detail =
+      to === "unknown"
+        ? "it may or may not be in the network; the same bytes are sent again"
+        : `attempt ${live.k} is ${live.state}`
+    return { intent, to, detail }
+  })
+  if ((yield* reading) === undefined) return
+  // A lookup may have settled it since: what the transaction reads counts.
+  const write = Effect.gen(function* () {
+    const change = yield* reading
+    if (change !== undefined) yield* outbox.move(change.intent, change.to, { detail: change.detail })
+  })
+  yield* (yield* Database).write(write)
 })
 
 /**

@@ -41,6 +41,35 @@ const attemptsOf = Effect.gen(function* () {
 const anyRound = (...args: Parameters<typeof round>) => Effect.ignore(round(...args))
 
 describe("a payment in trouble", () => {
+  it.effect("that a lookup settles while its state is read stays settled", () =>
+    flow(
+      function* (options, sandbox, client) {
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
+        const outbox = yield* Outbox
+        const services = yield* Effect.context<Effect.Services<ReturnType<typeof confirmOnce>>>()
+        let isLooked = false
+        const attempts = (id: string) =>
+          Effect.tap(outbox.attempts(id), (all) =>
+            Effect.gen(function* () {
+              if (isLooked || all[0]?.state !== "unknown") return
+              isLooked = true
+              yield* sandbox.stepBlock
+              yield* Effect.provideContext(confirmOnce(), services)
+            }).pipe(Effect.ignore),
+          )
+        const slow = Outbox.of({ ...outbox, attempts })
+        const sending = yield* Effect.forkChild(Effect.provideService(submitOnce(), Outbox, slow))
+        yield* taken(client)
+        yield* TestClock.adjust("300 millis")
+        yield* Fiber.join(sending)
+        assert.deepStrictEqual([isLooked, yield* states], [true, ["confirmed"]])
+      },
+      { network: { requestDeadline: "300ms" } },
+    ),
+  )
+
   it.effect("whose answer was lost is sent again as the same bytes, and executes once", () =>
     flow(
       function* (options, sandbox, client) {
