@@ -29,10 +29,11 @@ const open = (
     connectionsMax = 3,
     url = urlTo(name),
     isReadOnly = false,
+    onWait = undefined as (() => void) | undefined,
   } = {},
 ): Layer.Layer<Database.Database | Sql, StoreError> => {
   const lease = { lastsMillis, waitMillis }
-  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, isReadOnly } })
+  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, isReadOnly, onWait } })
   if (lastsMillis === usual) return store
   // Transactions last longer than the shortest leases.
   const sessions = Connections.layer({ url, connectionsMax, lease: { lastsMillis: usual } })
@@ -98,6 +99,21 @@ describe("a database of several processes", () => {
       }),
     )
     yield* built(name)
+  })
+
+  it.live("is waited for until whoever stands by is stopped", function* () {
+    const name = yield* database
+    yield* built(name)
+    let waits = 0
+    const onWait = () => {
+      waits++
+    }
+    const standby = yield* Effect.forkChild(Effect.scoped(built(name, { onWait })))
+    yield* waitUntil(
+      "a second look",
+      Effect.sync(() => waits > 1),
+    )
+    yield* Fiber.interrupt(standby).pipe(Effect.timeout("5 seconds"))
   })
 
   it.live("believes in its lease for less than its time where it cannot be renewed", function* () {

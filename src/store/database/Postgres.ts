@@ -212,8 +212,11 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       yield* usePostgres(treasury)
       const held: Held = isReadOnly
         ? { holder, epoch: -1, deadline: 0, isLost: false }
-        : yield* Effect.acquireRelease(openLease(treasury, holder, { ...terms, onWait: options.onWait }), (held) =>
-            Effect.provideService(releaseLease(treasury, held), Connections, connections),
+        : yield* Effect.acquireRelease(
+            openLease(treasury, holder, { ...terms, onWait: options.onWait }),
+            (held) => Effect.provideService(releaseLease(treasury, held), Connections, connections),
+            // It may be waited for without end; one that is taken in that moment runs out by itself.
+            { interruptible: true },
           )
       const { client, writes } = yield* makeClient(treasury, held, { ...terms, isReadOnly })
       const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
