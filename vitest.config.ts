@@ -19,6 +19,8 @@ const hasMemory = () => {
   }
 }
 const deep = "test/**/*.deep.test.ts"
+/** Of one of the long proofs, run by hand. */
+const proof = "test/**/*.proof.test.ts"
 /** Run on PostgreSQL as well, but for files of SQLite. */
 const contracts = ["test/store/!(schema|tryStore).test.ts"]
 const ofPostgres = "test/**/*.postgres.test.ts"
@@ -36,7 +38,7 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [deep, ofPostgres],
+          exclude: [deep, proof, ofPostgres],
           pool: "threads",
           isolate: false,
           // Node strips the types itself: imports stay plain bindings, which run a tenth faster.
@@ -59,6 +61,16 @@ export default defineConfig({
           isolate: false,
           experimental: { viteModuleRunner: false },
           testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "proof",
+          include: [proof],
+          globalSetup: "test/support/startPostgres.ts",
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {
