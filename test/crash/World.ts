@@ -10,7 +10,7 @@ import type { Circumstance } from "./failpoints.ts"
 import type { Testimony } from "./judge.ts"
 import { type Line, type Process, startProcess } from "./Life.ts"
 import { payer, rule, treasuryText } from "./Treasury.ts"
-import { testify } from "./testify.ts"
+import { testify, undeliveredCount } from "./testify.ts"
 import { ask, freePort, type Receiver, startReceiver } from "./wire.ts"
 
 /** How one life of the daemon goes. */
@@ -35,6 +35,8 @@ export type Death = "failpoint" | "clock"
 const startMillisMax = 20_000
 /** From the last fault to the end of the last payment, at most. */
 const restMillisMax = 90_000
+/** Assets change while a life is stopped: lives that may end with an alert just raised. */
+const restLives = 4
 
 /** How the last life goes. */
 export interface Rest extends Pick<LifePlan, "nodeArgs"> {
@@ -241,12 +243,21 @@ const rest = async (parts: Parts, how: Rest): Promise<void> => {
   await stopped(parts.network)
   writeFileSync(parts.file, treasuryText({ networkUrl: parts.networkUrl, receiverUrl: parts.receiver.url, calm: true }))
   parts.network = await startNetwork(parts)
+  for (let life = 1; life <= restLives; life++) {
+    const isQuiet = await restOnce(parts, how)
+    if (!isQuiet || undeliveredCount(parts.dataDir) === 0) return
+  }
+}
+
+/** True where nothing was open or on its way when the daemon was told to stop. */
+const restOnce = async (parts: Parts, how: Rest): Promise<boolean> => {
   const daemon = startDaemon(parts, "src/main.ts", how)
   const up = await daemon.line(isUp)
   await handIn(parts)
   const until = Date.now() + (how.restMillis ?? restMillisMax)
   // What is decided on the last losses comes within a few blocks.
-  for (let quiet = 0; up !== undefined && quiet < 4 && Date.now() < until; ) {
+  let quiet = 0
+  while (up !== undefined && quiet < 4 && Date.now() < until) {
     await sleep(500)
     const status = await control(parts, "/api/v1/status")
     const view = status?.body as View | undefined
@@ -255,4 +266,5 @@ const rest = async (parts: Parts, how: Rest): Promise<void> => {
   daemon.child.kill("SIGTERM")
   const { code } = await inTime("the end of the daemon", daemon.ended, 120_000)
   if (up === undefined || code !== 0) throw new Error(`the daemon came to no good end: ${code}: ${daemon.complaint()}`)
+  return quiet === 4
 }

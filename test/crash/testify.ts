@@ -26,6 +26,17 @@ interface Raised {
   readonly state: string
 }
 
+/** Alerts that the receiver has yet to get, in a data directory that no daemon holds. */
+export const undeliveredCount = (dataDir: string): number => {
+  const db = new DatabaseSync(join(dataDir, Database.databaseFile))
+  try {
+    const sql = "SELECT count(*) AS n FROM deliveries WHERE receiver = 'desk' AND state <> 'delivered'"
+    return Number(db.prepare(sql).get()?.["n"])
+  } finally {
+    db.close()
+  }
+}
+
 /** First and last number of the alerts that a message stands for. */
 const rangeOf = ({ id }: Message) => {
   const [, , seq, ...rest] = id.split("/")
