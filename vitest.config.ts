@@ -18,6 +18,7 @@ const hasMemory = () => {
     return false
   }
 }
+const cores = Math.min(2, availableParallelism())
 const deep = "test/**/*.deep.test.ts"
 /** Of one of the long proofs, run by hand. */
 const proof = "test/**/*.proof.test.ts"
@@ -29,7 +30,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/support/PlainReporter.ts"],
     // One more than two cores: a test that waits for a daemon or a disk leaves its core to another.
-    maxWorkers: Math.min(2, availableParallelism()) + 1,
+    maxWorkers: cores + 1,
     // What one file leaves behind is seen by another sooner or later, not on the day of a release.
     sequence: { shuffle: { files: true } },
     projects: [
@@ -41,6 +42,8 @@ export default defineConfig({
           exclude: [deep, proof, ofPostgres],
           pool: "threads",
           isolate: false,
+          // It computes more than it waits: a third worker takes from the caches of the other two.
+          maxWorkers: cores,
           // Node strips the types itself: imports stay plain bindings, which run a tenth faster.
           experimental: { viteModuleRunner: false },
           // The machine's own folder for tests that run a program from it: memory may forbid that.
@@ -59,6 +62,7 @@ export default defineConfig({
           env: { COFFERER_TEST_STORE: "postgres" },
           pool: "threads",
           isolate: false,
+          maxWorkers: cores,
           experimental: { viteModuleRunner: false },
           testTimeout: 60_000,
         },
