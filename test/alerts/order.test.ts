@@ -5,6 +5,7 @@ import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { type Notification, NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -12,12 +13,12 @@ import { testStore } from "../support/TestStore.ts"
 type Severity = "page" | "ticket" | "info"
 
 /** A desk that takes what `refuses` does not refuse, and keeps what it took and how often it was asked. */
-const deskOf = (refuses: (subject: string) => boolean) => {
+const deskOf = (refuses: (subject: string, key: string) => boolean) => {
   const taken: Array<Notification> = []
   const asked: Array<string> = []
   const send = (receiver: string, notification: Notification) => {
     asked.push(notification.subject)
-    return refuses(notification.subject)
+    return refuses(notification.subject, notification.key)
       ? Effect.fail(new NotifyError({ receiver, detail: "answered with status 500" }))
       : Effect.sync(() => void taken.push(notification))
   }
@@ -32,10 +33,15 @@ const deskOf = (refuses: (subject: string) => boolean) => {
   return { taken, asked, layer, subjects: () => taken.map(({ subject }) => subject) }
 }
 
-const raise = Effect.fnUntraced(function* (severity: Severity, subject: string, resolves: ReadonlyArray<string> = []) {
+const raise = Effect.fnUntraced(function* (
+  severity: Severity,
+  subject: string,
+  resolves: ReadonlyArray<string> = [],
+  id = `a/${subject}`,
+) {
   const alert = { severity, subject, kind: "intent", detail: "stuck", fields: {}, to: ["desk"] }
   const over = resolves.length === 0 ? "" : "/over"
-  yield* (yield* AlertQueue).raise({ ...alert, dedup: `a/${subject}${over}`, resolves })
+  yield* (yield* AlertQueue).raise({ ...alert, dedup: `${id}${over}`, resolves })
 })
 
 /** One second of the loop. */
@@ -85,6 +91,29 @@ describe("alerts to one receiver", () => {
       assert.deepStrictEqual(
         desk.taken.map(({ subject, resolves }) => `${subject}${resolves === undefined ? "" : " is over"}`),
         ["good", "bad", "bad is over"],
+      )
+    }).pipe(Effect.provide(desk.layer))
+  })
+
+  it.effect("have their all-clear though an earlier one about the same is refused for ever", function* () {
+    const desk = deskOf((_, key) => key.endsWith("/first"))
+    yield* Effect.gen(function* () {
+      for (const id of ["first", "second"]) {
+        yield* raise("page", "gateway", [], id)
+        yield* second
+        yield* raise("info", "gateway", [id], id)
+        for (let n = 0; n < 5; n++) yield* second
+      }
+      const taken = desk.taken.map(({ key, resolves = [] }) => [key, ...resolves.map((one) => one.key)].join(" "))
+      assert.deepStrictEqual(
+        taken.map((line) => line.replaceAll(/t\/\w{8}\//g, "")),
+        ["second", "second/over second"],
+      )
+      const listed = yield* listAlerts(9, "standing")
+      assert.deepStrictEqual(
+        listed.map(({ seq, state, dead }) => `${seq} ${state} ${dead}`),
+        ["1 resolved 1"],
+        "the refused one is shown",
       )
     }).pipe(Effect.provide(desk.layer))
   })

@@ -230,10 +230,10 @@ export class AlertQueue extends Context.Service<
           },
           (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
         )
-        // Who gets an all-clear before its alert would think for ever that it fires.
+        // Who gets an all-clear before an alert that it ended would think for ever that it fires.
         const isNext = sql.literal(`(a.resolves IS NULL OR NOT EXISTS (SELECT 1 FROM deliveries e JOIN alerts b
           ON b.seq = e.alert WHERE e.receiver = d.receiver AND e.state = 'pending' AND b.seq < a.seq
-          AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject))`)
+          AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject AND b.ended_at = a.at))`)
         const waiting = (which: Statement.Fragment) =>
           sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
             a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert

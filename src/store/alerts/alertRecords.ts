@@ -34,18 +34,20 @@ type AlertState = "firing" | "acknowledged" | "resolved"
 const stateOf = ({ endedAt, ackedAt }: Pick<typeof RecordRow.Type, "endedAt" | "ackedAt">): AlertState =>
   endedAt !== null ? "resolved" : ackedAt !== null ? "acknowledged" : "firing"
 
+/** Given up, or set aside because its receiver refuses it alone. */
+const isStuck = "d.alert = a.seq AND (d.state = 'dead_letter' OR (d.state = 'pending' AND d.aside = 1))"
+
 const columns = `a.seq, a.name, a.severity, a.kind, a.subject, a.detail, a.at, a.ended_at AS "endedAt",
   a.acked_at AS "ackedAt", a.acked_by AS "ackedBy", a.acked_reason AS "ackedReason",
-  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'pending') AS pending,
-  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter') AS dead,
+  (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'pending' AND d.aside = 0) AS pending,
+  (SELECT count(*) FROM deliveries d WHERE ${isStuck}) AS dead,
   (SELECT count(*) FROM deliveries d WHERE d.alert = a.seq AND d.state = 'silenced') AS silenced`
 
 const viewOf = (row: typeof RecordRow.Type) => ({ ...row, state: stateOf(row) })
 export type AlertRecord = ReturnType<typeof viewOf>
 
 const which = {
-  standing: `a.ended_at IS NULL
-    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert = a.seq AND d.state = 'dead_letter')`,
+  standing: `a.ended_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d WHERE ${isStuck})`,
   raised: "a.resolves IS NULL",
   all: "1 = 1",
 }
