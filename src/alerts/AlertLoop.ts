@@ -1,7 +1,7 @@
 import { Clock, Effect, FiberMap, Random, Result } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { Notifier } from "../notify/Notifier.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { isPaying, type Rule } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { AlertQueue, type Delivery } from "../store/alerts/AlertQueue.ts"
 import { makeAllClears } from "../store/alerts/allClears.ts"
@@ -47,6 +47,14 @@ const receivers = Effect.gen(function* () {
 
 const noReminders = (): Reminders => ({ repeatMillis: undefined, steps: [], hasRule: () => true })
 
+/** Kinds of the rules that raise an alert; of any other, each rule that pays. */
+const raisers: Readonly<Record<string, Rule["kind"]>> = {
+  rule_fires: "alert",
+  rule_code: "code",
+  payout_late: "payout",
+  request: "request",
+}
+
 /** Reminders as a configuration has them. */
 export const remindersOf = ({
   alerting,
@@ -57,10 +65,10 @@ export const remindersOf = ({
   steps: routes.flatMap(({ severities, receivers, escalate = [] }) =>
     [{ afterMillis: undefined, receivers }, ...escalate].map((step) => ({ severities, ...step })),
   ),
-  hasRule: (name, subject) => {
+  hasRule: (alert, name, subject) => {
     const rule = rules.find((one) => one.name === name)
-    if (rule === undefined || subject === undefined || !isPaying(rule)) return rule !== undefined
-    return subjectsOf(rule).some((one) => one.name === subject)
+    if (rule === undefined || rule.kind !== (raisers[alert] ?? rule.kind)) return false
+    return subject === undefined || (isPaying(rule) && subjectsOf(rule).some((one) => one.name === subject))
   },
 })
 

@@ -66,8 +66,10 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
     const unowed = isUnowed(memory, known?.[key], subjects.get(key))
     if (unowed) yield* tellUnowed(memory)
     // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
-    if (!subjects.has(key)) yield* states.endRequest(memory.rule, memory.subject, "its rule is not configured any more")
-    const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed)
+    const isUnasked =
+      subjects.get(key)?.kind !== "request" &&
+      (yield* states.endRequest(memory.rule, memory.subject, "its rule is not configured any more"))
+    const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory)
     const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
     if (adopted !== memory) yield* states.save(adopted, memory)

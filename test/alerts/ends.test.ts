@@ -52,7 +52,7 @@ const rules = new Set(["keep"])
 const deliver = deliverOnce("t", () => ({
   repeatMillis: undefined,
   steps: [],
-  hasRule: (rule: string) => rules.has(rule),
+  hasRule: (_: string, rule: string) => rules.has(rule),
 }))
 
 const intent = intentOf("3")

@@ -5,6 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { remindersOf } from "../../src/alerts/AlertLoop.ts"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
@@ -12,6 +14,9 @@ import { reloadConfig } from "../../src/http/reload.ts"
 import { daemonLayer } from "../../src/layers.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
+import { makeAllClears } from "../../src/store/alerts/allClears.ts"
+import { raise } from "../../src/store/alerts/raise.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, type Work } from "../support/it.ts"
@@ -267,20 +272,63 @@ describe("an alert rule that fires", () => {
   })
 })
 
+const asks: Rules = [{ name: "fund", request: { from: "eve", to: "bob", asset: "USDT", below: "100", target: "200" } }]
+const tops: Rules = [
+  {
+    name: "fund",
+    topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
+  },
+]
+const funds = { rule: "fund", subject: "bob/USDT" }
+
 describe("a funding request", () => {
-  it.effect("ends with its rule, whose need asks anew once it is back", () =>
-    installed(({ start, reload }) =>
-      start(fee(daily), function* () {
-        const states = yield* RuleStates
-        yield* remember(paidInMarch)
-        const asked = { from: "alice", to: "bob", asset: "USDT", amount: baseUnits(1n), decimals: 6 }
-        yield* states.recordRequest({ ...fees, ...asked, episode: 1, detail: "low" })
-        const open = Effect.map(states.requests(0), (all) => all.filter(({ endedAt }) => endedAt === undefined))
-        yield* reload(fee(monthly))
-        assert.lengthOf(yield* open, 1)
-        yield* reload([])
-        assert.lengthOf(yield* open, 0)
-      }),
-    ),
-  )
+  for (const [how, rules] of [
+    ["is gone", []],
+    ["pays by itself", tops],
+  ] as const) {
+    it.effect(`ends with its rule, which now ${how}, and whose need asks anew once it is back`, () =>
+      installed(({ start, reload }) =>
+        start(asks, function* () {
+          const states = yield* RuleStates
+          yield* remember(memoryOf({ ...funds, firingSince: 1, state: "holding" }))
+          const asked = { from: "alice", to: "bob", asset: "USDT", amount: baseUnits(1n), decimals: 6 }
+          yield* states.recordRequest({ ...funds, ...asked, episode: 1, detail: "low" })
+          const open = Effect.map(states.requests(0), (all) => all.filter(({ endedAt }) => endedAt === undefined))
+          yield* reload([...asks, ...fee(daily)])
+          assert.lengthOf(yield* open, 1)
+          yield* reload(rules)
+          assert.lengthOf(yield* open, 0)
+          assert.isUndefined((yield* remembered(funds))?.firingSince, "its next need has another number")
+        }),
+      ),
+    )
+  }
+})
+
+describe("an alert about a rule", () => {
+  const facts = { rule: "fund", account: "bob/USDT", severity: "ticket" } as never
+  const when = { balance: { party: "bob", asset: "USDT", below: "100" } }
+  for (const [name, rules] of [
+    ["rule_fires", [{ name: "fund", notify: { when, severity: "page" } }]],
+    ["request", asks],
+    ["payout_late", fee(daily, {}, "fund")],
+    ["balance_unknown", asks],
+  ] as const) {
+    it.effect(`ends once its name is that of a rule which cannot raise it: ${name}`, () =>
+      installed(({ start, reload }) =>
+        start([], function* () {
+          const standing = Effect.gen(function* () {
+            const { treasury, alerts } = (yield* ConfigInForce).now()
+            yield* (yield* makeAllClears)(remindersOf({ ...treasury, ...alerts }).hasRule)
+            return (yield* listAlerts(9, "standing")).map((alert) => alert.name)
+          })
+          yield* reload(rules)
+          yield* raise(name, facts)
+          assert.deepStrictEqual(yield* standing, [name])
+          yield* reload(name === "balance_unknown" ? [{ name: "fund", notify: { when, severity: "page" } }] : tops)
+          assert.deepStrictEqual(yield* standing, [])
+        }),
+      ),
+    )
+  }
 })

@@ -31,8 +31,8 @@ const OpenRow = Schema.Struct({
 })
 type Open = typeof OpenRow.Type
 
-/** True if the configuration in force has the rule, and the subject where one is named. */
-export type HasRule = (rule: string, subject: string | undefined) => boolean
+/** True if the configuration in force has the rule and the subject, if one is named, and it may raise the alert. */
+export type HasRule = (alert: string, rule: string, subject: string | undefined) => boolean
 
 const unsigned: ReadonlySet<IntentState> = new Set(["proposed", "awaiting_approval", "reserved"])
 
@@ -53,7 +53,7 @@ const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
     case undefined: {
       const { rule: name, account } = fields
       if (over === undefined || name === undefined) return undefined
-      const isThere = hasRule(String(name), account === undefined ? undefined : String(account))
+      const isThere = hasRule(open.name, String(name), account === undefined ? undefined : String(account))
       return isThere
         ? undefined
         : `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`

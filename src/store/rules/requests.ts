@@ -32,8 +32,8 @@ const AskRow = Schema.Struct({
 export interface Requests {
   /** Call it inside the transaction of the decision. */
   readonly recordRequest: (ask: Omit<Ask, "seq" | "at" | "endedAt">) => Effect.Effect<void, StoreError>
-  /** Ends the open one of the subject, where one is. */
-  readonly endRequest: (rule: string, subject: string, detail: string) => Effect.Effect<void, StoreError>
+  /** Ends the open one of the subject; false where none is. */
+  readonly endRequest: (rule: string, subject: string, detail: string) => Effect.Effect<boolean, StoreError>
   /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
   readonly requests: (since: number) => Effect.Effect<ReadonlyArray<Ask>, StoreError>
 }
@@ -59,9 +59,10 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
         const at = yield* Clock.currentTimeMillis
         const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
           AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
-        if (ended === undefined) return
+        if (ended === undefined) return false
         const body = { episode: ended.episode, amount: ended.amount, detail }
         yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
+        return true
       },
       (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.endRequest")),
     ),
