@@ -43,10 +43,21 @@ const stands: Readonly<Record<string, (state: IntentState) => boolean>> = {
   signature: (state) => unsigned.has(state),
 }
 
-/** Sentence about the end that a stored alert has come to; undefined while it stands. */
-const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
-  const { until, over } = catalogue[open.name as AlertName] as CatalogueEntry
+/** Parts of the store that show ends. */
+const readCauses = Effect.gen(function* () {
   const brake = yield* Brake
+  return {
+    halts: yield* brake.halts,
+    pauses: yield* brake.pauses,
+    read: (yield* (yield* Observations).watermark)?.timestamp ?? 0n,
+    now: yield* Clock.currentTimeMillis,
+  }
+})
+type Causes = Effect.Success<typeof readCauses>
+
+/** Sentence about the end that a stored alert has come to; undefined while it stands. */
+const endOf = (open: Open, { halts, pauses, read, now }: Causes, hasRule: HasRule): string | undefined => {
+  const { until, over } = catalogue[open.name as AlertName] as CatalogueEntry
   const { fields, state, rule, detail, at } = open
   const text = (facts: StoredAlert["fields"] = {}) => overText(open, facts)
   switch (until) {
@@ -59,20 +70,17 @@ const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
         : `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`
     }
     case "halt": {
-      const left = yield* brake.halts
-      if (left.some(({ seq }) => open.dedup.endsWith(`/${seq}`))) return undefined
-      const names = left.map(({ reason }) => reason).join(", ")
-      return text({ left: left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${names}` })
+      if (halts.some(({ seq }) => open.dedup.endsWith(`/${seq}`))) return undefined
+      const names = halts.map(({ reason }) => reason).join(", ")
+      return text({ left: halts.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${names}` })
     }
     case "pause": {
       // Alerts of earlier versions about a pin name no scope.
       const of = String(fields["scope"] ?? pinScope(open.subject))
-      return (yield* brake.pauses).some(({ scope, kept }) => [scope, kept].includes(of)) ? undefined : text()
+      return pauses.some(({ scope, kept }) => [scope, kept].includes(of)) ? undefined : text()
     }
-    case "rows": {
-      const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+    case "rows":
       return read < BigInt(String(fields["at"])) ? undefined : text()
-    }
     case "audit":
       return open.isAudited === 1 ? undefined : text({ rule: rule ?? "" })
     case "payment":
@@ -82,9 +90,9 @@ const endOf = Effect.fnUntraced(function* (open: Open, hasRule: HasRule) {
         ? undefined
         : text({ rule: rule ?? "", state, detail: detail ?? "" })
     default:
-      return factEnd(open, until, (yield* Clock.currentTimeMillis) - at)
+      return factEnd(open, until, now - at)
   }
-})
+}
 
 const dayMillis = 86_400_000
 
@@ -114,8 +122,12 @@ export const makeAllClears = Effect.gen(function* () {
   return Effect.fn("Alerts.allClears")(function* (hasRule: HasRule) {
     const ended = new Map<string, [Open, ...Array<Open>]>()
     const details = new Map<string, string>()
-    for (const open of yield* unended) {
-      const detail = yield* endOf(open, hasRule)
+    const all = yield* unended
+    if (all.length === 0) return
+    // Read after the alerts: none of them is of a cause that begins meanwhile.
+    const causes = yield* readCauses
+    for (const open of all) {
+      const detail = endOf(open, causes, hasRule)
       if (detail === undefined) continue
       const key = JSON.stringify([open.kind, open.subject, detail])
       ended.set(key, [...(ended.get(key) ?? []), open] as [Open, ...Array<Open>])
