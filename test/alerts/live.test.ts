@@ -19,9 +19,10 @@ import { testStore } from "../support/TestStore.ts"
 interface Desks {
   readonly taken: Array<string>
   readonly ids: Array<string>
+  readonly resolved: Array<string>
   readonly deaf: Set<string>
 }
-const desks: Desks = { taken: [], ids: [], deaf: new Set() }
+const desks: Desks = { taken: [], ids: [], resolved: [], deaf: new Set() }
 
 const notifier = Layer.succeed(
   Notifier,
@@ -33,6 +34,7 @@ const notifier = Layer.succeed(
           return Effect.fail(new NotifyError({ receiver, detail: "deaf" }))
         desks.taken.push(`${receiver} ${resolves === undefined ? severity : "resolved"} ${name} ${count}`)
         desks.ids.push(id)
+        for (const { key } of resolves ?? []) desks.resolved.push(key)
         return Effect.void
       }),
   }),
@@ -41,6 +43,7 @@ const notifier = Layer.succeed(
 const it = itWith(() => {
   desks.taken.length = 0
   desks.ids.length = 0
+  desks.resolved.length = 0
   desks.deaf.clear()
   const store = testStore()
   const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
@@ -182,6 +185,35 @@ describe("many events of one kind", () => {
     desks.deaf.clear()
     assert.deepStrictEqual(yield* gotIn(600_000), ["log info asset_status 901"])
     assert.deepStrictEqual(yield* gotIn(hour), [])
+  })
+
+  const changed = Effect.fnUntraced(function* (from: number, until: number) {
+    for (let seq = from; seq < until; seq++) {
+      const facts = { asset: `a${seq}`, symbol: `S${seq}`, from: "2", to: "3", seq, what: "decimals", words: "2 -> 3" }
+      yield* raise("asset_changed", { ...facts, severity: "ticket" })
+    }
+  })
+
+  it.effect("end as few messages, which resolve each of them", function* () {
+    yield* changed(0, 120)
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log ticket asset_changed 120"])
+    yield* TestClock.adjust("7 days")
+    const over = [50, 50, 20].map((count) => `log resolved asset_changed ${count}`)
+    assert.deepStrictEqual(yield* gotIn(600_000), over)
+    assert.sameMembers(
+      desks.resolved.map((key) => key.split("/").at(-2)),
+      Array.from({ length: 120 }, (_, seq) => `a${seq}`),
+    )
+  })
+
+  it.effect("end after they were sent, where they ended before", function* () {
+    desks.deaf.add("log")
+    yield* changed(0, 6)
+    yield* gotIn(600_000)
+    for (const { seq } of yield* listAlerts(9, "standing")) yield* acknowledge(seq, "ana", "compared")
+    yield* gotIn(600_000)
+    desks.deaf.clear()
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log ticket asset_changed 6", "log resolved asset_changed 6"])
   })
 
   it.effect("are one by one where each has an end of its own", function* () {

@@ -77,7 +77,13 @@ export interface Delivery extends Omit<Alert, "resolves" | "to" | "name" | "repe
   readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
 }
 
-const MemberRow = Schema.Struct({ seq: Schema.Int, subject: Schema.String, detail: Schema.String })
+const Resolves = Schema.NullOr(Schema.fromJsonString(Schema.Array(Schema.String)))
+const MemberRow = Schema.Struct({
+  seq: Schema.Int,
+  subject: Schema.String,
+  detail: Schema.String,
+  resolves: Resolves,
+})
 const ResolvedRow = Schema.Struct({
   dedup: Schema.String,
   severity: Schema.Literals(["page", "ticket", "info"]),
@@ -97,7 +103,7 @@ const DeliveryRow = Schema.Struct({
   fields: Schema.fromJsonString(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
   ),
-  resolves: Schema.NullOr(Schema.fromJsonString(Schema.Array(Schema.String))),
+  resolves: Resolves,
 })
 /** Change of a delivery's row after one try. */
 interface Outcome {
@@ -120,6 +126,8 @@ const ReceiverRow = Schema.Struct({ receiver: Schema.String, silenced: Schema.In
 /** Fewer events than this go one by one; more are one message. */
 const groupMin = 5
 const groupMax = 2_000
+/** PagerDuty gets a request for each alert that ends, and a page to it waits meanwhile. */
+const endedMax = 50
 
 /** How events of one name are collected. Milliseconds. */
 interface Grouping {
@@ -129,15 +137,23 @@ interface Grouping {
   readonly intervalMillis: number
 }
 
+const isEnd = (sql: Sql, isOver: boolean) => sql.literal(`a.resolves IS ${isOver ? "NOT NULL" : "NULL"}`)
+
 const groupAt = Effect.fnUntraced(function* (
   sql: Sql,
-  { name, receiver, at, waitMillis, intervalMillis }: Grouping & Record<"name" | "receiver", string> & { at: number },
+  {
+    name,
+    receiver,
+    at,
+    isOver,
+    waitMillis,
+    intervalMillis,
+  }: Grouping & Record<"name" | "receiver", string> & { readonly at: number; readonly isOver: boolean },
 ) {
   if (intervalMillis === 0) return at + waitMillis
   const rows = yield* sql`SELECT max(d.updated_at) AS at, NULL AS written FROM deliveries d JOIN alerts a
-    ON a.seq = d.alert WHERE a.name = ${name} AND d.receiver = ${receiver} AND d.state = 'delivered'`.pipe(
-    rowsOf(FirstRow, "AlertQueue.groupAt"),
-  )
+    ON a.seq = d.alert WHERE a.name = ${name} AND d.receiver = ${receiver} AND d.state = 'delivered'
+    AND ${isEnd(sql, isOver)}`.pipe(rowsOf(FirstRow, "AlertQueue.groupAt"))
   const last = rows[0]?.at ?? undefined
   return Math.max(at + waitMillis, last === undefined || last > at ? at : last + intervalMillis)
 })
@@ -163,18 +179,22 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
     },
   )
 
-/** Names the alerts that an all-clear ends for its receiver. */
-const withResolved = (sql: Sql) =>
-  Effect.fnUntraced(function* ({ resolves, ...row }: typeof DeliveryRow.Type) {
-    const delivery = { ...row, aside: row.aside === 1, group: [] }
-    if (resolves === null) return { ...delivery, resolves: undefined }
-    const rows = yield* Effect.forEach(resolves, (dedup) =>
-      sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
-        WHERE d.receiver = ${delivery.receiver} AND a.seq < ${delivery.seq} AND a.resolves IS NULL
-        AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(ResolvedRow, "AlertQueue.resolved")),
-    )
-    return { ...delivery, resolves: rows.flat() }
-  })
+/** Alerts that an all-clear of this number ends for its receiver; undefined of an alert. */
+const resolvedBy = (
+  sql: Sql,
+  { seq, resolves }: Pick<typeof MemberRow.Type, "seq" | "resolves">,
+  { receiver }: Pick<Delivery, "receiver">,
+) =>
+  resolves === null
+    ? Effect.undefined
+    : Effect.map(
+        Effect.forEach(resolves, (dedup) =>
+          sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
+            WHERE d.receiver = ${receiver} AND a.seq < ${seq} AND a.resolves IS NULL
+            AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(ResolvedRow, "AlertQueue.resolved")),
+        ),
+        (rows) => rows.flat(),
+      )
 
 /**
  * Alerts are durable before they are sent, and stay until each receiver has them. One written later than now was
@@ -192,8 +212,8 @@ export class AlertQueue extends Context.Service<
     /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
     readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
     /**
-     * The delivery with all that may go with it as one message: at least five events of one name, none of them a page,
-     * an all-clear, or an alert that has one.
+     * The delivery with all that may go with it as one message: at least five events of one name, or ends of such
+     * events; never a page, or an alert whose cause ends it.
      */
     readonly grouped: (delivery: Delivery) => Effect.Effect<Delivery, StoreError>
     /** Another than this that waits for its receiver and is not set aside: tried least, the newest of these. */
@@ -239,7 +259,16 @@ export class AlertQueue extends Context.Service<
             a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
             WHERE d.state = 'pending' AND ${isNext} AND ${which}`.pipe(
             rowsOf(DeliveryRow, "AlertQueue.waiting"),
-            Effect.flatMap((rows) => Effect.forEach(rows, withResolved(sql))),
+            Effect.flatMap((rows) =>
+              Effect.forEach(rows, (row) =>
+                Effect.map(resolvedBy(sql, row, row), (resolves) => ({
+                  ...row,
+                  aside: row.aside === 1,
+                  group: [],
+                  resolves,
+                })),
+              ),
+            ),
           )
         // What was never tried may wait for its group.
         const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
@@ -275,9 +304,9 @@ export class AlertQueue extends Context.Service<
             const named = [...to, ...heard]
             const silences = isOver ? [] : yield* silencesAt(sql, at)
             const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
-            const waits = isFactName(name) && alert.severity !== "page" && !isOver
+            const waits = isFactName(name) && alert.severity !== "page"
             for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
-              const next_at = waits ? yield* groupAt(sql, { name, receiver, at, ...grouping() }) : at
+              const next_at = waits ? yield* groupAt(sql, { name, receiver, at, isOver, ...grouping() }) : at
               yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
             }
             return true
@@ -308,13 +337,17 @@ export class AlertQueue extends Context.Service<
             ),
           grouped: Effect.fn("AlertQueue.grouped")(function* (delivery: Delivery) {
             const { seq, name, severity, receiver, resolves, aside } = delivery
-            if (!isFactName(name) || severity === "page" || resolves !== undefined || aside) return delivery
+            if (!isFactName(name) || severity === "page" || aside) return delivery
+            const isOver = resolves !== undefined
             const group =
-              yield* sql`SELECT a.seq, a.subject, a.detail FROM alerts a JOIN deliveries d ON d.alert = a.seq
+              yield* sql`SELECT a.seq, a.subject, a.detail, a.resolves FROM alerts a JOIN deliveries d ON d.alert = a.seq
               WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq > ${seq}
-              AND a.name = ${name} AND a.severity = ${severity} AND a.resolves IS NULL
-              ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
-            return group.length + 1 < groupMin ? delivery : { ...delivery, group }
+              AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext}
+              ORDER BY a.seq LIMIT ${isOver ? endedMax - 1 : groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
+            if (group.length + 1 < groupMin) return delivery
+            if (!isOver) return { ...delivery, group }
+            const ended = yield* Effect.forEach(group, (member) => resolvedBy(sql, member, delivery))
+            return { ...delivery, group, resolves: [...resolves, ...ended.flatMap((one) => one ?? [])] }
           }),
           another: ({ receiver, seq }) =>
             Effect.map(
