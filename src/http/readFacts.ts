@@ -108,10 +108,15 @@ export const readFacts = Effect.fnUntraced(function* (
     // One from later than now was raised while the clock was wrong, and waits since then at least.
     undelivered: pending.map(({ oldest, ...one }) => ({ ...one, seconds: Math.abs(now - oldest) / 1_000 })),
     outOfBand: yield* readOutOfBand(treasury, view, now),
-    isUndecoded: yield* readUndecoded(treasury, now),
+    isUndecoded: isNeeded(view) && (yield* readUndecoded(treasury, now)),
     crashes: yield* crashes,
   } satisfies HealthFacts
 })
+
+/** True while a payment is open, or a rule needs one: without either nothing shows that a form is decoded again. */
+const isNeeded = ({ intents, rules }: Pick<View, "intents" | "rules">): boolean =>
+  intents.some(({ open }) => open) ||
+  rules.some(({ kind, trial, state }) => kind !== "alert" && kind !== "notify" && !trial && state !== "inactive")
 
 const readUndecoded = Effect.fnUntraced(function* ({ network: { framing } }: Treasury, now: number) {
   const undecoded = yield* (yield* Outbox).undecoded(now - dayMillis)

@@ -86,6 +86,22 @@ const undecoding: Manner = async ({ method, url }, ask) => {
   return { status: 200, headers: { "content-type": "application/json" }, text }
 }
 
+const undecoded = {
+  setup: { transfersPer24h: 10, line: { per24h: "2000" } },
+  begin: (world: World) =>
+    Effect.gen(function* () {
+      yield* (yield* Settings).forgetFraming(world.options.treasury.network.chainId)
+      yield* answer(undecoding, 0)(world)
+      yield* payElsewhere(world, "bob", 150n * one)
+    }),
+  condition: "wire_form",
+  severity: "bad" as const,
+  headline: /^No payment goes out: the network decodes no wire form of our transactions \(code 60\); /,
+  remedy: /network\.chainId is sandbox-1 there too/,
+  alert: { receiver: "desk" as const, severity: "page" as const, subject: /^wire form$/ },
+  alertSeconds: 100,
+}
+
 const receiverFails = (name: string, manner: "refuses" | "hangs"): Outage => ({
   name,
   begin: (world) =>
@@ -319,22 +335,12 @@ const outages: ReadonlyArray<Outage> = [
     alert: { receiver: "desk", severity: "page", subject: /^restored_store$/ },
     alertSeconds: 2,
   },
+  { ...undecoded, name: "no wire form that the network decodes", end: answer(honest, 0) },
   {
-    name: "no wire form that the network decodes",
-    setup: { transfersPer24h: 10, line: { per24h: "2000" } },
-    begin: (world) =>
-      Effect.gen(function* () {
-        yield* (yield* Settings).forgetFraming(world.options.treasury.network.chainId)
-        yield* answer(undecoding, 0)(world)
-        yield* payElsewhere(world, "bob", 150n * one)
-      }),
-    end: answer(honest, 0),
-    condition: "wire_form",
-    severity: "bad",
-    headline: /^No payment goes out: the network decodes no wire form of our transactions \(code 60\); /,
-    remedy: /network\.chainId is sandbox-1 there too/,
-    alert: { receiver: "desk", severity: "page", subject: /^wire form$/ },
-    alertSeconds: 100,
+    ...undecoded,
+    name: "no wire form that the network decodes, until nothing is to be paid",
+    setup: { ...undecoded.setup, scenario: richEve },
+    end: (world) => give(world, "bob", 140n * one),
   },
   {
     name: "an account out of band for longer than its rule takes",
