@@ -32,7 +32,7 @@ const under = (url: string, path: string): string => `${url.replace(/\/+$/, "")}
 const dayMillis = 86_400_000
 /**
  * For how long Alertmanager shows an alert that is not resolved; without it 5 min. Longer than the week after which the
- * last all-clear comes; information has none. That of the store is lost with the process, and its page comes hourly.
+ * last all-clear comes; information has none. That of the store needs a process, whose page comes hourly.
  */
 const shownMillis = (notification: Notification): number => {
   if (notification.name === "store_unwritable") return dayMillis / 12

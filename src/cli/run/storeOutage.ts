@@ -112,46 +112,63 @@ interface Outage {
   readonly isOver: Deferred.Deferred<void>
 }
 
+/** Sends an alert past the store until the receiver has taken it, for 50 minutes at most. */
+const sendTo = Effect.fnUntraced(function* (
+  treasury: string,
+  { dedup, name = "", ...alert }: Alert,
+  receiver: string,
+  resolves?: ReadonlyArray<AlertIdentity>,
+) {
+  const { send } = yield* Notifier
+  const at = yield* Clock.currentTimeMillis
+  const key = `${treasury}/${dedup}`
+  const notification = { ...alert, id: `${key}/${at.toString(36)}`, key, name, treasury, count: 1, at, resolves }
+  yield* send(receiver, notification).pipe(
+    Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
+    Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
+  )
+})
+
+const over = overOf("store_unwritable", {})
+
+/** Identity of the page, the same in each process: whoever comes after one that is gone can end it. */
+const pageOf = (treasury: string, at: number): AlertIdentity => {
+  const { dedup, severity, kind, subject } = alertOf("store_unwritable", { reason: "", dir: "" })
+  return { key: `${treasury}/${dedup}`, severity, kind, subject, at }
+}
+
 /** A page to those who get pages, past the store, and its all-clear; each receiver until it has taken it. */
 const tellPeople = Effect.fnUntraced(function* (
   options: DaemonOptions,
   error: StoreError,
   { began, taken, isOver }: Outage,
 ) {
-  const at = yield* Clock.currentTimeMillis
-  const facts = { at: began.toString(36), reason: error.message, dir: placeOf(options) }
   const { name: treasury, routes } = options.treasury
-  const { send } = yield* Notifier
-  const sendTo = ({ dedup, name = "", ...alert }: Alert, receiver: string, resolves?: ReadonlyArray<AlertIdentity>) => {
-    const key = `${treasury}/${dedup}`
-    return send(receiver, {
-      ...alert,
-      id: `${key}/${at.toString(36)}`,
-      key,
-      name,
-      treasury,
-      count: 1,
-      at,
-      resolves,
-    }).pipe(
-      Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
-      Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
-    )
-  }
-  const page = alertOf("store_unwritable", facts)
-  const over = overOf("store_unwritable", facts)
-  const ended = [{ ...page, key: `${treasury}/${page.dedup}`, at: began }]
+  const page = alertOf("store_unwritable", { reason: error.message, dir: placeOf(options) })
   const tell = Effect.fnUntraced(function* (receiver: string) {
-    yield* sendTo(page, receiver)
+    yield* sendTo(treasury, page, receiver)
     if (taken.has(receiver)) return
     taken.add(receiver)
     yield* Deferred.await(isOver)
-    yield* sendTo(over, receiver, ended)
+    yield* sendTo(treasury, over, receiver, [pageOf(treasury, began)])
   })
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),
   )
   yield* Effect.forEach(receivers, (receiver) => Effect.ignore(tell(receiver)), {
+    concurrency: "unbounded",
+    discard: true,
+  })
+})
+
+/**
+ * Ends the page of an outage in which an earlier process was stopped, at receivers that would show it for ever. They
+ * ignore the end of what they do not show; people would read it as news at each start.
+ */
+export const endEarlierOutage = Effect.fnUntraced(function* ({ treasury: { name, receivers } }: DaemonOptions) {
+  const ended = [pageOf(name, yield* Clock.currentTimeMillis)]
+  const keeping = receivers.filter(({ pagerduty, alertmanager }) => (pagerduty ?? alertmanager) !== undefined)
+  yield* Effect.forEach(keeping, (receiver) => Effect.ignore(sendTo(name, over, receiver.name, ended)), {
     concurrency: "unbounded",
     discard: true,
   })

@@ -19,7 +19,7 @@ import { logEvent } from "../../telemetry/Logging.ts"
 import { permittedLines } from "../common/worstCase.ts"
 import { logReady, logStopped, summaries } from "./narrate.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
-import { outlastOutages } from "./storeOutage.ts"
+import { endEarlierOutage, outlastOutages } from "./storeOutage.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
@@ -49,13 +49,16 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
       // One process may have several lives; what ends it before it serves anything counts as well.
-      if (!isNoted) yield* noteStart()
+      if (!isNoted) {
+        yield* noteStart()
+        yield* Effect.forkScoped(endEarlierOutage(current))
+      }
       isNoted = true
       return yield* begun(current).pipe(
         Effect.onInterrupt(() => Effect.ignore(noteEnd())),
         Effect.tapError((error) => (isUnwritable(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
       )
-    })
+    }).pipe(Effect.scoped)
   const begun = (current: DaemonOptions) =>
     Effect.gen(function* () {
       yield* prepare(current)

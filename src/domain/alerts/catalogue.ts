@@ -19,14 +19,14 @@ const ofTreasury = {
   store_unwritable: {
     kind: "store",
     severity: "page",
-    id: "unwritable/{at}",
+    id: "unwritable",
     subject: "unwritable",
     text: "nothing is decided, signed or sent: {reason}",
     remedy: "free space under {dir}, or make it writable; the daemon goes on by itself",
     fields: [],
     raised: "at once, past the store, and each hour",
     renews: true,
-    ends: "the store accepts writes; if the daemon was restarted meanwhile, a person resolves it",
+    ends: "the store accepts writes; where the daemon was restarted meanwhile, PagerDuty and Alertmanager alone hear of it",
     over: { text: "the store accepts writes: the daemon goes on" },
   },
   health: {
