@@ -1,16 +1,16 @@
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdirSync, writeFileSync } from "node:fs"
 import { open } from "node:fs/promises"
-import { createServer, request as httpRequest, type OutgoingHttpHeaders, type Server } from "node:http"
-import type { AddressInfo, Socket } from "node:net"
+import { request as httpRequest } from "node:http"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
 import type { View } from "../../../src/http/View.ts"
 import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
 import { cofferer, type Daemon, start } from "../../support/Cofferer.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../../support/TestClient.ts"
 import { one, usdt } from "../../support/TestSandbox.ts"
+import { type Answer, type Door, freePort, openDoor, until } from "./doors.ts"
+import { type Monitoring, monitor } from "./Monitoring.ts"
 
 /** A message that a receiver took. */
 export interface Heard {
@@ -24,68 +24,6 @@ export interface Heard {
   readonly subject: string
   readonly detail: string
   readonly resolves?: ReadonlyArray<string>
-}
-
-type Manner = "answers" | "hangs" | "is closed"
-
-/** A server whose port can be closed, and that can hang. */
-export interface Door {
-  readonly url: string
-  readonly set: (manner: Manner) => Promise<void>
-  readonly close: () => Promise<void>
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers?: OutgoingHttpHeaders
-  readonly body: string
-}
-type Serve = (method: string, path: string, body: string) => Promise<Answer>
-
-/** Opens a server that answers by `serve`. */
-const openDoor = async (serve: Serve): Promise<Door> => {
-  let manner: Manner = "answers"
-  const sockets = new Set<Socket>()
-  const make = (): Server =>
-    createServer((incoming, response) => {
-      let body = ""
-      incoming.on("data", (chunk: Buffer) => {
-        body += chunk.toString()
-      })
-      incoming.on("end", () => {
-        if (manner === "hangs") return
-        serve(incoming.method ?? "GET", incoming.url ?? "/", body).then(
-          (answer) => response.writeHead(answer.status, answer.headers).end(answer.body),
-          () => incoming.socket.destroy(),
-        )
-      })
-    }).on("connection", (socket: Socket) => {
-      sockets.add(socket)
-      socket.on("close", () => sockets.delete(socket))
-    })
-  const listen = (server: Server, port: number) =>
-    new Promise<number>((resolve, reject) => {
-      server.on("error", reject)
-      server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
-    })
-  const shut = (server: Server) =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      for (const socket of sockets) socket.destroy()
-    })
-  let server = make()
-  const port = await listen(server, 0)
-  return {
-    url: `http://127.0.0.1:${port}`,
-    set: async (next) => {
-      if (manner !== "is closed") await shut(server)
-      manner = next
-      if (next === "is closed") return
-      server = make()
-      await listen(server, port)
-    },
-    close: () => (manner === "is closed" ? Promise.resolve() : shut(server)),
-  }
 }
 
 const passOn = (url: string, method: string, path: string, body: string) =>
@@ -128,6 +66,7 @@ const treasuryText = (
   plan: Plan,
   urls: Readonly<Record<string, string>>,
   receivers: Readonly<Record<string, string>>,
+  daemonPort: number,
 ) => {
   const pairs = (of: Readonly<Record<string, string>>, form: (url: string) => string) =>
     Object.entries(of)
@@ -153,7 +92,7 @@ policy:
 alerts:
   receivers: { ${pairs(receivers, (url) => `{ webhook: { url: "${url}" } }`)} }
   routes: [{ severity: [page], to: [desk] }, { severity: [ticket, info], to: [office] }]
-daemon: { listen: "127.0.0.1:0" }
+daemon: { listen: "127.0.0.1:${daemonPort}" }
 ${plan.more ?? ""}
 `
 }
@@ -178,12 +117,6 @@ sandbox:
     - { party: reserve, asset: USDT, amount: "${plan.reserve ?? "1_000_000"}" }
 `
 
-const freePort = async () => {
-  const door = await openDoor(() => Promise.reject(new Error("nothing is served")))
-  await door.close()
-  return Number(new URL(door.url).port)
-}
-
 /** A daemon, its network, what stands between them, and who is alerted: all real processes and sockets. */
 export interface World {
   readonly dir: string
@@ -191,6 +124,7 @@ export interface World {
   readonly data: string
   readonly client: TestClient
   readonly heard: ReadonlyArray<Heard>
+  readonly monitoring: Monitoring | undefined
   readonly fronts: Readonly<Record<string, Door>>
   readonly receivers: Readonly<Record<"desk" | "office", Door>>
   /** Bodies of transactions that the daemon sent and the network accepted, and hashes of blocks by their heights. */
@@ -212,17 +146,12 @@ export interface World {
   readonly end: () => Promise<void>
 }
 
-/** Waits until it is so; false if the seconds were over first. */
-export const until = async (seconds: number, isSo: () => Promise<boolean> | boolean): Promise<boolean> => {
-  for (const end = Date.now() + seconds * 1_000; Date.now() < end; await sleep(200)) if (await isSo()) return true
-  return false
-}
-
-export const makeWorld = async (dir: string, plan: Plan): Promise<World> => {
+export const makeWorld = async (dir: string, plan: Plan, isMonitored: boolean): Promise<World> => {
   const heard: Array<Heard> = []
   const sent: Array<string> = []
   const hashes = new Map<number, string>()
   const port = await freePort()
+  const daemonPort = await freePort()
   const networkUrl = `http://127.0.0.1:${port}`
   const receiver = (name: string) =>
     openDoor(async (_, __, body) => {
@@ -250,7 +179,8 @@ export const makeWorld = async (dir: string, plan: Plan): Promise<World> => {
   const ballast = join(disk, "ballast")
   mkdirSync(disk, { recursive: true })
   if (plan.isSmallDisk === true) execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk])
-  writeFileSync(file, treasuryText(plan, urls(fronts), urls(receivers)))
+  writeFileSync(file, treasuryText(plan, urls(fronts), urls(receivers), daemonPort))
+  const monitoring = isMonitored ? await monitor(join(dir, "monitoring"), daemonPort) : undefined
   const client = { url: networkUrl, chainId: "drill-1", seed }
   let network: Daemon | undefined
   let daemon: Daemon | undefined
@@ -260,6 +190,7 @@ export const makeWorld = async (dir: string, plan: Plan): Promise<World> => {
     data,
     client,
     heard,
+    monitoring,
     fronts,
     receivers,
     sent,
@@ -302,6 +233,7 @@ export const makeWorld = async (dir: string, plan: Plan): Promise<World> => {
     end: async () => {
       await daemon?.stop("SIGKILL")
       await network?.stop("SIGKILL")
+      await monitoring?.end()
       if (plan.isSmallDisk === true) execFileSync("umount", [disk])
       for (const door of [...Object.values(fronts), ...Object.values(receivers)]) await door.close()
     },

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
+import { until } from "./doors.ts"
+import { canMonitor } from "./Monitoring.ts"
 import { type Outage, outages } from "./outages.ts"
-import { type Heard, makeWorld, until, type World } from "./World.ts"
+import { type Heard, makeWorld, type World } from "./World.ts"
 
 /** An alert may come so many seconds after its bound. */
 const graceSeconds = 30
@@ -16,6 +18,8 @@ interface Row {
   readonly text?: string
   readonly did?: string
   readonly mendSeconds?: number
+  /** Rule of Prometheus that fired, with the seconds until a receiver behind Alertmanager had it. */
+  readonly rule?: string
   /** Other alerts that came meanwhile. */
   readonly others?: ReadonlyArray<string>
   readonly problem?: string
@@ -36,10 +40,13 @@ const play = async (outage: Outage, world: World): Promise<Row> => {
   }
   const first = alerts()[0]!
   const alertSeconds = (first.at - (first.at < begun ? began : begun)) / 1_000
-  const row = { name, bound, alertSeconds, text: `${first.severity} ${first.kind} ${first.subject}: ${first.detail}` }
+  const found = { name, bound, alertSeconds, text: `${first.severity} ${first.kind} ${first.subject}: ${first.detail}` }
   const problems: Array<string> = []
   if (alertSeconds > bound + graceSeconds) problems.push("late")
   if (!outage.cause.test(first.detail)) problems.push("wrong cause")
+  const rule = await ruleFired(outage, world, began)
+  if (rule?.endsWith("not fired") === true) problems.push(rule)
+  const row = { ...found, ...(rule === undefined ? {} : { rule }) }
   await sleep(2_000)
   const mended = Date.now()
   try {
@@ -61,12 +68,20 @@ const play = async (outage: Outage, world: World): Promise<Row> => {
   }
 }
 
+/** Waits for the outage's rule of Prometheus. */
+const ruleFired = async ({ rule }: Outage, { monitoring }: World, began: number): Promise<string | undefined> => {
+  if (rule === undefined || monitoring === undefined) return undefined
+  const [name, seconds] = rule
+  const isFired = await until((began - Date.now()) / 1_000 + seconds + graceSeconds, () => monitoring.fired.has(name))
+  return isFired ? `${name} ${((monitoring.fired.get(name)! - began) / 1_000).toFixed(0)}` : `${name} not fired`
+}
+
 const problemOf = (problems: ReadonlyArray<string>) => (problems.length === 0 ? {} : { problem: problems.join("; ") })
 
 const played = async (outage: Outage, dir: string): Promise<Row> => {
   let world: World | undefined
   try {
-    world = await makeWorld(dir, outage.plan ?? {})
+    world = await makeWorld(dir, outage.plan ?? {}, isMonitored)
     return await play(outage, world)
   } catch (error) {
     return { name: outage.name, bound: outage.bound, problem: String(error) }
@@ -76,11 +91,12 @@ const played = async (outage: Outage, dir: string): Promise<Row> => {
 }
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ")
-const lineOf = ({ name, bound, alertSeconds, text, did, mendSeconds, problem }: Row): string =>
+const lineOf = ({ name, bound, alertSeconds, text, rule, did, mendSeconds, problem }: Row): string =>
   `| ${[
     name,
     `${alertSeconds?.toFixed(0) ?? "-"} (${bound})`,
     text ?? "-",
+    rule ?? "-",
     did ?? "-",
     mendSeconds?.toFixed(0) ?? "-",
     problem ?? "yes",
@@ -101,6 +117,8 @@ if (values.help) {
   console.log(usage)
   process.exit(0)
 }
+const isMonitored = canMonitor()
+if (!isMonitored) console.error("no prometheus and prometheus-alertmanager: their rules are skipped")
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-outages-")))
 const queue = outages.filter(({ name }) => name.includes(values.only)).map((outage, n) => ({ outage, n }))
 const rows: Array<Row> = []
@@ -114,9 +132,9 @@ const lane = async () => {
 }
 await Promise.all(Array.from({ length: Number(values.lanes) }, lane))
 console.log(
-  "\n| outage | seconds to the alert (bound) | its text | remedy followed | seconds to the all-clear | worked |",
+  "\n| outage | seconds to the alert (bound) | its text | rule of Prometheus, seconds | remedy followed | seconds to the all-clear | worked |",
 )
-console.log("|---|--:|---|---|--:|---|")
+console.log("|---|--:|---|---|---|--:|---|")
 for (const { name } of outages) for (const row of rows) if (row.name === name) console.log(lineOf(row))
 const failed = rows.filter(({ problem }) => problem !== undefined).length
 console.log(`${rows.length} outages, ${failed} failed`)

@@ -6,7 +6,8 @@ import { decodeInputData } from "../../../src/tx/InputData.ts"
 import { isSolved } from "../../../src/tx/ProofOfWork.ts"
 import { deskText, operatorKey, operatorNames } from "../../support/Operators.ts"
 import { head, request } from "../../support/TestClient.ts"
-import { type Heard, type Plan, until, type World } from "./World.ts"
+import { until } from "./doors.ts"
+import type { Heard, Plan, World } from "./World.ts"
 
 /** Something that goes wrong for real. */
 export interface Outage {
@@ -21,6 +22,8 @@ export interface Outage {
   readonly cause: RegExp
   /** Seconds to the all-clear after the remedy, at most. Default 120. */
   readonly mendSeconds?: number
+  /** Rule of config/monitoring that fires, and the seconds until a receiver behind Alertmanager has it, at most. */
+  readonly rule?: readonly [name: string, seconds: number]
 }
 
 const reason = ["--reason", "drill"]
@@ -66,6 +69,7 @@ const skewed = (name: string, skewMillis: number, gateways: 1 | 3, cause: RegExp
   name,
   plan: { gateways },
   bound: 90,
+  rule: ["CoffererClockSkew", 400],
   begin: (world) => world.fault({ operation: "any", kind: "clock_skew", skewMillis }),
   mend: async (world) => {
     await world.clearFaults()
@@ -77,6 +81,7 @@ const skewed = (name: string, skewMillis: number, gateways: 1 | 3, cause: RegExp
 const receiverFails = (name: string, manner: "hangs" | "is closed"): Outage => ({
   name,
   bound: 70,
+  rule: ["CoffererReceiverFails", 240],
   begin: async (world) => {
     await world.receivers.desk.set(manner)
     await world.run("halt", ...reason)
@@ -106,6 +111,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "the only gateway's process killed",
     bound: 60,
+    rule: ["CoffererNoGateway", 110],
     begin: (world) => world.stopNetwork().then(() => world.fronts["main"]!.set("is closed")),
     mend: async (world) => {
       await world.startNetwork()
@@ -118,6 +124,7 @@ export const outages: ReadonlyArray<Outage> = [
     name: "one of three gateways: port closed",
     plan: { gateways: 3 },
     bound: 60,
+    rule: ["CoffererGatewayDown", 140],
     begin: (world) => world.fronts["b"]!.set("is closed"),
     mend: async (world) => {
       await world.fronts["b"]!.set("answers")
@@ -143,6 +150,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "wrong chain",
     bound: 10,
+    rule: ["CoffererHalted", 50],
     begin: (world) => world.fault({ operation: "any", kind: "chain_id_change", chainId: "other-1" }),
     mend: async (world, first) => {
       await world.clearFaults()
@@ -154,6 +162,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "stale: the network makes no blocks",
     bound: 90,
+    rule: ["CoffererBalancesStale", 230],
     begin: async (world) => {
       await world.stopNetwork()
       await world.startNetwork("1d")
@@ -169,6 +178,7 @@ export const outages: ReadonlyArray<Outage> = [
     name: "limit used up",
     plan: { line: "1" },
     bound: 70,
+    rule: ["CoffererLimitReached", 140],
     begin: spend,
     mend: async (world, first) => {
       const said = await planned(world, first, /limit[^\n]*/)
@@ -181,12 +191,12 @@ export const outages: ReadonlyArray<Outage> = [
   },
   {
     name: "quota of the network used up",
-    plan: { network: "transfersPerEpoch: 1\n  epochLength: 150s" },
+    plan: { network: "transfersPerEpoch: 1\n  epochLength: 240s" },
     bound: 70,
     begin: spend,
     mend: (world, first) => planned(world, first, /quota[^\n]*/).then((said) => `${said}; waited for the epoch`),
     cause: /Out of band .*hot\/USDT .*keep-hot: quota/,
-    mendSeconds: 240,
+    mendSeconds: 330,
   },
   {
     name: "funder short",
@@ -228,6 +238,7 @@ export const outages: ReadonlyArray<Outage> = [
     name: "disk full",
     plan: { isSmallDisk: true },
     bound: 10,
+    rule: ["CoffererStoreNotWritable", 80],
     begin: (world) => world.fillDisk(),
     mend: async (world) => {
       rmSync(world.ballast)
@@ -250,6 +261,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "reload refused",
     bound: 5,
+    rule: ["CoffererReloadRefused", 370],
     begin: async (world) => {
       cpSync(world.file, `${world.file}.good`)
       writeFileSync(world.file, "version: 1\nname: 3\n")
@@ -284,6 +296,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "foreign payment",
     bound: 30,
+    rule: ["CoffererForeignPayment", 60],
     begin: (world) => world.pay("reserve", "eve", 10n),
     mend: (world, first) => follow(world, first, "adopt", ...reason),
     cause: /key of reserve: 1 payment .* 10\.00/,
@@ -291,6 +304,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "duplicate execution",
     bound: 30,
+    rule: ["CoffererDuplicateExecution", 60],
     begin: replay,
     mend: (world, first) => follow(world, first, "resume", ...reason),
     cause: /twice|2 times|again|more than once/,
@@ -305,6 +319,7 @@ export const outages: ReadonlyArray<Outage> = [
   {
     name: "store restored from an older copy",
     bound: 10,
+    rule: ["CoffererHalted", 60],
     begin: async (world) => {
       await world.stopDaemon()
       const copy = join(world.dir, "copy")
