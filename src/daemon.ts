@@ -16,6 +16,7 @@ import { balanceLoop } from "./poller/BalancePoller.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
+import { raise } from "./store/alerts/raise.ts"
 import { Brake } from "./store/controls/Brake.ts"
 import { haltSigning } from "./store/controls/haltSigning.ts"
 import * as Database from "./store/database/Database.ts"
@@ -29,6 +30,8 @@ import { confirmLoop } from "./submitter/Confirm.ts"
 import { InFlight } from "./submitter/InFlight.ts"
 import { overdueLoop } from "./submitter/Overdue.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
+import { logEvent } from "./telemetry/Logging.ts"
+import { Metrics } from "./telemetry/Metrics.ts"
 
 /** Prepares the store for this process: who we are, and whether a HALT file lies there. */
 export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOptions) {
@@ -46,7 +49,24 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* noteStarted()
   const { treasury, mode } = config.now()
   const body = { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis }
-  yield* (yield* Database.Database).write(journal.append({ kind: "started", subject: treasury.name, body }))
+  const { write, takeover } = yield* Database.Database
+  yield* write(
+    Effect.gen(function* () {
+      yield* journal.append({ kind: "started", subject: treasury.name, body: { ...body, takeover } })
+      if (takeover?.how !== "expired") return
+      yield* raise("taken_over", { at: body.at, from: takeover.from, to: takeover.to })
+    }),
+  )
+  yield* noteTakeover
+})
+
+/** Counts and logs that another process ran the treasury before. */
+const noteTakeover = Effect.gen(function* () {
+  const { takeover } = yield* Database.Database
+  if (takeover === undefined) return
+  const { takeovers } = yield* Metrics
+  takeovers.inc({ how: takeover.how })
+  yield* logEvent("taken over", { former: takeover.from, reason: takeover.how.replace("_", " ") })
 })
 
 /** A store that a copy was put in place of signs nothing: what it does not know may be under way. */

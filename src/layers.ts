@@ -23,7 +23,7 @@ import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
 import { Approvals } from "./store/controls/Approvals.ts"
 import { Brake } from "./store/controls/Brake.ts"
-import type { LeaseHolder } from "./store/database/Connections.ts"
+import type { LeaseHolder, StoreAccess } from "./store/database/Connections.ts"
 import * as Database from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
 import { Settings } from "./store/database/Settings.ts"
@@ -53,7 +53,7 @@ export interface DaemonOptions {
   /** The file that holds the address of the PostgreSQL with its store; undefined: a file in the data directory. */
   readonly postgresUrlFile?: string | undefined
   /** Called while another process runs the treasury, whose end is waited for. Absent: it is not waited for. */
-  readonly onStandby?: ((current: LeaseHolder) => void) | undefined
+  readonly onStandby?: ((current: LeaseHolder) => Effect.Effect<void>) | undefined
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
   /** Requests a second to each gateway at most; default that of `gatewayOptions`. */
@@ -81,7 +81,7 @@ type StorePlace = Pick<DaemonOptions, "treasury" | "dataDir" | "postgresUrlFile"
 /** The database of a treasury. */
 export const databaseLayer = (
   { treasury, dataDir, postgresUrlFile: urlFile, onStandby }: StorePlace,
-  access: { readonly isReadOnly?: boolean } = {},
+  access: StoreAccess = "holder",
 ) =>
   urlFile === undefined
     ? Database.layer({ filename: join(dataDir, Database.databaseFile) })
@@ -90,7 +90,7 @@ export const databaseLayer = (
           Effect.map((url) =>
             Database.layer({
               treasury: treasury.name,
-              postgres: { url, urlFile, holder, onWait: onStandby, ...access },
+              postgres: { url, urlFile, holder, onWait: onStandby, access },
             }),
           ),
           Effect.mapError((cause) => new StoreError({ operation: "open", cause })),
@@ -98,10 +98,7 @@ export const databaseLayer = (
       )
 
 /** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the store. */
-export const storeLayer = (
-  options: StorePlace & Partial<Pick<DaemonOptions, "mode">>,
-  access: { readonly isReadOnly?: boolean } = {},
-) => {
+export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mode">>, access?: StoreAccess) => {
   const { treasury, mode = treasury.mode } = options
   const tables = Layer.mergeAll(
     Drifts.layer,

@@ -4,12 +4,13 @@ import { Argument, Command, Flag } from "effect/cli"
 import { readHaltFile, writeHaltFile } from "../config/files.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { remedyOf } from "../domain/Halt.ts"
-import { resumeScope } from "../http/brakeVerbs.ts"
+import { type PauseBody, pauseScope, resumeScope } from "../http/brakeVerbs.ts"
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
-import { bodyOf, type ControlAnswer, control, storedSetup, throughDaemon } from "./common/client.ts"
+import { asGuest } from "./common/asGuest.ts"
+import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
@@ -82,52 +83,72 @@ interface HaltRequest {
   readonly chosen: Chosen
 }
 
-const undo = '"cofferer resume --reason TEXT" removes it'
+const undo = {
+  file: '"cofferer resume --reason TEXT" removes it',
+  shared: '"cofferer resume --reason TEXT" ends it',
+}
+
+const quiet = Effect.provide(Logger.layer([]))
+
+/** The setup whose store other processes share; undefined where nobody does, or its files cannot be read. */
+const sharedSetup = (chosen: Chosen, dataDir: string) =>
+  storedSetup(chosen, dataDir).pipe(
+    Effect.option,
+    Effect.map((found) =>
+      Option.getOrUndefined(Option.filter(found, ({ postgresUrlFile }) => postgresUrlFile !== undefined)),
+    ),
+  )
 
 /**
- * Records the halt in the store as well: it then outlives a HALT file that is removed before a daemon reads it. A
- * failure is ignored, since the file is written. Returns why a process elsewhere, which sees no such file, may go on.
+ * Halts where no daemon did. A store that several processes share halts whichever of them runs the treasury; else, and
+ * where that fails, the HALT file does: the next daemon here reads it before its first signature, a running one within
+ * half a second. In a store of its own the halt outlives a file that is removed before a daemon reads it.
  */
-const recordHalt = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, said: string) {
-  let unheard: string | undefined
-  yield* Effect.gen(function* () {
-    const found = yield* storedSetup(chosen, dataDir)
-    const halted = haltSigning("halt_file", said).pipe(Effect.provide(storeLayer(found)))
-    yield* Effect.tapError(halted, ({ message }) =>
-      Effect.sync(() => {
-        if (found.postgresUrlFile !== undefined) unheard = message
-      }),
-    )
-  }).pipe(Effect.provide(Logger.layer([])), Effect.ignoreCause)
-  return unheard
-})
-
-/** Halts by the HALT file. The next daemon reads it before its first signature, a running one within half a second. */
 const haltByFile = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
   { reason, author, isDaemonThere = false, asked, chosen }: HaltRequest,
 ) {
+  const said = `${author}: ${reason}`
+  const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
+  const shared = yield* sharedSetup(chosen, dataDir)
+  const done = shared && (yield* Effect.result(quiet(asGuest(shared, haltSigning("operator", said)))))
+  if (done !== undefined && Result.isSuccess(done)) {
+    const text = `halted wherever it runs: nothing is signed or sent; ${undo.shared}`
+    return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
+  }
   if (!existsSync(dataDir)) {
     const message = `${dataDir}  is not a data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
-  yield* writeHaltFile(dataDir, `${author}: ${reason}`)
-  const unheard = isDaemonThere ? undefined : yield* recordHalt(chosen, dataDir, `${author}: ${reason}`)
-  if (unheard !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${unheard}`)
+  yield* writeHaltFile(dataDir, said)
+  if (done !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${done.failure}`)
+  if (!isDaemonThere) {
+    yield* Effect.flatMap(storedSetup(chosen, dataDir), (found) =>
+      Effect.provide(haltSigning("halt_file", said), storeLayer(found)),
+    ).pipe(quiet, Effect.ignoreCause)
+  }
   const text = isDaemonThere
-    ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo}`
-    : `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
-  const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
+    ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo.file}`
+    : `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo.file}`
   return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
 })
 
-const decodePause = (answer: ControlAnswer) =>
-  Effect.flatMap(bodyOf(answer), (body) =>
-    Schema.decodeUnknownEffect(Paused)(body).pipe(
-      Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
-    ),
+const decodePause = (body: unknown) =>
+  Schema.decodeUnknownEffect(Paused)(body).pipe(
+    Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
   )
+
+/** Pauses in a store that other processes share; undefined where nobody does. */
+const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof PauseBody.Type) {
+  const found = yield* sharedSetup(chosen, dataDir)
+  if (found === undefined) return undefined
+  const done = yield* asGuest(found, pauseScope(found.treasury, asked)).pipe(
+    quiet,
+    Effect.mapError((message) => failWith("failure", message)),
+  )
+  return "problem" in done ? yield* failWith("usage", `${done.problem}; ${done.remedy}`) : done
+})
 
 /** True if the daemon did not answer, answered unreadably, or could not store the request. */
 const isDaemonFailure = ({ exitCode }: CliFailure): boolean =>
@@ -151,7 +172,11 @@ export const pause = Command.make(
     const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`
     const asked = scope === "all" && until === undefined ? undefined : `${scope}${lasting}`
     const answered = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(
-      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : decodePause(answer))),
+      Effect.flatMap((answer) =>
+        answer === undefined
+          ? pauseShared(chosen, dataDir, { scope, reason, author, until })
+          : Effect.flatMap(bodyOf(answer), decodePause),
+      ),
       Effect.result,
     )
     if (Result.isFailure(answered)) {
@@ -211,7 +236,7 @@ export const resume = Command.make(
       Effect.fnUntraced(function* (more) {
         const asked = { ...body, ...more }
         const stored = ({ treasury }: Setup) => resumeScope({ treasury, dataDir }, asked)
-        return (yield* throughDaemon(chosen, "/api/v1/resume", stored, { body: asked, mayBegin })).body
+        return (yield* throughDaemon(chosen, "/api/v1/resume", stored, { body: asked, mayBegin, isGuest: true })).body
       }),
     )
     const file = done.haltFile === "removed"

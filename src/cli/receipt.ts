@@ -226,7 +226,7 @@ export const exportPages = Effect.fnUntraced(function* (
     )
   }
   return yield* eachPage(asked, use, exportPage).pipe(
-    Effect.provide(storeLayer(yield* storedSetup(chosen, dataDir), { isReadOnly: true })),
+    Effect.provide(storeLayer(yield* storedSetup(chosen, dataDir), "reader")),
     Effect.catchTag("StoreError", (error) => failWith("failure", error.message)),
   )
 })

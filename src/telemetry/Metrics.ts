@@ -44,7 +44,13 @@ export const fleetMetrics = () => {
     labelNames: ["treasury"],
     registers: [registry],
   })
-  return { up, text: () => registry.metrics() }
+  const standby = new Gauge({
+    name: "cofferer_treasury_standby",
+    help: "1 while another process runs the treasury, and this one waits for its lease.",
+    labelNames: ["treasury"],
+    registers: [registry],
+  })
+  return { up, standby, text: () => registry.metrics() }
 }
 
 /** One text of several: the samples of each metric stand together, as the format wants it. */

@@ -34,6 +34,8 @@ export const logEvents = {
   "command suggested": "info try now | {command}   {purpose}",
   "treasuries started": "info several | {count:treasury file} + {dataDir}",
   "treasury ended": "page ended | {reason}; starts again in {seconds} s",
+  "standing by": "info standby | {holder} runs it since {since}",
+  "taken over": "info takeover | from {former}: {reason}",
   "demonstration complete": "info quiet | one line per change, a summary every 10 minutes; Ctrl-C stops it",
   "daemon stopping":
     "info stopping | waits for {count:answer}, at most {seconds} s; a second signal ends it at once, and nothing is paid twice",
@@ -136,6 +138,7 @@ export const logEvents = {
   "signing halted": "page halted | {scope} | {reason}; {remedy}",
   "HALT file written": "info HALT | the HALT file is in {dataDir}: {reason}",
   "HALT file not written": failure,
+  "not halted elsewhere": failure,
   "payments paused": "info paused | {scope} | by {author}[ until {until}]: {reason}",
   "payments resumed":
     "info resumed | {scope} | by {author}[, approved by {approvers}]: {reason}[; {count:pause} ended][; still halted: {stillHalted}]",

@@ -314,6 +314,11 @@ export const metricGroups = {
   "Is it healthy itself?": {
     storeWritable: gauge("store_writable", "0 while the store takes no writes: nothing is decided, signed or sent."),
     storeFreeBytes: gauge("store_free_bytes", "Free space of the file system that holds the store.", {}, absent),
+    takeovers: counter(
+      "takeovers_total",
+      "Takeovers of the treasury from another process: one that handed its lease over, or whose lease expired.",
+      { how: ["handed_over", "expired"] },
+    ),
     invariantViolations: counter(
       "invariant_violations_total",
       "Broken invariants; each halts money and never the alerts.",

@@ -61,15 +61,12 @@ describe("treasuries whose store is PostgreSQL", () => {
     await first.stop("SIGKILL")
     assert.isAtLeast((await json("intents", "--treasury", treasuryName(0))).length, 1, "it is read without a daemon")
     const second = run()
+    const { former, reason } = await lineOf(second, treasuryName(0), "taken over")
+    assert.deepStrictEqual([String(former).split("/")[1], reason], [String(first.child.pid), "expired"])
     for (let n = 0; n < count; n++) await lineOf(second, treasuryName(n), "payment confirmed")
     // Another process, on a data directory of its own, reads and does not run it.
     const elsewhere = ["-c", files, "--treasury", treasuryName(1), "--data", join(dir, "elsewhere")]
     assert.match((await callCofferer(["status", ...elsewhere])).stdout, /t0001, mode live/)
-    const halted = await callCofferer(["halt", "--reason", "a test", ...elsewhere])
-    assert.match(
-      halted.stderr,
-      /NOT HALTED elsewhere: .*t0001 is run by another process, \S+\/\d+\/\w+; use that one, or stop it/,
-    )
     const left = readdirSync(join(files, ".data", treasuryName(0))).filter((name) => name.includes(".db"))
     assert.deepStrictEqual(left, [])
     for (let n = 0; n < count; n++) {
@@ -86,6 +83,43 @@ describe("treasuries whose store is PostgreSQL", () => {
       const verified = await call("verify", "--treasury", treasuryName(n))
       assert.strictEqual(verified.code, 0, verified.stderr)
     }
+  })
+
+  it("is halted, paused and resumed from any process, by the one that runs it", async () => {
+    const holder = run()
+    for (let n = 0; n < count; n++) await lineOf(holder, treasuryName(n), "daemon ready")
+    const standby = start(["run", files, "--data", join(dir, "standby"), "--output", "json"], { cwd: dir })
+    daemons.add(standby)
+    const name = treasuryName(0)
+    await lineOf(standby, name, "standing by")
+    const there = ["--treasury", name, "-c", files, "--data", join(dir, "standby", name)]
+    const sentence = async () => String((await json("status", "--treasury", name)).sentence.text)
+    const says = (what: string, words: RegExp) =>
+      Effect.runPromise(
+        waitUntil(
+          what,
+          Effect.map(Effect.promise(sentence), (text) => words.test(text)),
+          Effect.sleep("200 millis"),
+        ),
+      )
+    standby.child.kill("SIGUSR2")
+    for (let n = 0; n < count; n++) await lineOf(standby, treasuryName(n), "signing halted")
+    await says("a halt by a signal", /the signal SIGUSR2/)
+    const resumed = await callCofferer(["resume", "--reason", "a test", ...there])
+    assert.strictEqual(resumed.code, 0, resumed.stderr)
+    await says("no halt", /^(?!.*SIGUSR2)/)
+    const halted = await callCofferer(["halt", "--reason", "from elsewhere", ...there])
+    assert.match(halted.stdout, /^halted wherever it runs/, halted.stderr)
+    await says("a halt by a command", /from elsewhere/)
+    assert.deepStrictEqual(
+      readdirSync(join(dir, "standby", name)).filter((file) => file === "HALT"),
+      [],
+    )
+    assert.strictEqual((await call("resume", "--reason", "a test", "--treasury", name)).code, 0)
+    const paused = await callCofferer(["pause", "--scope", "party:hot", "--reason", "from there", ...there])
+    assert.match(paused.stdout, /^paused party:hot/, paused.stderr)
+    assert.match(JSON.stringify(await json("status", "--treasury", name)), /from there/)
+    for (const daemon of [standby, holder]) assert.strictEqual((await daemon.stop()).code, 0)
   })
 
   it.each([

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlError } from "effect/sql"
-import { Connections } from "../../src/store/database/Connections.ts"
+import { Connections, type StoreAccess } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
+import { pgVersion } from "../../src/store/database/pgSchema.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
@@ -28,12 +29,12 @@ const open = (
     waitMillis = 0,
     connectionsMax = 3,
     url = urlTo(name),
-    isReadOnly = false,
-    onWait = undefined as (() => void) | undefined,
+    access = "holder" as StoreAccess,
+    onWait = undefined as (() => Effect.Effect<void>) | undefined,
   } = {},
 ): Layer.Layer<Database.Database | Sql, StoreError> => {
   const lease = { lastsMillis, waitMillis }
-  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, isReadOnly, onWait } })
+  const store = Database.layer({ treasury, postgres: { url, connectionsMax, lease, access, onWait } })
   if (lastsMillis === usual) return store
   // Transactions last longer than the shortest leases.
   const sessions = Connections.layer({ url, connectionsMax, lease: { lastsMillis: usual } })
@@ -49,11 +50,23 @@ const keys = Effect.flatMap(Sql, (sql) =>
 )
 const refusal = (...args: Parameters<typeof open>) => Effect.map(Effect.flip(built(...args)), ({ message }) => message)
 
+const isLockAwaited = (name: string) =>
+  Effect.map(
+    asAdmin(name, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${name}'`),
+    ([rows]) => rows?.length === 1,
+  )
+
 describe("a database of several processes", () => {
   it.live("is written by the holder of the lease alone, and waits for its open transaction", function* () {
     const name = yield* database
-    // Its renewal has no session of its own, and so cannot come before the takeover.
     const first = yield* built(name, { lastsMillis: 100, connectionsMax: 1 })
+    // Its renewal has no session of its own, and comes behind this.
+    const gate = yield* Deferred.make<void>()
+    const slow = Effect.provide(
+      Effect.flatMap(Sql, (sql) => sql`SELECT pg_sleep(0.3)`),
+      first,
+    )
+    yield* Effect.forkScoped(Effect.andThen(Deferred.await(gate), slow))
     const second = yield* Effect.provide(
       Effect.flatMap(Database.Database, ({ write }) =>
         write(
@@ -61,12 +74,9 @@ describe("a database of several processes", () => {
             yield* set("a")
             const end = performance.now() + 200
             const taking = yield* Effect.forkDetach(built(name, { waitMillis: 5_000 }))
-            const waiting = asAdmin(
-              name,
-              `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${name}'`,
-            )
-            const isWaiting = Effect.map(waiting, ([rows]) => rows?.length === 1 && performance.now() > end)
+            const isWaiting = Effect.map(isLockAwaited(name), (is) => is && performance.now() > end)
             yield* waitUntil("a takeover that waits for the open transaction", isWaiting, keys)
+            yield* Deferred.succeed(gate, undefined)
             yield* set("b")
             return taking
           }),
@@ -101,13 +111,47 @@ describe("a database of several processes", () => {
     yield* built(name)
   })
 
+  it.live("is written by guests, between the holder's transactions, who then forgets what it remembers", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    const guest = yield* built(name, { access: "guest" })
+    const { write, memoryOf, isLeaseHeld } = Context.get(holder, Database.Database)
+    const remembered = Effect.provide(memoryOf<ReadonlyArray<unknown>>("settings")("", keys), holder)
+    assert.deepStrictEqual(yield* remembered, [])
+    yield* Effect.provide(written("a"), guest)
+    assert.deepStrictEqual(yield* write(remembered), ["a"], "in the next transaction")
+    assert.deepStrictEqual(yield* remembered, ["a"], "and after it")
+    const late = yield* write(
+      Effect.gen(function* () {
+        const writing = yield* Effect.forkDetach(Effect.provide(written("c"), guest))
+        yield* waitUntil("a guest that waits", isLockAwaited(name), keys)
+        yield* set("b")
+        return writing
+      }),
+    ).pipe(Effect.provide(holder))
+    yield* Fiber.join(late)
+    assert.deepStrictEqual(yield* write(remembered), ["a", "b", "c"])
+    assert.isTrue(yield* isLeaseHeld)
+    assert.isFalse(yield* Context.get(guest, Database.Database).isLeaseHeld, "a guest moves no money")
+  })
+
+  it.live("shows a halt that came while its lease moved to the next holder", function* () {
+    const name = yield* database
+    yield* Effect.scoped(built(name))
+    yield* Effect.provide(written("halt"), yield* built(name, { access: "guest" }))
+    const next = yield* built(name)
+    assert.deepStrictEqual(yield* Effect.provide(keys, next), ["halt"])
+    yield* Effect.provide(written("a"), next)
+  })
+
   it.live("is waited for until whoever stands by is stopped", function* () {
     const name = yield* database
     yield* built(name)
     let waits = 0
-    const onWait = () => {
-      waits++
-    }
+    const onWait = () =>
+      Effect.sync(() => {
+        waits++
+      })
     const standby = yield* Effect.forkChild(Effect.scoped(built(name, { onWait })))
     yield* waitUntil(
       "a second look",
@@ -150,7 +194,7 @@ describe("a database that several processes read", () => {
   it.live("shows one moment to a reader, who needs no lease and changes nothing", function* () {
     const name = yield* database
     const holder = yield* built(name)
-    const reader = yield* built(name, { isReadOnly: true })
+    const reader = yield* built(name, { access: "reader" })
     const { write } = Context.get(reader, Database.Database)
     const seen = write(Effect.andThen(keys, Effect.andThen(Effect.provide(written("a"), holder), keys)))
     assert.deepStrictEqual(yield* Effect.provide(seen, reader), [])
@@ -227,8 +271,42 @@ describe("a server that loses payments", () => {
     assert.include(yield* refusal(name), "set synchronous_commit = on")
     yield* asAdmin("postgres", `ALTER DATABASE ${name} RESET synchronous_commit`)
     yield* Effect.scoped(built(name))
-    yield* asAdmin(name, "UPDATE cofferer_schema SET version = 1")
-    assert.include(yield* refusal(name), "another build made its tables (version 1, not ")
+    yield* asAdmin(name, "DROP OWNED BY cofferer CASCADE")
+  })
+})
+
+describe("tables of another version", () => {
+  const former = [
+    "ALTER TABLE leases DROP COLUMN guests, DROP COLUMN former, DROP COLUMN former_until",
+    `UPDATE cofferer_schema SET version = ${pgVersion - 1}`,
+  ]
+
+  it.live.each([
+    [pgVersion + 1, "a newer version made the tables of its address", "run that version here as well"],
+    [1, "an older version made the tables of its address", "or begin in an empty database"],
+  ] as const)("of version %s are refused, with the way out", function* ([version, why, remedy]) {
+    const name = yield* database
+    yield* Effect.scoped(built(name))
+    yield* asAdmin(name, `UPDATE cofferer_schema SET version = ${version}`)
+    for (const access of ["holder", "reader", "guest"] as const) {
+      const said = yield* refusal(name, { access })
+      assert.include(said, why)
+      assert.include(said, remedy)
+    }
+    yield* asAdmin(name, "DROP OWNED BY cofferer CASCADE")
+  })
+
+  it.live("are changed once no process of that version runs a treasury, which then cannot go on", function* () {
+    const name = yield* database
+    const running = yield* built(name)
+    yield* built(name, { treasury: "another" })
+    yield* asAdmin(name, ...former)
+    yield* built(name, { access: "reader" })
+    assert.match(yield* refusal(name, { treasury: "third" }), /runs treasuries by the older tables of.*stop every/)
+    yield* asAdmin(name, "UPDATE leases SET until = 1")
+    const both = [built(name, { treasury: "third" }), built(name, { treasury: "fourth" })]
+    yield* Effect.all(both, { concurrency: "unbounded" })
+    assert.include((yield* Effect.flip(Effect.provide(written("a"), running))).message, "another process has the lease")
     yield* asAdmin(name, "DROP OWNED BY cofferer CASCADE")
   })
 })

@@ -74,7 +74,7 @@ export const socketOf = (dataDir: string): { readonly socketPath: string } | { r
   }
 }
 
-export interface ControlAnswer {
+interface ControlAnswer {
   readonly status: number
   readonly body: unknown
 }
@@ -145,6 +145,8 @@ interface Call {
   readonly timeoutMillis?: number
   /** True if it may create a database. Default false: without one there is nothing to query. */
   readonly mayBegin?: boolean
+  /** True if it may stop or resume what another process runs. Default false: that one must be asked. */
+  readonly isGuest?: boolean
 }
 
 /** The setup of a data directory whose daemon does not run. */
@@ -176,7 +178,7 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   chosen: Chosen,
   path: string,
   perform: (found: Setup) => Effect.Effect<A, E, Stored>,
-  { body, timeoutMillis, mayBegin }: Call = {},
+  { body, timeoutMillis, mayBegin, isGuest = false }: Call = {},
 ) {
   const dataDir = yield* dataDirOf(chosen)
   const answer = yield* control(dataDir, body === undefined ? "GET" : "POST", path, body, timeoutMillis)
@@ -184,7 +186,9 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   const found = yield* storedSetup(chosen, dataDir, mayBegin)
   const done = yield* perform(found).pipe(
     // The answer is the result; what is logged beside it would stand between its lines.
-    Effect.provide(Layer.merge(storeLayer(found, { isReadOnly: body === undefined }), Logger.layer([]))),
+    Effect.provide(
+      Layer.merge(storeLayer(found, body === undefined ? "reader" : isGuest ? "guest" : "holder"), Logger.layer([])),
+    ),
     Effect.mapError(failureOf),
   )
   if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)

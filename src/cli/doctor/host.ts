@@ -109,7 +109,7 @@ export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunn
   const read = canRead
     ? yield* Settings.pipe(
         Effect.flatMap((settings) => settings.framing(chainId)),
-        Effect.provide(Layer.merge(storeLayer(found, { isReadOnly: true }), Logger.layer([]))),
+        Effect.provide(Layer.merge(storeLayer(found, "reader"), Logger.layer([]))),
         Effect.result,
       )
     : Result.succeed(undefined)

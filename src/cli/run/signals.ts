@@ -2,8 +2,11 @@ import { EventEmitter } from "node:events"
 import { Cause, Context, Effect, Exit, Option, Queue, type Scope } from "effect"
 import { readHaltFile, writeHaltFile } from "../../config/files.ts"
 import { reloadConfig } from "../../http/reload.ts"
+import type { DaemonOptions } from "../../layers.ts"
+import { haltSigning } from "../../store/controls/haltSigning.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import type { FailureEvent } from "../../telemetry/logEvents.ts"
+import { asGuest } from "../common/asGuest.ts"
 import { logState } from "./logState.ts"
 
 /** Where a treasury hears of signals: the process, or what passes them on to each of several. */
@@ -69,13 +72,32 @@ export const logOutageOnSignal = (reason: string) =>
     "state not reported",
   )
 
-/** SIGUSR2 writes the HALT file, which needs neither the store nor a command line. */
-const haltOnSignal = (dataDir: string) =>
-  atSignal(
+const bySignal = "the signal SIGUSR2"
+
+/** Halts whichever process runs the treasury. False where the store took no halt. */
+const haltShared = (options: DaemonOptions) =>
+  asGuest(options, haltSigning("operator", bySignal)).pipe(
+    Effect.as(true),
+    Effect.catch((reason) =>
+      Effect.as(
+        logEvent("not halted elsewhere", { reason, remedy: '"cofferer halt --reason TEXT"' }, { severity: "page" }),
+        false,
+      ),
+    ),
+  )
+
+/**
+ * SIGUSR2 halts: by the HALT file, which needs neither the store nor a command line, or in a store that other processes
+ * share.
+ */
+const haltOnSignal = (options: DaemonOptions) => {
+  const { dataDir, postgresUrlFile } = options
+  return atSignal(
     "SIGUSR2",
     Effect.gen(function* () {
-      if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, "the signal SIGUSR2")
-      yield* logEvent("HALT file written", { dataDir, reason: "the signal SIGUSR2" })
+      if (postgresUrlFile !== undefined && (yield* haltShared(options))) return
+      if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, bySignal)
+      yield* logEvent("HALT file written", { dataDir, reason: bySignal })
     }).pipe(
       Effect.catch(({ message }) =>
         logEvent(
@@ -87,13 +109,14 @@ const haltOnSignal = (dataDir: string) =>
     ),
     "HALT file not written",
   )
+}
 
 /**
  * Sets signals for as long as the process is a daemon, even while its store takes no writes: SIGUSR2 halts, and neither
  * SIGUSR1 nor a SIGHUP without a terminal ends the process.
  */
-export const outliveSignals = Effect.fnUntraced(function* (dataDir: string) {
-  yield* Effect.forkScoped(haltOnSignal(dataDir))
+export const outliveSignals = Effect.fnUntraced(function* (options: DaemonOptions) {
+  yield* Effect.forkScoped(haltOnSignal(options))
   const source = yield* ProcessSignals
   for (const signal of daemonSignals()) if (signal !== "SIGUSR2") yield* listenFor(source, signal, () => {})
 })

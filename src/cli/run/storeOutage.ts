@@ -32,7 +32,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
 ) {
   const metrics = yield* Metrics
   metrics.storeWritable.set(1)
-  yield* outliveSignals(given.dataDir)
+  yield* outliveSignals(given)
   let options = given
   let isMade = existsSync(join(given.dataDir, databaseFile))
   let isLater = false
@@ -183,7 +183,7 @@ const untilWritable = Effect.fnUntraced(function* (options: DaemonOptions, mustE
     const tried = yield* Effect.result(
       options.postgresUrlFile === undefined
         ? tryStore({ filename, mustExist, isDoubted })
-        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options, { isReadOnly: true })))),
+        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options, "reader")))),
     )
     if (Result.isSuccess(tried)) return
     isDoubted ||= isDoubtful(tried.failure)

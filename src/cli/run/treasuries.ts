@@ -106,7 +106,10 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const running = new Map<string, SurfaceAnswers<never>>()
   const ofProcess = fleetMetrics()
   const metrics = Effect.gen(function* () {
-    for (const { name, state } of states.values()) ofProcess.up.set({ treasury: name }, state === "running" ? 1 : 0)
+    for (const { name, state } of states.values()) {
+      ofProcess.up.set({ treasury: name }, state === "running" ? 1 : 0)
+      ofProcess.standby.set({ treasury: name }, state === "standby" ? 1 : 0)
+    }
     const texts = [yield* Effect.promise(ofProcess.text)]
     for (const { metrics } of running.values()) {
       texts.push(yield* metrics)
@@ -132,7 +135,9 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       const state = states.get(name)
       // A treasury whose file was renamed begins with a state of its own.
       if (state !== undefined && keyOf(state) === key) states.delete(name)
-      if (!entries.some((entry) => entry.name === name)) ofProcess.up.remove({ treasury: name })
+      if (entries.some((entry) => entry.name === name)) continue
+      ofProcess.up.remove({ treasury: name })
+      ofProcess.standby.remove({ treasury: name })
     }
     for (const entry of entries) {
       // One that waits to be started again, or to be taken over, is started now by its files of now, also where it
@@ -250,12 +255,14 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
       return { url: `${url}/treasury/${encodeURIComponent(entry.name)}/`, announce: Effect.void }
     }),
   }
-  const onStandby = ({ name, since }: LeaseHolder) =>
-    noteState(around, entry, clock.currentTimeMillisUnsafe(), {
-      state: "standby",
-      severity: "ok",
-      text: `${name} runs it since ${new Date(since).toISOString()}`,
-    })
+  let seen: string | undefined
+  const onStandby = Effect.fnUntraced(function* ({ name: holder, since: millis }: LeaseHolder) {
+    const since = new Date(millis).toISOString()
+    const text = `${holder} runs it since ${since}`
+    noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "standby", severity: "ok", text })
+    if (seen !== text) yield* logEvent("standing by", { holder, since })
+    seen = text
+  })
   return yield* runTreasury({
     options: { treasury, mode, dataDir, postgresUrlFile, onStandby },
     surface,

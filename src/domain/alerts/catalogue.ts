@@ -29,6 +29,17 @@ const ofTreasury = {
     ends: "the store accepts writes; where the daemon was restarted meanwhile, PagerDuty and Alertmanager alone hear of it",
     over: { text: "the store accepts writes: the daemon goes on" },
   },
+  taken_over: {
+    kind: "replica",
+    severity: "ticket",
+    id: "taken-over/{at}",
+    subject: "{from}",
+    text: "the process that ran it, {from}, died or froze; {to} runs it now",
+    remedy: "find out why in that process's log, and start it again if it is gone",
+    fields: ["from", "to"],
+    raised: "with the start of a process that took an expired lease over",
+    until: "week",
+  },
   health: {
     kind: "health",
     severity: "given",

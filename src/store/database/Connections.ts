@@ -18,10 +18,15 @@ export interface PostgresOptions {
   /** Name of the process for people, and for itself: it may take again what it holds. Default: a random one. */
   readonly holder?: string
   /** Called while another process has the lease, which is waited for without end then. */
-  readonly onWait?: ((current: LeaseHolder) => void) | undefined
-  /** True if nothing is written: then no lease is needed. */
-  readonly isReadOnly?: boolean
+  readonly onWait?: ((current: LeaseHolder) => Effect.Effect<void>) | undefined
+  readonly access?: StoreAccess
 }
+
+/**
+ * By what right a process is in the store. "guest": it may stop and resume what another process runs, and moves no
+ * money; its transactions lock the lease's row too, and the holder forgets what it remembers of rows at its next one.
+ */
+export type StoreAccess = "holder" | "reader" | "guest"
 
 /** A process that has the lease. */
 export interface LeaseHolder {

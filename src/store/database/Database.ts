@@ -62,13 +62,14 @@ export class Database extends Context.Service<
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
+    readonly takeover: Backend["Service"]["takeover"]
   }
 >()("cofferer/store/Database") {
   static readonly layerNoDeps = Layer.effect(
     Database,
     Effect.gen(function* () {
       const sql = yield* Sql
-      const { writes, isLeaseHeld } = yield* Backend
+      const { writes, isLeaseHeld, takeover } = yield* Backend
       return Database.of({
         write: (effect, takenBack) =>
           sql.withTransaction(effect, takenBack).pipe(
@@ -77,6 +78,7 @@ export class Database extends Context.Service<
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
         isLeaseHeld,
+        takeover,
       })
     }),
   )

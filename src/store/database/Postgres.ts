@@ -11,10 +11,11 @@ import {
   failure,
   type LeaseTerms,
   type PostgresOptions,
+  type StoreAccess,
   silent,
   usualTerms,
 } from "./Connections.ts"
-import { type Held, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
+import { type Held, leaseRow, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten } from "./Writes.ts"
@@ -42,12 +43,12 @@ const textOf = (sql: string): string => {
 /**
  * The client of one treasury. A statement outside of a transaction is read-only. A transaction begins with the lease's
  * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
- * holder fail.
+ * holder fail. Those of guests pass between them.
  */
 const makeClient = Effect.fnUntraced(function* (
   treasury: string,
   held: Held,
-  { lastsMillis, isReadOnly }: LeaseTerms & { readonly isReadOnly: boolean },
+  { lastsMillis, access }: LeaseTerms & { readonly access: StoreAccess },
 ) {
   const { session } = yield* Connections
   let isOpen = false
@@ -58,23 +59,32 @@ const makeClient = Effect.fnUntraced(function* (
   }
   const locked = (at: PgConnection, text: string) =>
     ask(at, text, [held.holder, held.epoch]).pipe(
-      Effect.flatMap(([row]) => (row === undefined ? Effect.fail(lost()) : Effect.succeed(Number(row[0])))),
+      Effect.flatMap(([row]) =>
+        row === undefined ? Effect.fail(lost()) : Effect.succeed([Number(row[0]), row[1]] as const),
+      ),
     )
 
   /** Begins to write: the row stays locked to the end, and counts the transactions. */
   const begin = Effect.fnUntraced(function* (at: PgConnection) {
     const asked = performance.now()
-    if (isReadOnly) {
+    if (access === "reader") {
       yield* ask(at, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
       return { count: 0, deadline: 0 }
     }
     yield* ask(at, "BEGIN READ WRITE")
+    if (access === "guest") {
+      yield* closing(at, Effect.andThen(ask(at, leaseRow), ask(at, "UPDATE leases SET guests = guests + 1")))
+      return { count: 0, deadline: 0 }
+    }
     const counting = locked(
       at,
       `UPDATE leases SET writes = writes + 1, until = ${serverMillis} + ${lastsMillis}
-        WHERE holder = $1 AND epoch = $2 RETURNING writes`,
+        WHERE holder = $1 AND epoch = $2 RETURNING writes, guests`,
     )
-    const count = yield* closing(at, counting)
+    const [count, guests] = yield* closing(at, counting)
+    // Whatever is remembered was read before they wrote.
+    if (guests !== held.guests) writes.note("*")
+    held.guests = guests
     return { count, deadline: asked + lastsMillis * trusted }
   })
 
@@ -83,7 +93,7 @@ const makeClient = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const at = yield* session(treasury)
       yield* ask(at, "BEGIN READ WRITE")
-      const found = yield* closing(
+      const [found] = yield* closing(
         at,
         locked(at, "SELECT writes FROM leases WHERE holder = $1 AND epoch = $2 FOR UPDATE"),
       )
@@ -172,7 +182,7 @@ const makeClient = Effect.fnUntraced(function* (
       },
       commit: commitOf(at).pipe(
         // The server may have committed all the same.
-        Effect.catchIf(isTransient, (error) => (isReadOnly ? error : settle(error, begun.count))),
+        Effect.catchIf(isTransient, (error) => (access === "holder" ? settle(error, begun.count) : error)),
         Effect.tap(() =>
           Effect.sync(() => {
             held.deadline = Math.max(held.deadline, begun.deadline)
@@ -208,22 +218,24 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
     Effect.gen(function* () {
       const terms = { ...usualTerms, ...options.lease }
       const connections = yield* Connections
-      const { holder = randomUUID(), isReadOnly = false } = options
-      yield* usePostgres(treasury)
-      const held: Held = isReadOnly
-        ? { holder, epoch: -1, deadline: 0, isLost: false }
-        : yield* Effect.acquireRelease(
-            openLease(treasury, holder, { ...terms, onWait: options.onWait }),
-            (held) => Effect.provideService(releaseLease(treasury, held), Connections, connections),
-            // It may be waited for without end; one that is taken in that moment runs out by itself.
-            { interruptible: true },
-          )
-      const { client, writes } = yield* makeClient(treasury, held, { ...terms, isReadOnly })
+      const { holder = randomUUID(), access = "holder" } = options
+      yield* usePostgres(treasury, { ...options, access })
+      const held: Held =
+        access !== "holder"
+          ? { holder, epoch: -1, deadline: 0, isLost: false }
+          : yield* Effect.acquireRelease(
+              openLease(treasury, holder, { ...terms, onWait: options.onWait }),
+              (held) => Effect.provideService(releaseLease(treasury, held), Connections, connections),
+              // It may be waited for without end; one that is taken in that moment runs out by itself.
+              { interruptible: true },
+            )
+      const { client, writes } = yield* makeClient(treasury, held, { ...terms, access })
       const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
-      if (!isReadOnly) yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
+      if (access === "holder") yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
       return Context.make(SqlClient.SqlClient, client).pipe(
         Context.add(Backend, {
           writes,
+          takeover: held.takeover,
           isLeaseHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline),
         }),
       )

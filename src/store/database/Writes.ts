@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { Takeover } from "./pgLease.ts"
 
 const writing =
   /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(?!OR\b)"?(\w+)"?(?=[\s(])/i
@@ -34,6 +35,8 @@ export class Backend extends Context.Service<
      * its own monotonic clock.
      */
     readonly isLeaseHeld: Effect.Effect<boolean>
+    /** How this process came by the lease, if another one had it before. */
+    readonly takeover?: Takeover | undefined
   }
 >()("cofferer/store/Backend") {}
 

@@ -2,17 +2,27 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { ask, Connections, closing, failure, type LeaseTerms, type PostgresOptions, refused } from "./Connections.ts"
-import { pgDefinitions } from "./pgSchema.ts"
-import { otherBuild, schemaVersion } from "./schema.ts"
+import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 
 /** The holder believes in its lease for this part of its time: the rest is for an answer on its way. */
 export const trusted = 0.8
 
+/** The process that had the lease before, and how it ended there. */
+export interface Takeover {
+  readonly from: string
+  readonly to: string
+  readonly how: "handed_over" | "expired"
+}
+
 /** A lease as its holder knows it. */
 export interface Held {
+  /** Absent where nobody else had it before. */
+  readonly takeover?: Takeover | undefined
   readonly holder: string
   readonly epoch: number
+  /** Transactions of guests that this process has heard of. */
+  guests?: unknown
   /** Monotonic milliseconds up to which nobody else can have the lease. */
   deadline: number
   isLost: boolean
@@ -32,7 +42,26 @@ const serverProblem = ([row]: ReadonlyArray<ReadonlyArray<unknown>>): string | u
   return undefined
 }
 
-const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection) {
+/** Another version made the tables, and this one cannot change them. */
+const otherVersion = (found: number, file: string) =>
+  refused(
+    found > pgVersion
+      ? `a newer version made the tables of ${file} (${found}, not ${pgVersion}); run that version here as well`
+      : `an older version made the tables of ${file} (${found}, not ${pgVersion}); run that version, or begin in an ` +
+          'empty database, where "cofferer adopt" takes the payments of this one for known',
+  )
+
+const migrate = Effect.fnUntraced(function* (at: PgConnection, file: string) {
+  yield* ask(at, toThisVersion.begin)
+  const [row] = yield* ask(at, `SELECT holder FROM leases WHERE until >= ${serverMillis} LIMIT 1`)
+  if (row !== undefined) {
+    const remedy = "stop every process of the older version first, then start this one"
+    return yield* refused(`${row[0]} runs treasuries by the older tables of ${file}; ${remedy}`)
+  }
+  yield* Effect.forEach(toThisVersion.end, (text) => ask(at, text), { discard: true })
+})
+
+const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection, { access, urlFile = "its address" }: Prepared) {
   const problem = serverProblem(
     yield* ask(
       at,
@@ -48,41 +77,54 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection) {
   const [[isThere] = []] = yield* ask(at, "SELECT to_regclass('cofferer_schema') IS NOT NULL")
   if (isThere === 1) {
     const [[version] = []] = yield* ask(at, "SELECT version FROM cofferer_schema")
-    if (version !== schemaVersion) return yield* otherBuild(version)
+    const isBefore = version === pgVersion - 1
+    if (version !== pgVersion && !isBefore) return yield* otherVersion(Number(version), urlFile)
+    // Who only reads changes nothing, and needs nothing that is new.
+    if (isBefore && access !== "reader") yield* migrate(at, urlFile)
   } else {
     yield* Effect.forEach(pgDefinitions, (text) => ask(at, text), { discard: true })
     yield* ask(at, "CREATE TABLE cofferer_schema (version BIGINT NOT NULL)")
-    yield* ask(at, "INSERT INTO cofferer_schema VALUES ($1)", [schemaVersion])
+    yield* ask(at, "INSERT INTO cofferer_schema VALUES ($1)", [pgVersion])
   }
   yield* ask(at, "COMMIT")
 })
+
+type Prepared = Pick<PostgresOptions, "access" | "urlFile">
+
+/** A row that is there is not inserted: that would wait for the holder's transaction. */
+export const leaseRow = `INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0
+  WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`
 
 /** Takes the lease: a new epoch, in which no former holder can write. Undefined while another process has it. */
 const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string, { lastsMillis }: LeaseTerms) {
   const asked = performance.now()
   yield* ask(at, "BEGIN READ WRITE")
-  // A row that is there is not inserted: that would wait for the holder's transaction, and the UPDATE come too late.
-  yield* ask(
-    at,
-    `INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0
-      WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`,
-  )
+  yield* ask(at, leaseRow)
   const [row] = yield* ask(
     at,
-    `UPDATE leases SET holder = $1, epoch = epoch + 1, since = ${serverMillis},
+    `UPDATE leases SET former = holder, former_until = until, holder = $1, epoch = epoch + 1, since = ${serverMillis},
       until = ${serverMillis} + ${lastsMillis}
-      WHERE until < ${serverMillis} OR holder = $1 RETURNING epoch`,
+      WHERE until < ${serverMillis} OR holder = $1 RETURNING epoch, former, former_until, guests`,
     [holder],
   )
   yield* ask(at, "COMMIT")
   if (row === undefined) return undefined
-  return { holder, epoch: Number(row[0]), deadline: asked + lastsMillis * trusted, isLost: false }
+  const from = String(row[1])
+  const takeover: Takeover = { from, to: holder, how: row[2] === 0 ? "handed_over" : "expired" }
+  return {
+    holder,
+    epoch: Number(row[0]),
+    deadline: asked + lastsMillis * trusted,
+    isLost: false,
+    guests: row[3],
+    takeover: from === "" || from === holder ? undefined : takeover,
+  }
 })
 
 /** Makes the tables of a new database. Fails where payments cannot rely on it. */
-export const usePostgres = Effect.fnUntraced(function* (treasury: string) {
+export const usePostgres = Effect.fnUntraced(function* (treasury: string, options: Prepared) {
   const { session } = yield* Connections
-  yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at))))
+  yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at, options))))
 })
 
 /** Time between two looks at a lease that another process has, in milliseconds. */
@@ -109,7 +151,7 @@ export const openLease = Effect.fnUntraced(function* (
     const other = yield* inSession((at) => otherHolder(at, holder))
     const held = other === undefined ? yield* inSession((at) => takeLease(at, holder, terms)) : undefined
     if (held !== undefined) return held satisfies Held
-    if (other !== undefined && onWait !== undefined) onWait(other)
+    if (other !== undefined && onWait !== undefined) yield* onWait(other)
     else if (performance.now() > end) {
       const text = `${treasury} is run by another process, ${other?.name}; use that one, or stop it`
       return yield* failure(new StoreRefusal("busy", text))

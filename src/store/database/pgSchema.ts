@@ -1,4 +1,4 @@
-import { definitions } from "./schema.ts"
+import { definitions, schemaVersion } from "./schema.ts"
 
 /** The setting of a session that names the treasury whose rows it sees. */
 export const treasurySetting = "cofferer.treasury"
@@ -53,12 +53,33 @@ const translated = (text: string): ReadonlyArray<string> => {
 
 /**
  * The lease of each treasury: who may write it, in which epoch, until when and since when (Unix milliseconds of the
- * server), and how many transactions were begun to write it, by which a lost answer to a COMMIT is found out.
+ * server), and how many transactions were begun to write it, by which a lost answer to a COMMIT is found out. `guests`
+ * counts those of other processes, by which the holder knows that rows have changed. `former_until` is 0 where the
+ * holder before gave it up.
  */
 const leases = `CREATE TABLE leases (
   treasury TEXT COLLATE "C" NOT NULL DEFAULT current_setting('${treasurySetting}') PRIMARY KEY,
   holder TEXT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL, since BIGINT NOT NULL,
-  writes BIGINT NOT NULL)`
+  writes BIGINT NOT NULL, guests BIGINT NOT NULL DEFAULT 0,
+  former TEXT NOT NULL DEFAULT '', former_until BIGINT NOT NULL DEFAULT 0)`
+
+/** Version of the tables: one more than SQLite's, for each change of what only PostgreSQL has. */
+export const pgVersion = schemaVersion + 1
+
+/**
+ * Brings the tables of the version before to this one. A process of that version would not see what guests write, so
+ * none may have a lease, and none that was frozen may go on. The owner sees all treasuries for as long as it takes.
+ */
+export const toThisVersion = {
+  begin: "ALTER TABLE leases NO FORCE ROW LEVEL SECURITY",
+  end: [
+    `ALTER TABLE leases ADD COLUMN guests BIGINT NOT NULL DEFAULT 0, ADD COLUMN former TEXT NOT NULL DEFAULT '',
+      ADD COLUMN former_until BIGINT NOT NULL DEFAULT 0`,
+    "UPDATE leases SET epoch = epoch + 1",
+    "ALTER TABLE leases FORCE ROW LEVEL SECURITY",
+    `UPDATE cofferer_schema SET version = ${pgVersion}`,
+  ],
+} as const
 
 /** 23514 is a broken check, as SQLite's RAISE(ABORT) is. */
 const forbid = `CREATE FUNCTION cofferer_forbid() RETURNS trigger LANGUAGE plpgsql AS

@@ -281,7 +281,7 @@ export const definitions: ReadonlyArray<string> = [
 ]
 
 /** Fails where another build made the tables. */
-export const otherBuild = (found: unknown) =>
+const otherBuild = (found: unknown) =>
   new StoreError({
     operation: "open",
     cause:
