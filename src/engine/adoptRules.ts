@@ -8,6 +8,7 @@ import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
+import { forgetCode } from "./report.ts"
 
 /** Plans of payouts as written, by the key of their memories. */
 type Plans = Readonly<Record<string, string>>
@@ -61,7 +62,9 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
   const known =
     before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(replaced)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
+  const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
   for (const memory of yield* states.all) {
+    if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
     const unowed = isUnowed(memory, known?.[key], subjects.get(key))
     if (unowed) yield* tellUnowed(memory)
@@ -70,7 +73,7 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
       subjects.get(key)?.kind !== "request" &&
       (yield* states.endRequest(memory.rule, memory.subject, "its rule is not configured any more"))
     const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed && !isUnasked)
-    const timed = isKept ? memory : untimed(memory)
+    const timed = isKept ? memory : untimed(memory, subjects.has(key))
     const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
@@ -97,9 +100,11 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 
-/** What is gone has no timer. An alert that ended with its rule fires anew once the rule is back. */
-const untimed = (memory: RuleMemory): RuleMemory => {
-  if (memory.firingSince === undefined) return memory
+/** What is gone has no timer. An alert that ended with its rule is raised anew once the rule is back. */
+const untimed = (memory: RuleMemory, isThere: boolean): RuleMemory => {
+  const { reason, firingSince } = memory
+  const held = isThere || reason === undefined ? memory : { ...memory, reason: undefined }
+  if (firingSince === undefined) return held
   const ended = memory.subject === alertSubject ? { state: "inactive" as const, clearingSince: undefined } : {}
-  return { ...memory, ...ended, firingSince: undefined, observations: 0 }
+  return { ...held, ...ended, firingSince: undefined, observations: 0 }
 }

@@ -27,14 +27,25 @@ import { logEvent, logPayment } from "../telemetry/Logging.ts"
 /** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
 const codePatienceMillis = 60_000
 
+const codeTroubles = (settings: Settings["Service"], rule: string) => ({
+  failing: makeTrouble(settings, `code/${rule}`, codePatienceMillis),
+  sound: makeTrouble(settings, `code/${rule}/sound`, codePatienceMillis),
+})
+
+/** Forgets how code did whose rule is gone: should it come back, it fails anew. */
+export const forgetCode = Effect.fnUntraced(function* (rule: string) {
+  const { failing, sound } = codeTroubles(yield* Settings, rule)
+  yield* failing.end
+  yield* sound.end
+})
+
 /** Alerts once a rule's own code gave no usable answer for a minute, and ends the alert after a minute of answers. */
 export const alertOnFailingCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
   const { rules } = (yield* CycleConfig).treasury
   const settings = yield* Settings
   for (const { name, kind } of rules.filter(isPaying)) {
     if (kind !== "code") continue
-    const failing = makeTrouble(settings, `code/${name}`, codePatienceMillis)
-    const sound = makeTrouble(settings, `code/${name}/sound`, codePatienceMillis)
+    const { failing, sound } = codeTroubles(settings, name)
     const held = [...memories.values()].find(({ rule, reason }) => rule === name && reason === "code")
     if (held !== undefined) {
       yield* sound.end

@@ -16,7 +16,9 @@ import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
+import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, type Work } from "../support/it.ts"
@@ -305,7 +307,40 @@ describe("a funding request", () => {
   }
 })
 
+const standing = Effect.gen(function* () {
+  const { treasury, alerts } = (yield* ConfigInForce).now()
+  yield* (yield* makeAllClears)(remindersOf({ ...treasury, ...alerts }).hasRule)
+  return (yield* listAlerts(9, "standing")).map((alert) => alert.name)
+})
+
 describe("an alert about a rule", () => {
+  it.effect("that is late ends once its plan is replaced, or its time is concluded, by whatever rule", () =>
+    installed(({ start, reload }) =>
+      start(fee(monthly), function* () {
+        const first = "2026-03-01T09:00:00.000Z"
+        const late = { ...fees, account: fees.subject, words: "", from: "", to: "", first, times: 0 }
+        yield* remember(memoryOf({ ...fees, episode: seconds("2026-02-01T09:00:00Z") }))
+        yield* raise("payout_late", { ...late, firstMillis: Date.parse(first) })
+        assert.deepStrictEqual(yield* standing, ["payout_late"])
+        yield* reload(fee(daily))
+        assert.deepStrictEqual(yield* standing, [])
+      }),
+    ),
+  )
+
+  it.effect("begins anew where the rule comes back", () =>
+    installed(({ start, reload }) =>
+      start(tops, function* () {
+        const failing = makeTrouble(yield* Settings, "code/fund", 0)
+        yield* failing.note("throws")
+        yield* remember(memoryOf({ ...funds, reason: "no_data", reasonSince: 1 }))
+        yield* reload([])
+        assert.isUndefined(yield* failing.now)
+        assert.isUndefined((yield* remembered(funds))?.reason)
+      }),
+    ),
+  )
+
   const facts = { rule: "fund", account: "bob/USDT", severity: "ticket" } as never
   const when = { balance: { party: "bob", asset: "USDT", below: "100" } }
   for (const [name, rules] of [
@@ -317,11 +352,6 @@ describe("an alert about a rule", () => {
     it.effect(`ends once its name is that of a rule which cannot raise it: ${name}`, () =>
       installed(({ start, reload }) =>
         start([], function* () {
-          const standing = Effect.gen(function* () {
-            const { treasury, alerts } = (yield* ConfigInForce).now()
-            yield* (yield* makeAllClears)(remindersOf({ ...treasury, ...alerts }).hasRule)
-            return (yield* listAlerts(9, "standing")).map((alert) => alert.name)
-          })
           yield* reload(rules)
           yield* raise(name, facts)
           assert.deepStrictEqual(yield* standing, [name])

@@ -4,12 +4,14 @@ import { type CatalogueEntry, factDays } from "../../domain/alerts/CatalogueEntr
 import { type AlertName, catalogue } from "../../domain/alerts/catalogue.ts"
 import { type IntentState, intentStates, isFinalIntent } from "../../domain/Intent.ts"
 import { pinScope } from "../../rules/checks/stops.ts"
+import { memoryKey } from "../../rules/RuleMemory.ts"
 import { Observations } from "../balances/Observations.ts"
 import { Brake } from "../controls/Brake.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Signals } from "../database/Signals.ts"
 import { Sql } from "../database/Sql.ts"
+import { RuleStates } from "../rules/RuleStates.ts"
 import { AlertQueue } from "./AlertQueue.ts"
 
 const OpenRow = Schema.Struct({
@@ -50,13 +52,14 @@ const readCauses = Effect.gen(function* () {
     halts: yield* brake.halts,
     pauses: yield* brake.pauses,
     read: (yield* (yield* Observations).watermark)?.timestamp ?? 0n,
+    memories: (yield* (yield* RuleStates).byKey).memories,
     now: yield* Clock.currentTimeMillis,
   }
 })
 type Causes = Effect.Success<typeof readCauses>
 
 /** Sentence about the end that a stored alert has come to; undefined while it stands. */
-const endOf = (open: Open, { halts, pauses, read, now }: Causes, hasRule: HasRule): string | undefined => {
+const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRule: HasRule): string | undefined => {
   const { until, over } = catalogue[open.name as AlertName] as CatalogueEntry
   const { fields, state, rule, detail, at } = open
   const text = (facts: StoredAlert["fields"] = {}) => overText(open, facts)
@@ -65,9 +68,11 @@ const endOf = (open: Open, { halts, pauses, read, now }: Causes, hasRule: HasRul
       const { rule: name, account } = fields
       if (over === undefined || name === undefined) return undefined
       const isThere = hasRule(open.name, String(name), account === undefined ? undefined : String(account))
-      return isThere
-        ? undefined
-        : `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`
+      if (!isThere) return `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`
+      const { episode = 0 } = memories.get(memoryKey(String(name), String(account))) ?? {}
+      // The rule's own all-clear goes by the plan in force, which a reload may have replaced.
+      const isConcluded = open.name === "payout_late" && episode * 1_000 >= Date.parse(String(fields["first"]))
+      return isConcluded ? text({ words: "the planned time is decided, or its plan was replaced" }) : undefined
     }
     case "halt": {
       if (halts.some(({ seq }) => open.dedup.endsWith(`/${seq}`))) return undefined
