@@ -1,59 +1,88 @@
+import { mkdtempSync, renameSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Effect, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
 import { endEarlierOutage, outlastOutages } from "../../src/cli/run/storeOutage.ts"
 import { realMachine } from "../../src/layers.ts"
+import { NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { layerHttpHere } from "../support/InProcess.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { treasuryFrom } from "../support/treasury.ts"
-import { waitUntil } from "../support/until.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 const dir = tempDir("outage")
+const full = new StoreError({ operation: "a test", cause: Object.assign(new Error("full"), { errcode: 13 }) })
+
+/** A process whose store is full in each life, what it sends to two receivers, and a receiver that refuses ends. */
+const outage = Effect.fnUntraced(function* () {
+  const sent: Array<string> = []
+  const refusing = { ends: false }
+  const notifier = Notifier.of({
+    receivers: ["chat", "oncall"],
+    send: (receiver, { key, resolves }) =>
+      Effect.suspend(() => {
+        if (resolves !== undefined && refusing.ends) return Effect.fail(new NotifyError({ receiver, detail: "503" }))
+        sent.push(resolves === undefined ? `${receiver} ${key}` : `${receiver} ends ${resolves.map((one) => one.key)}`)
+        return Effect.void
+      }),
+  })
+  const treasury = yield* treasuryFrom({
+    name: "t",
+    mode: "observe",
+    network: { chainId: "c", gateways: { main: "http://127.0.0.1:1" } },
+    alerts: {
+      receivers: {
+        chat: { webhook: { url: "http://127.0.0.1:1" } },
+        oncall: { alertmanager: { url: "http://127.0.0.1:1" } },
+      },
+      routes: [{ severity: ["page", "ticket", "info"], to: ["chat", "oncall"] }],
+    },
+  })
+  const options = { treasury, mode: "observe", dataDir: mkdtempSync(join(dir, "data-")) } as const
+  const machine = { ...realMachine(options), http: layerHttpHere, notifier: Layer.succeed(Notifier, notifier) }
+  const surface = { serve: () => Effect.succeed({ url: "", announce: Effect.void }) }
+  const run = (life: () => void) =>
+    outlastOutages(options, { surface, machineOf: () => machine }, () =>
+      Effect.andThen(Effect.sync(life), Effect.fail(full)),
+    ).pipe(Effect.scoped, Effect.provide(machine.metrics), Effect.forkChild)
+  return { sent, refusing, options, run, notifier: Layer.succeed(Notifier, notifier) }
+})
+const second = Effect.andThen(TestClock.adjust("1 second"), turn)
 
 describe("the page of a store without writes", () => {
-  it.live("is ended by the next process where its own was killed, at receivers that show it until then", () => {
-    const firing = new Set<string>()
-    const ends: Array<string> = []
-    const notifier = Layer.succeed(
-      Notifier,
-      Notifier.of({
-        receivers: ["chat", "oncall"],
-        send: (receiver, { key, resolves }) =>
-          Effect.sync(() => {
-            if (resolves === undefined) firing.add(`${receiver} ${key}`)
-            else ends.push(...resolves.map((one) => `${receiver} ${one.key}`))
-          }),
-      }),
-    )
-    return Effect.gen(function* () {
-      const treasury = yield* treasuryFrom({
-        name: "t",
-        mode: "observe",
-        network: { chainId: "c", gateways: { main: "http://127.0.0.1:1" } },
-        alerts: {
-          receivers: {
-            chat: { webhook: { url: "http://127.0.0.1:1" } },
-            oncall: { alertmanager: { url: "http://127.0.0.1:1" } },
-          },
-          routes: [{ severity: ["page", "ticket", "info"], to: ["chat", "oncall"] }],
-        },
-      })
-      const options = { treasury, mode: "observe", dataDir: dir } as const
-      const machine = { ...realMachine(options), http: layerHttpHere, notifier }
-      const surface = { serve: () => Effect.succeed({ url: "", announce: Effect.void }) }
-      const full = new StoreError({ operation: "a test", cause: Object.assign(new Error("full"), { errcode: 13 }) })
-      const process = yield* outlastOutages(options, { surface, machineOf: () => machine }, () =>
-        Effect.fail(full),
-      ).pipe(Effect.scoped, Effect.provide(machine.metrics), Effect.forkChild)
-      yield* waitUntil("the page", () => firing.size === 2)
+  it.effect("is ended by the next process where its own was killed, at receivers that show it until then", () =>
+    Effect.gen(function* () {
+      const { sent, options, run, notifier } = yield* outage()
+      const process = yield* run(() => {})
+      yield* waitUntil("the page", () => sent.length === 2)
       yield* Fiber.interrupt(process)
-      assert.isEmpty(ends)
-      yield* endEarlierOutage(options)
-      assert.deepStrictEqual(
-        ends,
-        [...firing].filter((one) => one.startsWith("oncall ")),
-      )
-    }).pipe(Effect.provide([notifier, Logger.layer([])]))
-  })
+      yield* Effect.provide(endEarlierOutage(options), notifier)
+      assert.sameMembers(sent, ["chat t/unwritable", "oncall t/unwritable", "oncall ends t/unwritable"])
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
+
+  it.effect("comes again where a further outage lasts for a minute, which no late end of the first one ends", () =>
+    Effect.gen(function* () {
+      const { sent, refusing, options, run } = yield* outage()
+      refusing.ends = true
+      const away = `${options.dataDir}-away`
+      let lives = 0
+      const process = yield* run(() => {
+        lives += 1
+        // From its second life on the store is gone.
+        if (lives > 1) renameSync(options.dataDir, away)
+      })
+      yield* waitUntil("the second life", () => lives === 2, second)
+      assert.lengthOf(sent, 2)
+      refusing.ends = false
+      const began = yield* Clock.currentTimeMillis
+      yield* waitUntil("another page", () => sent.length > 2, second)
+      assert.isAtMost((yield* Clock.currentTimeMillis) - began, 62_000)
+      assert.notInclude(sent.join(), "ends")
+      yield* Fiber.interrupt(process)
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
 })

@@ -6,7 +6,7 @@ import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageAnswers, type Surface } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, databaseLayer, type Machine } from "../../layers.ts"
-import type { AlertIdentity } from "../../notify/Channel.ts"
+import { type AlertIdentity, NotifyError } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
@@ -19,6 +19,8 @@ import { logOutageOnSignal, outliveSignals } from "./signals.ts"
 const retryMillis = 1_000
 /** People hear of it at most so often. */
 const tellMillis = 3_600_000
+/** A further outage within that time is told once it lasts so long: people heard that the one before was over. */
+const againMillis = 60_000
 
 /**
  * Runs the daemon, and again whenever its store accepts no writes: everything above the store ends as in a crash, so
@@ -36,6 +38,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   let options = given
   let isMade = existsSync(join(given.dataDir, databaseFile))
   let isLater = false
+  let isOut = false
   let toldAt = Number.NEGATIVE_INFINITY
   const keepConfig = Effect.map(ConfigInForce, ({ now }) => {
     const { treasury, mode, alerts } = now()
@@ -50,10 +53,10 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   )
   const scope = yield* Effect.scope
   const tellHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
-    const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver }
-    for (;;) {
+    const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver, isOut: () => isOut }
+    for (let waitMillis = againMillis; ; waitMillis = tellMillis) {
       const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - toldAt)
-      if (sinceMillis < tellMillis) yield* Effect.sleep(tellMillis - sinceMillis)
+      if (sinceMillis < tellMillis) yield* Effect.sleep(Math.min(waitMillis, tellMillis - sinceMillis))
       toldAt = yield* Clock.currentTimeMillis
       const told = Effect.provide(tellPeople(options, error, known), machineOf(options).notifier)
       yield* Effect.forkIn(
@@ -66,6 +69,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   })
   const outage = Effect.fnUntraced(function* (error: StoreError) {
     isLater = true
+    isOut = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
     const remedy = `free space under ${placeOf(options)}, or make it writable; the daemon goes on by itself`
@@ -81,6 +85,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       Effect.andThen(waiting),
       Effect.scoped,
     )
+    isOut = false
     metrics.storeWritable.set(1)
     yield* logEvent("database writable", {})
     yield* Deferred.succeed(isOver, undefined)
@@ -110,20 +115,28 @@ interface Outage {
   /** Receivers that took its page: they get its all-clear, once. */
   readonly taken: Set<string>
   readonly isOver: Deferred.Deferred<void>
+  /** True while this or a later one lasts. */
+  readonly isOut: () => boolean
 }
 
-/** Sends an alert past the store until the receiver has taken it, for 50 minutes at most. */
+/** Sends an alert past the store until the receiver has taken it, for 50 minutes at most; not while `isOut`. */
 const sendTo = Effect.fnUntraced(function* (
   treasury: string,
   { dedup, name = "", ...alert }: Alert,
   receiver: string,
   resolves?: ReadonlyArray<AlertIdentity>,
+  isOut = () => false,
 ) {
   const { send } = yield* Notifier
   const at = yield* Clock.currentTimeMillis
   const key = `${treasury}/${dedup}`
   const notification = { ...alert, id: `${key}/${at.toString(36)}`, key, name, treasury, count: 1, at, resolves }
-  yield* send(receiver, notification).pipe(
+  const sent = Effect.suspend(() =>
+    isOut()
+      ? Effect.fail(new NotifyError({ receiver, detail: "the store accepts no writes again" }))
+      : send(receiver, notification),
+  )
+  yield* sent.pipe(
     Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
     Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
   )
@@ -141,7 +154,7 @@ const pageOf = (treasury: string, at: number): AlertIdentity => {
 const tellPeople = Effect.fnUntraced(function* (
   options: DaemonOptions,
   error: StoreError,
-  { began, taken, isOver }: Outage,
+  { began, taken, isOver, isOut }: Outage,
 ) {
   const { name: treasury, routes } = options.treasury
   const page = alertOf("store_unwritable", { reason: error.message, dir: placeOf(options) })
@@ -150,7 +163,7 @@ const tellPeople = Effect.fnUntraced(function* (
     if (taken.has(receiver)) return
     taken.add(receiver)
     yield* Deferred.await(isOver)
-    yield* sendTo(treasury, over, receiver, [pageOf(treasury, began)])
+    yield* sendTo(treasury, over, receiver, [pageOf(treasury, began)], isOut)
   })
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),

@@ -24,7 +24,7 @@ const ofTreasury = {
     text: "nothing is decided, signed or sent: {reason}",
     remedy: "free space under {dir}, or make it writable; the daemon goes on by itself",
     fields: [],
-    raised: "at once, past the store, and each hour",
+    raised: "at once, past the store, and each hour; a further outage within the hour after 60 s",
     renews: true,
     ends: "the store accepts writes; where the daemon was restarted meanwhile, PagerDuty and Alertmanager alone hear of it",
     over: { text: "the store accepts writes: the daemon goes on" },
