@@ -4,7 +4,9 @@ import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
+import { spendableOf } from "../payments/planAttempt.ts"
 import type { Party } from "../rules/Account.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
   approvalFor,
   feeMax,
@@ -14,6 +16,7 @@ import {
   type WindowUse,
   windowUse,
 } from "../rules/policy/Policy.ts"
+import { floorText } from "../signer/Signer.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
@@ -23,7 +26,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { intentIdOf, journalDecision } from "./record.ts"
-import { dayOf, signedUses } from "./snapshot.ts"
+import { balanceOf, dayOf, signedUses } from "./snapshot.ts"
 
 /** A submitted payment was refused. */
 class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
@@ -143,6 +146,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       }
       const group = approvalFor(verdict.line, payment.amount)
       yield* checkApprovers(group, author)
+      if (group === undefined) yield* checkFunds(treasury, intent)
       yield* outbox.record(intent)
       yield* journalDecision(intent, treasury.policy)
       const needs = group === undefined ? null : groupText(group)
@@ -156,6 +160,27 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
   return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+})
+
+/**
+ * Fails if the signer would deny the payment for want of money: nobody approves it, so it does not wait for any. Old or
+ * unknown balances prove nothing.
+ */
+const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
+  const { payment, feeMax: fee } = intent
+  const observations = yield* Observations
+  const asOf = (yield* observations.watermark)?.timestamp
+  const balance = balanceOf(yield* observations.accounts)(payment.fromKey, payment.assetId, "free")
+  const { maxAgeMillis } = treasury.network
+  if (balance === undefined || asOf === undefined) return
+  if (clockGap(yield* Clock.currentTimeMillis, Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) return
+  const spendable = spendableOf(intent, balance, yield* (yield* Outbox).claims(payment, asOf))
+  const floor = treasury.parties.get(payment.from)?.floor.get(payment.assetId) ?? 0n
+  const need = payment.amount + fee
+  if (spendable >= need + floor) return
+  const why = `${payment.from} is short: ${floorText(treasury, payment, { spendable, need, floor })}`
+  const remedy = `fund ${payment.from}, then submit the same file again`
+  return yield* rejected(`${why}${yield* paidBefore(intent)}`, remedy, true)
 })
 
 /** Notes that the ledger already lists this payment: another copy of this store uses the limit that refuses it. */

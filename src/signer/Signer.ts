@@ -58,7 +58,7 @@ const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
   a.from === b.from && a.to === b.to && a.assetId === b.assetId && a.amount === b.amount
 
 /** Why the account cannot pay and keep its floor, in units of the asset. */
-const floorText = (
+export const floorText = (
   { assets }: Treasury,
   { assetId, amount }: PolicyPayment,
   { spendable, need, floor }: Readonly<Record<"spendable" | "need" | "floor", bigint>>,

@@ -110,6 +110,23 @@ describe("deciding", () => {
     }),
   )
 
+  it.effect("refuses a person's payment without the money for it at once, by fresh balances alone", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* round(options, sandbox, new Set(["decide"]))
+        const ask = submitPayment(options.treasury, "live", welcome("101"))
+        assert.match(
+          (yield* Effect.flip(ask)).message,
+          /^alice is short: 1,000\.00 USDT can be spent; the payment needs .* the floor of 900\.00$/,
+        )
+        assert.deepStrictEqual(yield* states, [])
+        yield* TestClock.adjust("10 minutes")
+        assert.isTrue((yield* ask).created)
+      },
+      { alice: { floor: { USDT: "900" } }, rules: [eveRule(1)] },
+    ),
+  )
+
   it.effect("stops on knowledge that has grown old, in words that stay true", () =>
     flow(function* (options, sandbox) {
       yield* round(options, sandbox, proposed)
