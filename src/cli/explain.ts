@@ -163,7 +163,7 @@ const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
   const lines = e.lines.map(({ from, to, ...l }) =>
     l.line === null
       ? `${from} -> ${to}: no policy line allows it`
-      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left`,
+      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left${l.nextFree === null ? "" : `, ${l.nextFree.amount} more from ${stampText(l.nextFree.at)} on`}`,
   )
   const quotas = e.quotas.map((q) => {
     if (q.limit === null) return `${q.party}: the network's transfers per epoch are not known`

@@ -18,7 +18,7 @@ import { failWith, printResult } from "./common/output.ts"
 import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
-export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunning: boolean): string => {
+export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, isRunning: boolean): string => {
   const seen =
     knowledge === null
       ? "no balance was read yet"
@@ -39,6 +39,7 @@ export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunn
       idle.map(({ sentence, trial }) => `${sentence}${trial ? " (on trial)" : ""}`),
     ),
     ...(difference === null ? [] : differenceText(difference)),
+    ...section("HALT", halt === null ? [] : [halt]),
   ].join("\n")
 }
 

@@ -35,7 +35,7 @@ export const viewText = (view: View, isRunning = true): string => {
     r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state === "inactive" ? "OK" : r.state),
     r.sentence,
   ])
-  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
+  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`, p.free])
   const { accepted, refused, lost } = view.acceptance
   return [
     `${isRunning ? signs[view.sentence.severity] : "    "}${view.sentence.text}`,

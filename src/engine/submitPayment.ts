@@ -10,6 +10,8 @@ import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
   approvalFor,
   feeMax,
+  freeAt,
+  freeText,
   judgePolicy,
   type PolicyLine,
   type Verdict,
@@ -202,8 +204,10 @@ const refusedText = (
   const at = `policy line ${line.line}`
   if (refusal === "amount" && amount > 0n)
     return `${sum(amount)} is above ${sum(line.perTransfer)} per transfer (${at})`
-  if (refusal !== "window_amount") return detail
-  return `${sum(used(line).amount)} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})`
+  const use = used(line)
+  const free = freeText(freeAt(line, use, amount))
+  if (refusal !== "window_amount") return `${detail}${free}`
+  return `${sum(use.amount)} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})${free}`
 }
 
 /** The proposer of a payment cannot approve it: the group must have enough others. */

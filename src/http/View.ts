@@ -203,6 +203,8 @@ export interface PolicyView {
   /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
   readonly share: number
   readonly transfers: string
+  /** When the oldest payment leaves the period, where less than one full transfer is left; else empty. */
+  readonly free: string
 }
 
 /** A condition that applies. */

@@ -17,6 +17,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { knownBy } from "./explanationOf.ts"
+import { haltAtRestart } from "./termsApproval.ts"
 
 /** Difference between two files for one rule, as text. */
 interface RuleChange {
@@ -106,7 +107,8 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
         const own = yield* planned(plan)
         const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)
         const knowledge = yield* knownBy(plan.treasury)
-        return { at, knowledge, plan: own, difference }
+        const halt = yield* haltAtRestart(inForce ?? plan, plan)
+        return { at, knowledge, plan: own, difference, halt }
       }),
     )
     .pipe(Effect.provideService(Clock.Clock, clock))

@@ -68,6 +68,16 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   return { isEnough: missing === 0, by, advice }
 })
 
+/** Why a restart with this configuration halts, and what allows it; null where it does not. */
+export const haltAtRestart = Effect.fn("Terms.haltAtRestart")(function* (old: InForce, next: InForce) {
+  const weaker = yield* weakerIn(next)
+  if (weaker.length === 0) return null
+  const { isEnough, advice } = yield* approvalOfTerms(old, next).pipe(Effect.provide(ConfigInForce.layer(old)))
+  if (isEnough) return null
+  const alone = `"cofferer reload --allow-weaker --reason TEXT" in place of the restart, or "cofferer terms accept ${short(hashOf(next))}" after it`
+  return `a restart with this file halts all signing, since it permits more than what is in force: ${listed(weaker)}. If it is meant: ${advice === "" ? alone : advice}`
+})
+
 /** Absolute paths of the changed file and its overlays; without a signature the answer has the text to sign. */
 export const ApproveTermsBody = Schema.Struct({
   files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))),

@@ -4,11 +4,11 @@ import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { holdText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { instantText } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
-import type { PolicyLine } from "../rules/policy/Policy.ts"
-import { windowUse } from "../rules/policy/Policy.ts"
+import { type PolicyLine, type WindowUse, windowUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, levelsOf, type Rule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
@@ -154,7 +154,7 @@ export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
 /** The same for machines. What one transfer may be is no limit that is used up. */
 export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
   return (yield* usesOf(treasury)).flatMap(
-    ({ line, amount, count }): ReadonlyArray<LimitUse> => [
+    ({ line, use: { amount, count } }): ReadonlyArray<LimitUse> => [
       { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
       { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
     ],
@@ -167,7 +167,7 @@ const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
   const open = yield* (yield* Outbox).open
   const day = dayOf(open, now, watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n))
   const known = { open, ...(yield* signedUses(policy, day)) }
-  return policy.lines.map((line) => ({ line, ...windowUse(known, line, []) }))
+  return policy.lines.map((line) => ({ line, use: windowUse(known, line, []) }))
 })
 
 /** A limit of nothing is used up. */
@@ -184,12 +184,14 @@ const namesOf = (treasury: Treasury, keys: ReadonlySet<string>): string =>
 
 const paymentView = (
   treasury: Treasury,
-  use: { readonly line: PolicyLine; readonly amount: bigint; readonly count: number },
+  { line, use }: { readonly line: PolicyLine; readonly use: WindowUse },
 ): PolicyView => {
-  const { line, amount, count } = use
+  const { amount, count } = use
   const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   const symbol = asset?.symbol ?? line.assetId
+  const [next] = use.leaving ?? []
+  const isUsedUp = amount + line.perTransfer > line.per24h || count >= line.transfersPer24h
   return {
     line: line.line,
     text: `${namesOf(treasury, line.from)} -> ${namesOf(treasury, line.to)}, ${symbol}: ${say(line.perTransfer)} each`,
@@ -197,6 +199,7 @@ const paymentView = (
     limit: `${say(line.per24h)} ${symbol}`,
     share: Math.max(shareOf(amount, line.per24h), countShare(line, count)),
     transfers: `${count} of ${line.transfersPer24h}`,
+    free: isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} free about ${instantText(next.at)}` : "",
   }
 }
 

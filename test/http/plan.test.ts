@@ -5,14 +5,17 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { explainText } from "../../src/cli/explain.ts"
 import { planText } from "../../src/cli/plan.ts"
+import { treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { explanationOf, type RuleAnswer } from "../../src/http/explanationOf.ts"
 import { planOf } from "../../src/http/planOf.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { arrange, explained, explainedFields, explainedTreasury, payment } from "../support/Explained.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { treasuryText } from "../support/treasury.ts"
@@ -153,7 +156,10 @@ describe("a plan", () => {
           ],
         },
       })
+      const { seq } = yield* inTransaction((yield* Journal).append({ kind: "config", subject: "test", body: {} }))
+      yield* (yield* Approvals).putTerms({ seq, terms: treasuryTermsOf(live(treasury)), alerts: treasury })
       const { difference, plan, text } = yield* shown(changed, treasury)
+      assert.match(text, /^HALT {6}a restart .* 30,000 in 24 h, .* "cofferer terms accept [0-9a-f]{8}" after it$/m)
       assert.strictEqual(plan.fires, 2)
       assert.deepStrictEqual(difference?.rules, [
         { rule: "keep", change: "changed", words: ["topUp.levels.0.below: 1_000 -> 1_500"] },
@@ -178,7 +184,7 @@ describe("a plan", () => {
         ],
       )
       assert.lengthOf(back.difference?.onlyInForce ?? [], 2)
-      assert.include((yield* shown(treasury, treasury)).text, "the file equals what is in force")
+      assert.match((yield* shown(treasury, treasury)).text, /the file equals what is in force$/)
     }),
   )
 

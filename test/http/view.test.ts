@@ -189,6 +189,7 @@ describe("the limits", () => {
         limit: "40 TOK",
         share: 0.5,
         transfers: "1 of 2",
+        free: "",
       },
     ])
     const used = metrics.split("\n").filter((line) => line.startsWith("cofferer_policy_used_ratio"))

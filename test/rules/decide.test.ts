@@ -8,7 +8,7 @@ import { reachOf } from "../../src/rules/checks/history.ts"
 import { decideRound, type RoundContext } from "../../src/rules/decideRound.ts"
 import { endedBy } from "../../src/rules/explain/explain.ts"
 import { idleTimer, lookAt, type Timer } from "../../src/rules/Look.ts"
-import { feeMax, judgePolicy, type Policy } from "../../src/rules/policy/Policy.ts"
+import { feeMax, freeAt, judgePolicy, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
@@ -333,6 +333,17 @@ describe("the policy", () => {
     assert.isTrue(
       judgePolicy(policy, { ...payment, amount: units(300) }, () => ({ amount: units(700), count: 4 })).permitted,
     )
+  })
+
+  it.each([
+    [units(100), 4, 1],
+    [units(200), 4, 2],
+    [1n, 5, 1],
+    [units(901), 5, undefined],
+  ] as const)("has room again once enough has left the period, case %#", (wanted: bigint, count, at) => {
+    const [line] = policy.lines
+    const leaving = [1, 2].map((end) => ({ amount: units(100), at: end }))
+    assert.strictEqual(freeAt(line!, { amount: units(1_000), count, leaving }, wanted), at)
   })
 
   it("rounds the reserved fee up", () => {

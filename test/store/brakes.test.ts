@@ -119,9 +119,16 @@ describe("spend log", () => {
           { ...paid, k: 2, digest: "one2" },
         ])
         assert.deepStrictEqual(yield* log.attempts("three"), [])
-        assert.deepStrictEqual(yield* log.used(window), { amount: 2n ** 90n + 3n, count: 2 })
-        assert.deepStrictEqual(yield* log.used({ ...window, except: new Set(["one"]) }), { amount: 3n, count: 1 })
-        assert.deepStrictEqual(yield* log.used({ ...window, to: new Set(["x"]) }), { amount: 0n, count: 0 })
+        assert.deepStrictEqual(yield* log.used(window), {
+          amount: 2n ** 90n + 3n,
+          count: 2,
+          leaving: [
+            { amount: 2n ** 90n, at: 86_400_102 },
+            { amount: 3n, at: 86_400_103 },
+          ],
+        })
+        assert.strictEqual((yield* log.used({ ...window, except: new Set(["one"]) })).amount, 3n)
+        assert.strictEqual((yield* log.used({ ...window, to: new Set(["x"]) })).count, 0)
         assert.strictEqual((yield* Effect.exit(log.record(spend("two", 1, 9n, 104))))._tag, "Failure")
       },
     ),

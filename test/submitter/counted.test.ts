@@ -28,7 +28,9 @@ const onNewStore = (outer: DaemonOptions, use: Body<[options: DaemonOptions], Fl
 /** What of the last 24 hours counts for payments from alice to the receiver. */
 const usedTo = (receiver: string, since = 0) =>
   Effect.flatMap(SpendLog, (spends) =>
-    spends.used({ since, except: new Set(), assetId: usdt, from: new Set([alice]), to: new Set([receiver]) }),
+    spends
+      .used({ since, except: new Set(), assetId: usdt, from: new Set([alice]), to: new Set([receiver]) })
+      .pipe(Effect.map(({ amount, count }) => ({ amount, count }))),
   )
 
 /** Alice's key is used without any store. */

@@ -183,7 +183,7 @@ const RecentAlert = (a: AlertView) => html`
 const Policy = (p: PolicyView) => html`
   <li>${p.text}
     <div class="meter"><i class=${p.share >= 1 ? "full" : ""} style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
-    <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h</small></li>`
+    <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h${p.free === "" ? "" : `; ${p.free}`}</small></li>`
 
 const Gateway = (g: GatewayView) => html`
   <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`} <small>${g.detail}</small></li>`

@@ -12,7 +12,16 @@ import {
   sayLevel,
   takesPart,
 } from "../Look.ts"
-import { feeMax, isSlot, judgePolicy, type PolicyPayment, type Verdict, windowUse } from "../policy/Policy.ts"
+import {
+  feeMax,
+  freeAt,
+  freeText,
+  isSlot,
+  judgePolicy,
+  type PolicyPayment,
+  type Verdict,
+  windowUse,
+} from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
 import { contradiction, pinScope } from "./stops.ts"
@@ -32,15 +41,21 @@ const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPaymen
   amount,
 })
 
+interface RefusedPart {
+  readonly verdict: Refused
+  readonly amount: bigint
+  readonly before: ReadonlyArray<PolicyPayment>
+}
+
 /** The first transfer that the policy refuses, each judged with those before it already made. */
-const refusedBy = (look: Look): { readonly verdict: Refused; readonly amount: bigint } | undefined => {
+const refusedBy = (look: Look): RefusedPart | undefined => {
   if (!payout(look)) return undefined
   const before: Array<PolicyPayment> = []
   for (const sized of look.sized) {
     if (sized.amount <= 0n) continue
     const payment = paymentOf(look, sized)
     const verdict = judgePolicy(look.snapshot.policy, payment, (line) => windowUse(look.snapshot, line, before))
-    if (!verdict.permitted) return { verdict, amount: sized.amount }
+    if (!verdict.permitted) return { verdict, amount: sized.amount, before }
     before.push(payment)
   }
   return undefined
@@ -48,17 +63,23 @@ const refusedBy = (look: Look): { readonly verdict: Refused; readonly amount: bi
 
 const isWindow = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
 
+/** When the limits have room again for what is refused, Unix milliseconds. */
+const freeOf = ({ snapshot }: Look, { verdict: { line }, amount, before }: RefusedPart) =>
+  line === undefined ? undefined : freeAt(line, windowUse(snapshot, line, before), amount)
+
 /** The verdict in units of the asset, with the numbers that decided. */
-const limitText = (look: Look, { verdict, amount }: { readonly verdict: Refused; readonly amount: bigint }): string => {
+const limitText = (look: Look, refused: RefusedPart): string => {
+  const { verdict, amount } = refused
   const { line } = verdict
   if (line === undefined) return verdict.detail
   const at = `policy line ${line.line}`
+  const free = freeText(freeOf(look, refused))
   if (verdict.refusal === "amount") {
     return `${sayLevel(look, amount)} is above ${sayLevel(look, line.perTransfer)} per transfer (${at})`
   }
-  if (verdict.refusal !== "window_amount") return verdict.detail
+  if (verdict.refusal !== "window_amount") return `${verdict.detail}${free}`
   const used = sayLevel(look, windowUse(look.snapshot, line, []).amount)
-  return `${used} of ${sayLevel(look, line.per24h)} in 24 h are used; ${sayLevel(look, amount)} more is too much (${at})`
+  return `${used} of ${sayLevel(look, line.per24h)} in 24 h are used; ${sayLevel(look, amount)} more is too much (${at})${free}`
 }
 
 /** Names of rules that come before this one. */
@@ -165,6 +186,10 @@ const refusal = (window: boolean, reason: HoldReason): Check => ({
     return refused === undefined || isWindow(refused.verdict) !== window ? undefined : limitText(look, refused)
   },
   passed: (look) => `${totalText(look)}: ${window ? "within the limits of 24 h" : "a policy line permits it"}`,
+  ends: (look) => {
+    const refused = window ? refusedBy(look) : undefined
+    return refused === undefined ? undefined : freeOf(look, refused)
+  },
 })
 
 /** Checks that the payment is possible, in the order of `holdReasons`. */

@@ -9,7 +9,7 @@ import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
 import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel } from "../Look.ts"
-import { isSlot, lineFor, windowUse } from "../policy/Policy.ts"
+import { isSlot, lineFor, type WindowUse, windowUse } from "../policy/Policy.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 
@@ -45,6 +45,8 @@ interface SeenLine {
   readonly used: string
   readonly per24h: string
   readonly left: string
+  /** The next that leaves the period, Unix milliseconds; null where time alone frees nothing. */
+  readonly nextFree: { readonly amount: string; readonly at: number } | null
   readonly transfers: number
   readonly transfersPer24h: number
 }
@@ -123,7 +125,8 @@ const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
   const { subject, snapshot } = look
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
-  const use = line === undefined ? { amount: 0n, count: 0 } : windowUse(snapshot, line, [])
+  const use: WindowUse = line === undefined ? { amount: 0n, count: 0 } : windowUse(snapshot, line, [])
+  const next = use.leaving?.[0]
   const per24h = line?.per24h ?? 0n
   return {
     from: from.name,
@@ -133,6 +136,7 @@ const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
     used: sayLevel(look, use.amount),
     per24h: sayLevel(look, per24h),
     left: sayLevel(look, per24h > use.amount ? per24h - use.amount : 0n),
+    nextFree: next === undefined ? null : { amount: sayLevel(look, next.amount), at: next.at },
     transfers: use.count,
     transfersPer24h: line?.transfersPer24h ?? 0,
   }

@@ -1,6 +1,7 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
 import type { ApprovalGroup } from "../../domain/Approval.ts"
 import type { Intent, IntentCommand } from "../../domain/Intent.ts"
+import { instantText } from "../../domain/Time.ts"
 import type { Share } from "../Account.ts"
 
 /** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
@@ -75,6 +76,14 @@ export interface PolicyPayment {
 export interface WindowUse {
   readonly amount: bigint
   readonly count: number
+  /** Payments that time alone takes out of the period, the first one first; absent where that is not known. */
+  readonly leaving?: ReadonlyArray<LeavingSpend>
+}
+
+/** A payment and when it stops counting, Unix milliseconds. */
+interface LeavingSpend {
+  readonly amount: bigint
+  readonly at: number
 }
 
 export type Verdict =
@@ -154,10 +163,28 @@ export const windowUse = (
     assetId,
     amount,
   }))
-  return [...open, ...beside]
-    .filter(({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId)
-    .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), snapshot.signed(line))
+  const counted = [...open, ...beside].filter(
+    ({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId,
+  )
+  const signed = snapshot.signed(line)
+  const amount = counted.reduce((sum, payment) => sum + payment.amount, signed.amount)
+  return { ...signed, amount, count: signed.count + counted.length }
 }
+
+/** Unix milliseconds at which the line's limits allow the amount again; undefined where time alone does not do it. */
+export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: WindowUse, wanted: bigint) => {
+  let [sum, transfers] = [amount + wanted, count + 1]
+  for (const spend of leaving) {
+    sum -= spend.amount
+    transfers -= 1
+    if (sum <= line.per24h && transfers <= line.transfersPer24h) return spend.at
+  }
+  return undefined
+}
+
+/** "; free again about 2026-12-24 12:00Z" */
+export const freeText = (at: number | undefined): string =>
+  at === undefined ? "" : `; free again about ${instantText(at)}`
 
 /** Network fee on top of a transfer's amount: trunc(min(amount · factor, maxQuantum · quantum)). */
 export interface FeeTerms {

@@ -47,6 +47,18 @@ const UsedRow = Schema.Struct({
   endedAt: Schema.NullOr(Schema.Int),
 })
 
+const dayMillis = 86_400_000
+
+const useOf = (spends: ReadonlyArray<typeof UsedRow.Type>): WindowUse => ({
+  amount: spends.reduce((sum, { amount }) => sum + amount, 0n),
+  count: spends.length,
+  leaving: spends
+    .flatMap(({ amount, spentAt, endedAt }) =>
+      endedAt === null ? [] : [{ amount, at: Math.max(spentAt, endedAt) + dayMillis }],
+    )
+    .toSorted((a, b) => a.at - b.at),
+})
+
 /** True if the payment counts in a period that begins then: it is open, was signed since, or executed since. */
 const countsSince =
   (since: number) =>
@@ -151,13 +163,11 @@ export class SpendLog extends Context.Service<
               AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
           ).pipe(
             Effect.map((spends) =>
-              spends
-                .filter(countsSince(since))
-                .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId))
-                .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), {
-                  amount: 0n,
-                  count: 0,
-                }),
+              useOf(
+                spends
+                  .filter(countsSince(since))
+                  .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId)),
+              ),
             ),
           ),
         ),
