@@ -1,7 +1,15 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
-import { exitCodes, outputFlag, printError, printResult, visibleConsole } from "./common/output.ts"
+import {
+  exitCodes,
+  outputFlag,
+  printError,
+  printResult,
+  TreasuryFlags,
+  treasuryFlagsOf,
+  visibleConsole,
+} from "./common/output.ts"
 
 const versionCommand = Command.make(
   "version",
@@ -120,6 +128,7 @@ export const commandLine = (args: ReadonlyArray<string>) =>
       Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(saidOf(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),
+      Effect.provideService(TreasuryFlags, treasuryFlagsOf(args)),
     ),
   )
 

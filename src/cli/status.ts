@@ -4,7 +4,7 @@ import { ageText } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
-import { failWith, type Output, printResult, table } from "./common/output.ts"
+import { failWith, type Output, printResult, table, withFlags } from "./common/output.ts"
 import {
   type Chosen,
   commonFlags,
@@ -136,7 +136,9 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
     { concurrency: 8 },
   )
   const worst = rows.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
-  yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, row.text])))
+  const named = dir === "." ? "" : `-c ${dir} `
+  const hinted = (row: (typeof worst)[number]) => withFlags(row.text, `${named}--treasury ${row.treasury}`)
+  yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, hinted(row)])))
   const bad = worst.filter(({ severity }) => severity !== "ok").length
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined
 })

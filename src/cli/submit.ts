@@ -36,7 +36,7 @@ const takenText = ({ intentId, created, state, needs, listedSince }: typeof Take
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
   const reach = listedSince === null ? "no transfer of its key is listed yet" : `of its key from ${listedSince} on`
   return [
-    `queued as ${id}${people}; "intents show ${id}" shows its progress`,
+    `queued as ${id}${people}; "cofferer intents show ${id}" shows its progress`,
     `if a lost database paid it under the same key, it is recognized where the ledger lists it: ${reach}`,
   ].join("\n")
 }

@@ -118,7 +118,9 @@ describe("a daemon beside its embedded network", () => {
     const payment = join(dir, "payment.yaml")
     const submit = () => callCofferer(["submit", payment, "--config", file, "--data", data])
     writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
-    const taken = /^queued as ([0-9a-z]{4})[0-9a-z]{4}; "intents show [0-9a-z]{8}"/.exec((await submit()).stdout)
+    const taken = /^queued as ([0-9a-z]{4})[0-9a-z]{4}; "cofferer intents show [0-9a-z]{8}"/.exec(
+      (await submit()).stdout,
+    )
     assert.isDefined(taken)
     const { intent } = await daemon.line(lineWith("payment submitted", '"idempotencyKey":"a"'))
     await daemon.line(lineWith("attempt accepted", String(intent)))

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream"
 import { assert, it } from "vitest"
-import { table } from "../../src/cli/common/output.ts"
+import { table, treasuryFlagsOf, withFlags } from "../../src/cli/common/output.ts"
 import { terminalColumns } from "../../src/config/Environment.ts"
 import { fitted } from "../../src/domain/text.ts"
 
@@ -31,4 +31,13 @@ it("is as wide as the terminal, and 80 where that names no width", () => {
   const output = (more: object) => Object.assign(new Writable(), more)
   const widths = [{}, { isTTY: true }, { isTTY: true, columns: 0 }, { isTTY: true, columns: 100 }].map(output)
   assert.deepStrictEqual(widths.map(terminalColumns), [undefined, 80, 80, 100])
+})
+
+it("names the treasury in each printed command, where the call named one of several", () => {
+  const flags = treasuryFlagsOf(["status", "-c", "files", "--treasury=north", "--fail"])
+  const text = '"cofferer plan" says more; "cofferer resume --reason TEXT"; "cofferer run files"'
+  const named =
+    '"cofferer plan -c files --treasury=north" says more; "cofferer resume --reason TEXT -c files --treasury=north"'
+  assert.strictEqual(withFlags(text, flags), `${named}; "cofferer run files"`)
+  assert.strictEqual(withFlags(text, treasuryFlagsOf(["status", "-c", "a.yaml"])), text)
 })

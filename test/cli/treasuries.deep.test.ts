@@ -88,7 +88,8 @@ describe("several treasuries in one process", () => {
 
   it("works on the treasury that --treasury names, and names them all without it", async () => {
     assert.strictEqual((await call("halt", "--reason", "a test", "--treasury", "t0000")).code, 0)
-    assert.match((await call("status", "--treasury", "t0000")).stdout, /Halted (by \S+ )?since/)
+    const halted = (await call("status", "--treasury", "t0000")).stdout
+    assert.match(halted, /Halted (by \S+ )?since.*"cofferer resume --reason TEXT --treasury t0000 -c .*files"/)
     assert.match((await call("status", "--treasury", "t0001")).stdout, /^ok/)
     assert.match((await call("status")).stdout, /^BAD +<b>broken .*\nBAD +t0000 +Halted .*\nok +t0001 +All in band/)
     const cases = [

@@ -120,7 +120,7 @@ const cases = {
   halted: {
     store: Effect.flatMap(Brake, (brake) => brake.halt("foreign_payment", "who was that")),
     says: /^foreign payment$/,
-    after: /resume --scope all/,
+    after: /"cofferer resume --reason TEXT"/,
   },
   paused: {
     store: pause("party:reserve", now + 600_000),
@@ -164,7 +164,7 @@ const cases = {
   code: {
     words: { instead: [codeFile] },
     says: /^its code fails at rules\.ts:3:\d+: not today$/,
-    after: /^its code gives a valid answer: correct it, then cofferer reload/,
+    after: /^its code gives a valid answer: correct it, then "cofferer reload/,
   },
   inhibited: {
     words: {

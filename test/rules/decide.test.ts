@@ -270,7 +270,7 @@ describe("a sweep", () => {
       decision._tag === "Hold" && decision.detail,
       "paused (party:hot): why 0; paused (rule:keep): why 2; paused (party:hot): why 3",
     )
-    const commands = ["party:hot", "rule:keep"].map((scope) => `cofferer resume --scope ${scope} --reason …`)
+    const commands = ["party:hot", "rule:keep"].map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
     assert.strictEqual(endedBy.paused(look), `a person ends each pause: ${commands.join(", ")}`)
     const one = lookAt(subject!, { ...snapshot, pauses: pauses.slice(2, 3) }, { ...ripe, episode: 1 })
     assert.strictEqual(endedBy.paused(one), `a person ends the pause: ${commands[1]}`)

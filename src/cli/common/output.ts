@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream"
-import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
+import { Clock, Console, Context, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
 import { fitted, visible, visibleJson, visibleLines } from "../../domain/text.ts"
@@ -54,15 +54,36 @@ export const toJson = (value: unknown): string => visibleJson(JSON.stringify(val
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   output === "json" ? Console.log(toJson(value)) : printText(text())
 
+/** Flags that name one treasury of several: commands within printed text work only with them. */
+export const TreasuryFlags = Context.Reference<string>("cofferer/cli/TreasuryFlags", { defaultValue: () => "" })
+
+/** Flags of a call that names one treasury of several, as typed; empty for any other call. */
+export const treasuryFlagsOf = (args: ReadonlyArray<string>): string => {
+  const typed = args.flatMap((arg, i) => {
+    if (/^(--config|--treasury)=/.test(arg)) return [arg]
+    return ["-c", "--config", "--treasury"].includes(arg) ? [`${arg} ${args[i + 1]}`] : []
+  })
+  return typed.some((flag) => flag.startsWith("--treasury")) ? typed.join(" ") : ""
+}
+
+/** The text with the flags in each quoted command that takes them. */
+export const withFlags = (text: string, flags: string): string =>
+  flags === "" ? text : text.replace(/"cofferer (?!run |init)[^"]+(?=")/g, (command) => `${command} ${flags}`)
+
+const fittedText = (text: string, columns: number | undefined) =>
+  Effect.map(TreasuryFlags, (flags) => inColumns(withFlags(text, flags), columns))
+
 /** Prints lines for people, as wide as their terminal. */
-const printText = (text: string): Effect.Effect<void> =>
-  Effect.flatMap(ProcessContext, (context) => Console.log(inColumns(text, terminalColumns(context.output))))
+const printText = Effect.fnUntraced(function* (text: string) {
+  const { output } = yield* ProcessContext
+  yield* Console.log(yield* fittedText(text, terminalColumns(output)))
+})
 
 /** The same on standard error. */
-export const printError = (text: string): Effect.Effect<void> =>
-  Effect.flatMap(ProcessContext, ({ progress }) =>
-    Console.error(inColumns(text, progress && terminalColumns(progress))),
-  )
+export const printError = Effect.fnUntraced(function* (text: string) {
+  const { progress } = yield* ProcessContext
+  yield* Console.error(yield* fittedText(text, progress && terminalColumns(progress)))
+})
 
 /** Each line of a text in so many columns; as it is where they are undefined. */
 const inColumns = (text: string, columns: number | undefined): string =>

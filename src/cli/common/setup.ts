@@ -178,7 +178,8 @@ const hasSandbox = (files: ReadonlyArray<string>): boolean =>
 
 /** The command that starts the daemon of these files. */
 export const runCommand = (chosen: Chosen): string => {
-  const files = filesOf(chosen)
+  const several = severalIn(chosen)
+  const files = several === undefined ? filesOf(chosen) : [several]
   const named = `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
   const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
   return `cofferer run ${named}${data}`

@@ -136,7 +136,9 @@ export const stops: ReadonlyArray<Check> = [
     reason: "locked",
     held: (look) => {
       const lock = lockOf(look)
-      return lock === undefined ? undefined : `${lock.reason}; unlock: cofferer resume --scope ${lock.scope} --reason …`
+      return lock === undefined
+        ? undefined
+        : `${lock.reason}; unlock: "cofferer resume --scope ${lock.scope} --reason TEXT"`
     },
     passed: () => "not locked",
   },

@@ -326,19 +326,20 @@ const needBegins = (look: Look): string => {
 
 /** Event that ends a reason where time alone does not; `needs` lists acts of people. */
 export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
-  halted: fixed("a person ends the halt: cofferer resume --scope all --reason …"),
+  halted: fixed('a person ends the halt: "cofferer resume --reason TEXT"'),
   paused: (look) => {
     const scopes = [...new Set(pausesOf(look).map(({ scope }) => scope))]
-    const commands = scopes.map((scope) => `cofferer resume --scope ${scope} --reason …`)
+    const commands = scopes.map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
     return `a person ends ${scopes.length === 1 ? "the pause" : "each pause"}: ${commands.join(", ")}`
   },
   maintenance: fixed("the window ends"),
   outside_hours: fixed("the hours open"),
   not_due: fixed("the planned time comes"),
-  locked: ({ subject }) => `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
+  locked: ({ subject }) =>
+    `a person unlocks it: "cofferer resume --scope ${lockScope(subject.rule.name)} --reason TEXT"`,
   code: ({ need }) =>
     need?._tag === "Broken"
-      ? "its code gives a valid answer: correct it, then cofferer reload --reason …"
+      ? 'its code gives a valid answer: correct it, then "cofferer reload --reason TEXT"'
       : "its code answers in time",
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
@@ -353,7 +354,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   in_flight: fixed("what is under way ends"),
   settling: fixed("balances of a newer block are read"),
   cooldown: fixed("the cooldown ends"),
-  unresolved: fixed("the earlier payment is resolved: cofferer intents resolve …"),
+  unresolved: fixed('the earlier payment is resolved: "cofferer intents resolve ID --reason TEXT"'),
   awaiting_approval: fixed("operators approve or reject it"),
   too_small: (look) => `the need grows to ${sayAmount(look, leastOf(look))}`,
   asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
