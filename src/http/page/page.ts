@@ -20,6 +20,10 @@ const pollMillis = 1_000
 /** An age that goes on while no answer comes. */
 const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + (Date.now() - lastAt) / 1_000)
 
+/** A browser breaks lines behind any hyphen: a flag of a command stays whole. */
+const unbroken = (text: string) =>
+  text.split(/(--[a-z-]+)/).map((part, i) => (i % 2 === 0 ? part : html`<span class="figure">${part}</span>`))
+
 const Bar = (a: AccountView) => html`
   <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
     <rect class="track" x="0" y="4" width="100" height="4" />
@@ -89,7 +93,7 @@ const Tree = (e: Explanation, trial: boolean) => html`
     <ul>
       ${e.lines.map((l) => html`<li>${l.from} → ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
       ${e.underWay.map((p) => html`<li>${p.short} ${p.state.replaceAll("_", " ")}: ${p.amount} ${p.from} → ${p.to}</li>`)}
-      <li><b>next</b> ${[...(e.next.notBefore === null ? [] : [`not before ${utc(e.next.notBefore)}`]), ...e.next.after.map((a) => `once ${a}`)].join("; ") || "now"}</li>
+      <li><b>next</b> ${unbroken([...(e.next.notBefore === null ? [] : [`not before ${utc(e.next.notBefore)}`]), ...e.next.after.map((a) => `once ${a}`)].join("; ") || "now")}</li>
     </ul>
   </div>`
 
@@ -177,7 +181,7 @@ const RecentAlert = (a: AlertView) => html`
     <td class="time">${a.at.slice(5, 19).replace("T", " ")}</td>
     <td><em class=${`word ${a.severity}`}>${alertSigns[a.severity]} ${a.severity}</em></td>
     <td class=${`state ${a.state}`}>${stateText(a)}</td>
-    <td class="detail"><b>${a.subject}</b> ${a.detail}${a.waiting === 0 ? "" : html` <small>${a.waiting} ${a.waiting === 1 ? "receiver has" : "receivers have"} not taken it</small>`}</td>
+    <td class="detail"><b>${a.subject}</b> ${unbroken(a.detail)}${a.waiting === 0 ? "" : html` <small>${a.waiting} ${a.waiting === 1 ? "receiver has" : "receivers have"} not taken it</small>`}</td>
   </tr>`
 
 const Policy = (p: PolicyView) => html`
@@ -222,7 +226,7 @@ const Conditions = (conditions: View["conditions"]) =>
       <section class="conditions"><h2>Not healthy</h2>
         <ul>${conditions.map(
           (c) =>
-            html`<li><em class=${`word ${c.severity}`}>${signs[c.severity]} ${c.condition.replaceAll("_", " ")}</em> ${c.text}; ${c.remedy}</li>`,
+            html`<li><em class=${`word ${c.severity}`}>${signs[c.severity]} ${c.condition.replaceAll("_", " ")}</em> ${unbroken(`${c.text}; ${c.remedy}`)}</li>`,
         )}</ul></section>`
 
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
@@ -234,7 +238,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
   const severity = gone ? "bad" : view.sentence.severity
   return html`
   <div class=${gone ? "gone" : ""}>
-    <header class=${severity}><span class="sign">${signs[severity]}</span><p>${sentence}</p><strong>${view.mode.toUpperCase()}</strong></header>
+    <header class=${severity}><span class="sign">${signs[severity]}</span><p>${unbroken(sentence)}</p><strong>${view.mode.toUpperCase()}</strong></header>
     <main>
       ${Conditions(view.conditions)}
       <section class="accounts"><h2>Accounts</h2>
