@@ -33,8 +33,8 @@ export type Death = "failpoint" | "clock"
 
 /** A daemon that is not up by then does not come up. */
 const startMillisMax = 20_000
-/** From the last fault to the end of the last payment, at most. */
-const restMillisMax = 90_000
+/** From the last fault to the end of the last payment, at most: a proof of absence takes a minute of blocks alone. */
+const restMillisMax = 180_000
 /** Assets change while a life is stopped: lives that may end with an alert just raised. */
 const restLives = 4
 

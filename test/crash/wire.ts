@@ -1,5 +1,6 @@
 import { createServer, request, type Server } from "node:http"
 import { createServer as createSocket } from "node:net"
+import { waitMillisMax } from "../support/until.ts"
 
 export interface Reply {
   readonly status: number
@@ -11,7 +12,7 @@ export const ask = (
   method: "GET" | "POST" | "DELETE",
   to: { readonly url: string } | { readonly socketPath: string; readonly path: string },
   body?: unknown,
-  timeout = 5_000,
+  timeout = waitMillisMax,
 ): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", host: "localhost", connection: "close" }

@@ -15,7 +15,7 @@ import { isTransient } from "../../src/store/database/sqlStates.ts"
 import { isBusy, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { it } from "../support/it.ts"
 import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
-import { waitUntil } from "../support/until.ts"
+import { soon, waitUntil } from "../support/until.ts"
 import { type Cut, cuttingProxy } from "./CuttingProxy.ts"
 
 const database = Effect.acquireRelease(takeDatabase, (name) => Effect.sync(() => giveBack(name)))
@@ -157,7 +157,7 @@ describe("a database of several processes", () => {
       "a second look",
       Effect.sync(() => waits > 1),
     )
-    yield* Fiber.interrupt(standby).pipe(Effect.timeout("5 seconds"))
+    yield* soon("the end of whoever stands by", Fiber.interrupt(standby))
   })
 
   it.live("believes in its lease for less than its time where it cannot be renewed", function* () {
