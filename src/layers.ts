@@ -52,8 +52,8 @@ export interface DaemonOptions {
   readonly dataDir: string
   /** The file that holds the address of the PostgreSQL with its store; undefined: a file in the data directory. */
   readonly postgresUrlFile?: string | undefined
-  /** Called while another process runs the treasury, whose end is waited for. Absent: it is not waited for. */
-  readonly onStandby?: ((current: LeaseHolder) => Effect.Effect<void>) | undefined
+  /** Told who runs the treasury, whose end is waited for; undefined: nobody else does. Absent: it is not waited for. */
+  readonly onStandby?: ((current: LeaseHolder | undefined) => Effect.Effect<void>) | undefined
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
   /** Requests a second to each gateway at most; default that of `gatewayOptions`. */

@@ -1,12 +1,15 @@
+import { once } from "node:events"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { type Daemon, get, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
-import { networkOf, treasuryName, writeTreasuries } from "../support/Treasuries.ts"
+import { asAdmin, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
+import { networkOf, treasuryFile, treasuryName, writeTreasuries } from "../support/Treasuries.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -16,9 +19,10 @@ describe("treasuries whose store is PostgreSQL", () => {
   const dir = tempDir("postgres")
   const files = join(dir, "files")
   let network: { readonly url: string; readonly stop: () => Promise<unknown> } | undefined
+  let database = ""
   const daemons = new Set<Daemon>()
-  const run = () => {
-    const daemon = start(["run", files, "--output", "json"], { cwd: dir })
+  const run = (...more: ReadonlyArray<string>) => {
+    const daemon = start(["run", files, ...more, "--output", "json"], { cwd: dir })
     daemons.add(daemon)
     return daemon
   }
@@ -33,7 +37,7 @@ describe("treasuries whose store is PostgreSQL", () => {
     if (serverUrl() === "") return
     const falls = [0, 1].flatMap((treasury) => Array.from({ length: 6 }, (_, i) => ({ treasury, block: 2 + 25 * i })))
     network = await networkOf(count, falls, "250ms")
-    const database = await Effect.runPromise(takeDatabase)
+    database = await Effect.runPromise(takeDatabase)
     writeTreasuries(files, count, network.url, {
       poll: "200ms",
       shared: "database: { postgres: { urlFile: ../address } }\n",
@@ -88,8 +92,7 @@ describe("treasuries whose store is PostgreSQL", () => {
   it("is halted, paused and resumed from any process, by the one that runs it", async () => {
     const holder = run()
     for (let n = 0; n < count; n++) await lineOf(holder, treasuryName(n), "daemon ready")
-    const standby = start(["run", files, "--data", join(dir, "standby"), "--output", "json"], { cwd: dir })
-    daemons.add(standby)
+    const standby = run("--data", join(dir, "standby"))
     const name = treasuryName(0)
     await lineOf(standby, name, "standing by")
     const there = ["--treasury", name, "-c", files, "--data", join(dir, "standby", name)]
@@ -120,6 +123,55 @@ describe("treasuries whose store is PostgreSQL", () => {
     assert.match(paused.stdout, /^paused party:hot/, paused.stderr)
     assert.match(JSON.stringify(await json("status", "--treasury", name)), /from there/)
     for (const daemon of [standby, holder]) assert.strictEqual((await daemon.stop()).code, 0)
+  })
+
+  it("has one life where a SIGHUP comes between its lease and its first answer", async () => {
+    const name = treasuryName(0)
+    const held: Array<ServerResponse> = []
+    const refuse = (response: ServerResponse) => response.writeHead(503).end()
+    let take = (response: ServerResponse): unknown => held.push(response)
+    const gateway = createServer((_, response) => take(response)).listen(0, "127.0.0.1")
+    await once(gateway, "listening")
+    const { port } = gateway.address() as AddressInfo
+    writeFileSync(join(files, `${name}.yaml`), treasuryFile(name, `http://127.0.0.1:${port}`))
+    // A question makes the tables of a new database.
+    assert.strictEqual((await call("intents", "--treasury", name)).code, 0)
+    const lease = (until: string) =>
+      Effect.runPromise(
+        asAdmin(
+          database,
+          `INSERT INTO leases (treasury, holder, epoch, until, since, writes)
+            VALUES ('${name}', 'another', 1, ${until}, 0, 0)
+            ON CONFLICT (treasury) DO UPDATE SET holder = 'another', until = ${until}`,
+        ),
+      )
+    await lease("9000000000000")
+    const daemon = run()
+    await lineOf(daemon, name, "standing by")
+    await lease("0")
+    assert.strictEqual((await lineOf(daemon, name, "taken over"))["reason"], "handed over")
+    await lineOf(daemon, name, "daemon starting")
+    daemon.child.kill("SIGHUP")
+    daemon.child.kill("SIGUSR1")
+    await Effect.runPromise(
+      waitUntil(
+        "a question",
+        Effect.sync(() => held.length > 0),
+        Effect.sleep("50 millis"),
+      ),
+    )
+    take = refuse
+    for (const response of held) refuse(response)
+    const isLive = Effect.map(
+      Effect.promise(() => call("status", "--live", "--treasury", name)),
+      ({ code }) => code === 0,
+    )
+    await Effect.runPromise(waitUntil("an answer", isLive, Effect.sleep("200 millis")))
+    const starts = daemon.lines.filter(({ msg, treasury }) => msg === "daemon starting" && treasury === name)
+    assert.strictEqual(starts.length, 1)
+    assert.strictEqual((await daemon.stop()).code, 0)
+    gateway.close()
+    gateway.closeAllConnections()
   })
 
   it.each([

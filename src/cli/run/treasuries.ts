@@ -222,7 +222,9 @@ const noteState = (
 const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around) {
   const { config, shared, running, url } = around
   const now = yield* Clock.currentTimeMillis
-  noteState(around, entry, now, { state: "starting", severity: "warn", text: "starting" })
+  const starting = (at: number) =>
+    noteState(around, entry, at, { state: "starting", severity: "warn", text: "starting" })
+  starting(now)
   const wrong = nameProblem(entry, yield* readEntries(config))
   if (wrong !== undefined) return yield* wrong
   const { found, doubts } = yield* sound({
@@ -256,8 +258,11 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     }),
   }
   let seen: string | undefined
-  const onStandby = Effect.fnUntraced(function* ({ name: holder, since: millis }: LeaseHolder) {
-    const since = new Date(millis).toISOString()
+  const onStandby = Effect.fnUntraced(function* (current: LeaseHolder | undefined) {
+    // From here on a SIGHUP leaves it alone.
+    if (current === undefined) return starting(clock.currentTimeMillisUnsafe())
+    const holder = current.name
+    const since = new Date(current.since).toISOString()
     const text = `${holder} runs it since ${since}`
     noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "standby", severity: "ok", text })
     if (seen !== text) yield* logEvent("standing by", { holder, since })

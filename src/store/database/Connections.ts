@@ -17,8 +17,8 @@ export interface PostgresOptions {
   readonly lease?: Partial<LeaseTerms>
   /** Name of the process for people, and for itself: it may take again what it holds. Default: a random one. */
   readonly holder?: string
-  /** Called while another process has the lease, which is waited for without end then. */
-  readonly onWait?: ((current: LeaseHolder) => Effect.Effect<void>) | undefined
+  /** Told who has the lease while it is waited for, without end then; undefined: this process has taken it. */
+  readonly onWait?: ((current: LeaseHolder | undefined) => Effect.Effect<void>) | undefined
   readonly access?: StoreAccess
 }
 

@@ -150,7 +150,10 @@ export const openLease = Effect.fnUntraced(function* (
   for (;;) {
     const other = yield* inSession((at) => otherHolder(at, holder))
     const held = other === undefined ? yield* inSession((at) => takeLease(at, holder, terms)) : undefined
-    if (held !== undefined) return held satisfies Held
+    if (held !== undefined) {
+      if (onWait !== undefined) yield* onWait(undefined)
+      return held satisfies Held
+    }
     if (other !== undefined && onWait !== undefined) yield* onWait(other)
     else if (performance.now() > end) {
       const text = `${treasury} is run by another process, ${other?.name}; use that one, or stop it`
