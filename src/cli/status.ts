@@ -3,6 +3,8 @@ import { Command } from "effect/cli"
 import { ageText } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
+import { storeLayer } from "../layers.ts"
+import { leaseHolder } from "../store/database/leaseHolder.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table, withFlags } from "./common/output.ts"
 import {
@@ -12,6 +14,7 @@ import {
   eachTreasury,
   notRunning,
   runCommand,
+  setup,
   severalIn,
   switchFlag,
 } from "./common/setup.ts"
@@ -120,6 +123,16 @@ const flags = {
   ...commonFlags,
 }
 
+/** What the store says, and the headline: it names the process elsewhere that runs the treasury, if one does. */
+const readElsewhere = (chosen: Chosen) =>
+  Effect.gen(function* () {
+    const view = yield* readView()
+    const holder = yield* leaseHolder
+    if (holder === undefined) return { ...view, sentence: stopped(chosen), isElsewhere: false }
+    const text = `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${view.sentence.text}`
+    return { ...view, sentence: { ...view.sentence, text }, isElsewhere: true }
+  })
+
 /** The headline of each treasury of a folder, the worst first. */
 const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: StatusChosen) {
   const rows = yield* Effect.forEach(
@@ -127,9 +140,11 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
     ({ name, chosen }) =>
       Effect.gen(function* () {
         const answer = yield* control(yield* dataDirOf(chosen), "GET", "/api/v1/status")
-        if (answer === undefined) return { treasury: name, severity: "bad" as const, text: "no daemon runs it" }
-        const { sentence } = (yield* bodyOf(answer)) as View
-        return { treasury: name, ...sentence }
+        if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
+        const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
+        const view = found && (yield* Effect.provide(readElsewhere(chosen), storeLayer(found, "reader")))
+        if (view?.isElsewhere === true) return { treasury: name, ...view.sentence }
+        return { treasury: name, severity: "bad" as const, text: "no daemon runs it" }
       }).pipe(
         Effect.catch(({ message }) => Effect.succeed({ treasury: name, severity: "bad" as const, text: message })),
       ),
@@ -163,9 +178,11 @@ export const status = Command.make(
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
-    const { running, body: view } = yield* throughDaemon(chosen, "/api/v1/status", () => readView())
-    const sentence = running ? view.sentence : stopped(chosen)
-    yield* printResult(chosen.output, { running, ...view, sentence }, () =>
+    const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere(chosen))
+    const { isElsewhere, ...view } = { ...body, isElsewhere: !isHere && body.isElsewhere }
+    const { sentence } = view
+    const running = isHere || isElsewhere
+    yield* printResult(chosen.output, { running, ...view }, () =>
       running ? viewText(view) : `${signs.bad}${sentence.text}. Its database says:\n${viewText(view, false)}`,
     )
     if (chosen.fail && sentence.severity !== "ok") {

@@ -96,6 +96,9 @@ describe("treasuries whose store is PostgreSQL", () => {
     const name = treasuryName(0)
     await lineOf(standby, name, "standing by")
     const there = ["--treasury", name, "-c", files, "--data", join(dir, "standby", name)]
+    const list = await callCofferer(["status", "-c", files], { env: { COFFERER_DATA_DIR: join(dir, "standby") } })
+    assert.match(list.stdout, /t0000 +\S+\/\d+\/\w+ runs it since 2/, list.stderr)
+    assert.match((await callCofferer(["status", ...there])).stdout, /\/\d+\/\w+ runs it since 2.*\n.*mode live/)
     const sentence = async () => String((await json("status", "--treasury", name)).sentence.text)
     const says = (what: string, words: RegExp) =>
       Effect.runPromise(
@@ -121,7 +124,8 @@ describe("treasuries whose store is PostgreSQL", () => {
     assert.strictEqual((await call("resume", "--reason", "a test", "--treasury", name)).code, 0)
     const paused = await callCofferer(["pause", "--scope", "party:hot", "--reason", "from there", ...there])
     assert.match(paused.stdout, /^paused party:hot/, paused.stderr)
-    assert.match(JSON.stringify(await json("status", "--treasury", name)), /from there/)
+    const isPaused = async () => JSON.stringify(await json("status", "--treasury", name)).includes("from there")
+    await Effect.runPromise(waitUntil("a pause", Effect.promise(isPaused), Effect.sleep("200 millis")))
     for (const daemon of [standby, holder]) assert.strictEqual((await daemon.stop()).code, 0)
   })
 
