@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber, Layer, Logger } from "effect"
 import { documentOf, parsePlaced } from "../../src/config/yaml/Yaml.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { decodeScenario } from "../../src/sandbox/Scenario.ts"
+import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
 
 const seed = "many"
 const manyChainId = "many-1"
@@ -100,22 +100,35 @@ ${assets.map(({ symbol, id }) => `    - { id: "${id}", name: ${symbol}, symbol: 
 export const layerOfMany = (
   count: number,
   falls: ReadonlyArray<Fall>,
-  { blockInterval = "1s", clock }: { readonly blockInterval?: string; readonly clock: "real" | "manual" },
+  {
+    blockInterval = "1s",
+    clock,
+    onScenario = () => {},
+  }: {
+    readonly blockInterval?: string
+    readonly clock: "real" | "manual"
+    readonly onScenario?: (scenario: Scenario) => void
+  },
 ) => {
   // As large as no person writes it: past the bound of files.
   const { tree, problems } = parsePlaced("network.yaml", networkText(count, falls, blockInterval))
   const document = documentOf({ file: "network.yaml", text: "", tree, problems })
   return Layer.unwrap(
-    Effect.map(decodeScenario(document, manyChainId), (scenario) =>
-      Sandbox.layer({ scenario, dir: undefined, portBusy: "free", clock }),
-    ),
+    Effect.map(decodeScenario(document, manyChainId), (scenario) => {
+      onScenario(scenario)
+      return Sandbox.layer({ scenario, dir: undefined, portBusy: "free", clock })
+    }),
   )
 }
 
 /** Runs such a network, with blocks by the clock, until it is stopped. */
 export const networkOf = async (count: number, falls: ReadonlyArray<Fall>, blockInterval: string) => {
   const address = Deferred.makeUnsafe<string>()
-  const layer = layerOfMany(count, falls, { blockInterval, clock: "real" })
+  let spenders: Scenario["spenders"] = []
+  const onScenario = (scenario: Scenario) => {
+    spenders = scenario.spenders
+  }
+  const layer = layerOfMany(count, falls, { blockInterval, clock: "real", onScenario })
   const program = Effect.gen(function* () {
     const sandbox = yield* Sandbox
     yield* Deferred.succeed(address, sandbox.url)
@@ -123,5 +136,12 @@ export const networkOf = async (count: number, falls: ReadonlyArray<Fall>, block
   }).pipe(Effect.provide(Layer.provideMerge(layer, Logger.layer([]))))
   const fiber = Effect.runFork(Effect.tapCause(program, (cause) => Deferred.failCause(address, cause as never)))
   const url = await Effect.runPromise(Deferred.await(address))
-  return { url, stop: () => Effect.runPromise(Fiber.interrupt(fiber)) }
+  return {
+    url,
+    /** From now on no account falls. */
+    calm: () => {
+      for (const { at } of spenders) (at as Map<number, bigint>).clear()
+    },
+    stop: () => Effect.runPromise(Fiber.interrupt(fiber)),
+  }
 }

@@ -52,16 +52,31 @@ const startFront = (target: string, sent: Array<number>) => {
   })
 }
 
+/**
+ * The clock as leases read it, which can be stepped. Not the server's own: its timeouts would need the machine's clock,
+ * and where a library falsifies that for one program, they no longer pass.
+ */
+const steppedClock = (database: string) => [
+  "CREATE TABLE clock_step (seconds INT)",
+  "INSERT INTO clock_step VALUES (0)",
+  "GRANT SELECT ON clock_step TO cofferer",
+  `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+    'SELECT pg_catalog.clock_timestamp() + make_interval(secs => seconds) FROM public.clock_step'`,
+  `ALTER ROLE cofferer IN DATABASE ${database} SET search_path = public, pg_catalog`,
+]
+
 /** Processes that run the same treasuries on one PostgreSQL, each before a front of its own to one network. */
 export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: FleetOptions) => {
   process.env["COFFERER_TEST_POSTGRES"] = serverUrl
   const dir = mkdtempSync(join(tmpdir(), "cofferer-replicas-"))
-  const every = 40
+  // Two payments a second at most, or what is measured is how fast this machine can pay.
+  const every = Math.max(40, 2 * treasuries)
   const falls = Array.from({ length: Math.ceil(blocks / every) }, (_, i) => i).flatMap((i) =>
     Array.from({ length: treasuries }, (_, treasury) => ({ treasury, block: 8 + i * every + (treasury % every) })),
   )
   const network = await networkOf(treasuries, falls, "250ms")
   const database = await Effect.runPromise(takeDatabase)
+  await Effect.runPromise(asAdmin(database, ...steppedClock(database)))
   const folder = (number: number) => join(dir, `replica-${number}`)
   const launch = (number: number) => start(["run", folder(number), "--output", "json"], { cwd: dir })
   const fronts: Array<{ readonly close: () => void }> = []
@@ -85,7 +100,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
   /** Treasuries whose lease a process has that is not over, by its process id. */
   const held = async () => {
     const found = new Map<number, ReadonlyArray<string>>()
-    const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    const now = "(extract(epoch FROM public.clock_timestamp()) * 1000)::bigint"
     for (const [treasury, holder] of await rows(`SELECT treasury, holder FROM leases WHERE until >= ${now}`)) {
       const pid = Number(String(holder).split("/")[1])
       found.set(pid, [...(found.get(pid) ?? []), String(treasury)])
@@ -93,9 +108,15 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     return found
   }
 
-  const verdictOf = async (name: string, executed: ReadonlyArray<Record<string, unknown>>): Promise<Verdict> => {
+  const reserves = new Map(names.map((name) => [publicKeyOf("many", `${name}-reserve`) as string, name]))
+  /** What the ledger executed for the treasuries. */
+  const executed = async (): Promise<ReadonlyArray<Record<string, unknown>>> => {
+    const all = JSON.parse((await get(`${network.url}/sandbox/ledger`)).body).executed
+    return all.filter((tx: { code: number; party: string }) => tx.code === 0 && reserves.has(tx.party))
+  }
+
+  const verdictOf = async (name: string, all: ReadonlyArray<Record<string, unknown>>): Promise<Verdict> => {
     const of = (sql: string) => rows(sql.replace("$", `treasury = '${name}'`))
-    const party = publicKeyOf("many", `${name}-reserve`)
     return judge({
       intents: (await of("SELECT id, state, detail FROM intents WHERE $")).map(([id, state, detail]) => ({
         id: String(id),
@@ -116,9 +137,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
             .map((line) => String(line["intent"])),
         ),
       ),
-      executed: executed
-        .filter((tx) => tx["party"] === party && tx["code"] === 0)
-        .map((tx) => String(tx["transferId"])),
+      executed: all.filter((tx) => reserves.get(String(tx["party"])) === name).map((tx) => String(tx["transferId"])),
       halts: (await of("SELECT reason, detail FROM halts WHERE ended_at IS NULL AND $")).map(
         ([reason, detail]) => `${reason}: ${detail}`,
       ),
@@ -133,8 +152,12 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     addReplica,
     names,
     held,
+    /** From now on no account falls. */
+    calm: network.calm,
     /** Ends every session of the daemons: the server has cut their connections. */
     cut: () => rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cofferer'"),
+    /** Lets the clock of leases be wrong by so many seconds. */
+    stepClock: (seconds: number) => rows(`UPDATE clock_step SET seconds = ${seconds}`),
     restart: (replica: Replica) => {
       replica.daemon = launch(replica.number)
     },
@@ -149,6 +172,15 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
         await sleep(50)
       }
     },
+    /** True once the ledger executed so many payments more. */
+    untilPaid: async (more: number, millisMax: number) => {
+      const [began, before] = [performance.now(), (await executed()).length]
+      while (performance.now() - began < millisMax) {
+        if ((await executed()).length >= before + more) return true
+        await sleep(500)
+      }
+      return false
+    },
     /** Payments by their state. */
     states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
     /** Payments that have no end. */
@@ -161,13 +193,13 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
         )[0]?.[0],
       ),
     verdict: async () => {
-      const { executed } = JSON.parse((await get(`${network.url}/sandbox/ledger`)).body)
+      const all = await executed()
       const verdicts: Array<Verdict> = []
-      for (const name of names) verdicts.push(await verdictOf(name, executed))
+      for (const name of names) verdicts.push(await verdictOf(name, all))
       return {
         lost: verdicts.flatMap(({ lost }) => lost),
         duplicate: verdicts.flatMap(({ duplicate }) => duplicate),
-        executed: executed.filter((tx: { code: number; transferId?: string }) => tx.code === 0 && tx.transferId).length,
+        executed: all.length,
       }
     },
     close: async () => {

@@ -4,26 +4,31 @@ import { readFlags } from "../../support/Flags.ts"
 import { startServer } from "../../support/PostgresServer.ts"
 import { type Fleet, makeFleet, type Replica, staleActs } from "./Fleet.ts"
 
-const usage = `usage: node test/proof/replicas/main.ts [--rounds N] [--treasuries N] [--replicas N] [--seed S]
+const usage = `usage: node test/proof/replicas/main.ts [--rounds N] [--minutes M] [--treasuries N] [--replicas N] [--seed S]
 
-Processes that share one PostgreSQL are killed, frozen and stopped, the server is restarted and its connections are cut,
-at random. Counts payments that are lost or executed twice, by the ledger.`
+Processes that share one PostgreSQL are killed, frozen and stopped, the server is restarted, its connections are cut and
+the clock of leases is stepped, at random, each time after payments were made. Counts payments that are lost or executed twice, by
+the ledger. No round begins after so many minutes.`
 
 const { values, whole, fail } = readFlags("replicas", usage, {
   rounds: "100",
+  minutes: "20",
   treasuries: "60",
   replicas: "3",
   seed: "1",
 })
 
-const kinds = ["kill", "freeze", "stop", "restart", "cut"] as const
+const kinds = ["kill", "freeze", "stop", "restart", "cut", "clock"] as const
 type Kind = (typeof kinds)[number]
 
 const takeoverMillisMax = 60_000
 /** Longer than a lease lasts. */
 const frozenMillis = 9_000
+/** How long a round waits for payments. */
+const paidMillisMax = 45_000
+const secondsWrong = [-86_400, -3_600, -30, 30, 3_600, 86_400]
 
-const play = async (fleet: Fleet, kind: Kind, hit: Replica, restart: () => void) => {
+const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
   const others = () => fleet.fleet.filter((one) => one !== hit).map(({ daemon }) => daemon.child.pid)
   const all = () => fleet.fleet.map(({ daemon }) => daemon.child.pid)
   switch (kind) {
@@ -50,7 +55,10 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, restart: () => void)
       return { millis, stale }
     }
     case "restart":
-      restart()
+      server.restart()
+      return { millis: await fleet.untilHeld(all, takeoverMillisMax), stale: [] }
+    case "clock":
+      await fleet.stepClock(dice.pick(secondsWrong)!)
       return { millis: await fleet.untilHeld(all, takeoverMillisMax), stale: [] }
     case "cut":
       await fleet.cut()
@@ -63,33 +71,37 @@ const percentile = (sorted: ReadonlyArray<number>, share: number) =>
 
 const seconds = (millis: number) => (millis / 1_000).toFixed(2)
 
-const run = async (fleet: Fleet, rounds: number, dice: Dice, restart: () => void) => {
+const run = async (fleet: Fleet, rounds: number, dice: Dice) => {
   const times = new Map<Kind, Array<number>>()
   const problems: Array<string> = []
   const count = () => fleet.fleet.map(({ daemon }) => daemon.child.pid)
   if ((await fleet.untilHeld(count, 120_000)) === undefined) problems.push("the treasuries did not start")
-  for (let round = 1; round <= rounds; round++) {
-    await sleep(4_000 + dice.below(8_000))
+  const end = performance.now() + whole("minutes", values.minutes) * 60_000
+  let round = 1
+  for (; round <= rounds && performance.now() < end; round++) {
+    if (!(await fleet.untilPaid(3, paidMillisMax))) problems.push(`round ${round}: no three payments before it`)
+    await sleep(dice.below(4_000))
     const kind = dice.pick(kinds)!
     const held = await fleet.held()
     const holders = fleet.fleet.filter(({ daemon }) => held.has(daemon.child.pid ?? 0))
     const hit = dice.pick(holders.length > 0 ? holders : fleet.fleet)!
-    const { millis, stale } = await play(fleet, kind, hit, restart)
+    const { millis, stale } = await play(fleet, kind, hit, dice)
     problems.push(...stale.map((act) => `round ${round}, frozen: ${act}`))
     if (millis === undefined) problems.push(`round ${round}, ${kind}: not taken over in ${takeoverMillisMax} ms`)
     else times.set(kind, [...(times.get(kind) ?? []), millis])
     console.log(`${round} of ${rounds}: ${kind} of replica ${hit.number}, all held after ${seconds(millis ?? 0)} s`)
   }
-  return { times, problems }
+  return { times, problems, played: round - 1 }
 }
 
 const server = startServer() ?? fail("needs PostgreSQL")
 const [rounds, treasuries, replicas] = [values.rounds, values.treasuries, values.replicas].map((text, i) =>
   whole(["rounds", "treasuries", "replicas"][i]!, text),
 ) as [number, number, number]
-const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blocks: rounds * 40 })
+const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blocks: rounds * 240 })
 try {
-  const { times, problems } = await run(fleet, rounds, makeDice(`replicas ${values.seed}`), server.restart)
+  const { times, problems, played } = await run(fleet, rounds, makeDice(`replicas ${values.seed}`))
+  fleet.calm()
   const end = Date.now() + 180_000
   for (let quiet = 0; quiet < 6 && Date.now() < end; await sleep(1_000))
     quiet = (await fleet.open()) === 0 ? quiet + 1 : 0
@@ -103,7 +115,7 @@ try {
   console.log(`payments by state: ${(await fleet.states()).join(", ")}`)
   for (const text of [...problems, ...lost, ...duplicate]) console.log(text)
   console.log(
-    `${rounds} rounds, ${treasuries} treasuries, ${executed} executed: ${lost.length} lost, ${duplicate.length} duplicate, ${problems.length} other problems`,
+    `${played} rounds, ${treasuries} treasuries, ${executed} executed: ${lost.length} lost, ${duplicate.length} duplicate, ${problems.length} other problems`,
   )
   process.exitCode = lost.length + duplicate.length + problems.length > 0 ? 1 : 0
 } finally {
