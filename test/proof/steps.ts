@@ -39,6 +39,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
     step("bench", "bench", "--against test/bench/baseline.json"),
     ...worlds("honest", 10_000, 1_000),
     ...worlds("hostile", 10_000, 1_000),
+    ...ranged("treasuries", "sim", 1_000, 200, `--treasuries 2 --figures ${dir}/treasuries.json`),
     ...worlds("both", 2_000, 1_000),
     ...worlds("lying", 2_000, 500),
     ...mutants("kept", keptMutants.length, 10, "--seeds 300"),

@@ -18,10 +18,12 @@ export interface Allowance {
   readonly isOpen: (replayed: ReadonlySet<string>) => boolean
 }
 
-export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
-  const { faults, stepsPerLife, sleeps, wild } = plan
+export const makeAllowance = (plans: readonly [Plan, ...ReadonlyArray<Plan>], now: () => number): Allowance => {
+  const [plan] = plans
+  const { faults, stepsPerLife, sleeps } = plan
   const blockTimes = new Map<number, number>()
-  const isServed = faults.length === 0 && wild?.outage === undefined && wild?.restore === undefined
+  const isServed =
+    faults.length === 0 && plans.every(({ wild }) => wild?.outage === undefined && wild?.restore === undefined)
   const isCalm = isServed && stepsPerLife === undefined && !sleeps
   let calmAt = 0
   let blindAt = 0

@@ -5,7 +5,6 @@ import { deskText } from "../support/Operators.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { chainId, keySeed } from "./Network.ts"
 
-const key = (name: string) => publicKeyOf(keySeed, name)
 export const unit = 1_000_000n
 
 /** A planned payment of the reserve to ops. Each has an amount of its own, so that the ledger shows whose it was. */
@@ -23,6 +22,10 @@ export interface Payout {
 
 /** What the operator wrote, as far as it differs from run to run. Amounts are whole units. */
 export interface Book {
+  /** What the network's names of its parties begin with: empty but for the second of two treasuries. */
+  readonly who: string
+  /** The `who` of another treasury, whose reserve this one keeps filled. */
+  readonly funds: string | undefined
   /** Name of the rule that keeps accounts filled. */
   readonly keep: string
   readonly perTransfer: number
@@ -40,6 +43,8 @@ export interface Book {
 
 /** The treasury of runs without anything else. */
 export const plainBook: Book = {
+  who: "",
+  funds: undefined,
   keep: "keep",
   perTransfer: 25_000,
   per24h: 150_000,
@@ -49,6 +54,12 @@ export const plainBook: Book = {
   maker: undefined,
   approval: undefined,
 }
+
+/** The key of a party of this treasury. */
+export const keyIn = ({ who }: Pick<Book, "who">, name: string) => publicKeyOf(keySeed, `${who}${name}`)
+
+/** What a treasury that another one funds holds, up to which it is filled, and below which: whole units. */
+export const funded = { first: 200_000, target: 200_000, below: 190_000, per24h: 400_000 } as const
 
 /** Where money may be withdrawn to. */
 export const coldAddress = `0x${"c0".repeat(20)}`
@@ -140,6 +151,13 @@ const makerLines = {
     '    - { from: maker, to: [cold], asset: USDT, perTransfer: "20_000", per24h: "60_000", transfersPer24h: 40 }\n',
 } as const
 
+const fundingRule = `  - name: fund
+    topUp: { from: reserve, levels: [{ party: funded, asset: USDT, below: ${amountText(funded.below)}, target: ${amountText(funded.target)} }] }
+    for: 500ms
+    cooldown: 1s
+`
+const fundingLine = `    - { from: reserve, to: [funded], asset: USDT, perTransfer: ${amountText(funded.target)}, per24h: ${amountText(funded.per24h)}, transfersPer24h: 40 }\n`
+
 /** What may be paid out in a day, in whole units: what is planned beyond it is refused when the file is read. */
 export const payoutSum = ({ payouts }: Book): { readonly times: number; readonly most: number } => {
   const sum = (of: (one: Payout) => number) =>
@@ -158,13 +176,15 @@ export const payoutSum = ({ payouts }: Book): { readonly times: number; readonly
 
 /** The treasury file. Keys lie in `keys` beside it; it does not name its own place, so that its hash is the same. */
 export const bookText = (book: Book, network: string, startMillis: number): string => {
-  const { keep, perTransfer, per24h, targets, floor, payouts, maker, approval } = book
+  const { who, funds, keep, perTransfer, per24h, targets, floor, payouts, maker, approval } = book
+  const key = (name: string) => keyIn(book, name)
   const start = new Date(startMillis)
   const asked = approval === undefined ? "" : `, approval: desk, approvalAbove: ${amountText(approval.above)}`
   const parties = [
-    ...(maker === undefined ? [] : [`  maker: { publicKey: "${key("maker")}", signer: { file: keys/maker } }\n`]),
+    ...(maker === undefined ? [] : [`  maker: { publicKey: "${key("maker")}", signer: { file: keys/${who}maker } }\n`]),
     ...(payouts.length === 0 && maker !== "split" ? [] : [`  ops: { publicKey: "${key("ops")}" }\n`]),
     ...(maker === "split" ? [`  aux: { publicKey: "${key("aux")}" }\n`] : []),
+    ...(funds === undefined ? [] : [`  funded: { publicKey: "${keyIn({ who: funds }, "reserve")}" }\n`]),
   ]
   const { times, most } = payoutSum(book)
   const lines = [
@@ -174,15 +194,16 @@ export const bookText = (book: Book, network: string, startMillis: number): stri
           `    - { from: reserve, to: [ops], asset: USDT, perTransfer: "500", per24h: ${amountText(most)}, transfersPer24h: ${times}${asked} }\n`,
         ]),
     ...(maker === undefined ? [] : [makerLines[maker]]),
+    ...(funds === undefined ? [] : [fundingLine]),
   ]
   const floorText = floor === undefined ? "" : `, floor: { USDT: ${amountText(floor)} }`
   return `version: 1
-name: simulation
+name: ${who}simulation
 mode: live
 network: { chainId: ${chainId}, ${network}, requestDeadline: 3s, fee: { factor: "0.001", maxQuantum: "1" } }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 ${maker === "withdraw" ? `addresses: { cold: "${coldAddress}" }\n` : ""}parties:
-  reserve: { publicKey: "${key("reserve")}", signer: { file: keys/reserve }${floorText} }
+  reserve: { publicKey: "${key("reserve")}", signer: { file: keys/${who}reserve }${floorText} }
   hot: { publicKey: "${key("hot")}" }
   warm: { publicKey: "${key("warm")}" }
 ${parties.join("")}rules:
@@ -190,7 +211,7 @@ ${parties.join("")}rules:
     topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: ${amountText(targets[0])} }, { party: warm, asset: USDT, below: "8_000", target: ${amountText(targets[1])} }] }
     for: 500ms
     cooldown: 1s
-${payouts.map((one) => payoutText(one, start)).join("")}${maker === undefined ? "" : makerRules[maker]}policy:
+${payouts.map((one) => payoutText(one, start)).join("")}${maker === undefined ? "" : makerRules[maker]}${funds === undefined ? "" : fundingRule}policy:
   maxFee: 0.5%
   allow:
     - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: ${amountText(perTransfer)}, per24h: ${amountText(per24h)}, transfersPer24h: 40 }

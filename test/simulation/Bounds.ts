@@ -1,8 +1,4 @@
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
-import { type Book, coldAddress, payoutSum, unit } from "./Book.ts"
-import { keySeed } from "./Network.ts"
-
-const key = (name: string) => publicKeyOf(keySeed, name)
+import { type Book, coldAddress, funded, keyIn, payoutSum, plainBook, unit } from "./Book.ts"
 
 /** Who may pay whom how much, in base units. */
 export interface Line {
@@ -25,6 +21,8 @@ const most = (books: ReadonlyArray<Book>, of: (book: Book) => number): bigint =>
 
 /** The bounds of a run in which each of these books may have been in force. */
 export const boundsOf = (books: ReadonlyArray<Book>): Bounds => {
+  const [{ who, funds } = plainBook] = books
+  const key = (name: string) => keyIn({ who }, name)
   const line = (from: string, to: ReadonlyArray<string>, perTransfer: bigint, perDay: bigint): Line => ({
     from: key(from),
     to: new Set(to),
@@ -45,6 +43,16 @@ export const boundsOf = (books: ReadonlyArray<Book>): Bounds => {
       ...(books.some(({ payouts }) => payouts.length > 0)
         ? [line("reserve", [ops], 500n * unit, BigInt(Math.max(...books.map((book) => payoutSum(book).most))) * unit)]
         : []),
+      ...(funds === undefined
+        ? []
+        : [
+            line(
+              "reserve",
+              [keyIn({ who: funds }, "reserve")],
+              BigInt(funded.target) * unit,
+              BigInt(funded.per24h) * unit,
+            ),
+          ]),
       ...(maker === "split" ? [line("maker", [ops, aux], 20_000n * unit, 60_000n * unit)] : []),
       ...(maker === "withdraw" ? [line("maker", [coldAddress], 20_000n * unit, 60_000n * unit)] : []),
     ],

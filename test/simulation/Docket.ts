@@ -7,7 +7,8 @@ export const oracles = {
   once: "each payment executes at most once",
   truth: "the store's word on each payment, amount, receiver and fee included, is the ledger's",
   end: "once the trouble is over each payment comes to its end, or waits for a person",
-  foreign: "no payment of ours is taken for one made elsewhere, and each that was is noted with a halt",
+  foreign:
+    "no payment of ours is taken for one made elsewhere, and each that was is noted with a halt; none of another treasury in the process is in the store",
   alert: "what ends otherwise than paid, or waits for a person, has its alert",
   journal: "the journal is whole from its first entry to its last",
   policy: "no transfer above the policy's limits, in one or in a day, none to anybody else, no other command",
@@ -30,6 +31,12 @@ export const oracleNames = Object.keys(oracles) as ReadonlyArray<Oracle>
 
 /** How often something happened, or could have been found, by its name. */
 export type Counts = Readonly<Record<string, number>>
+
+export const addCounts = (one: Counts, other: Counts): Counts => {
+  const sums: Record<string, number> = { ...one }
+  for (const [name, count] of Object.entries(other)) sums[name] = (sums[name] ?? 0) + count
+  return sums
+}
 
 /** What was found in one run, and how often it could have been. */
 export interface Docket {

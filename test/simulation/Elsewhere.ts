@@ -12,11 +12,16 @@ type Run = <A, E>(effect: Effect.Effect<A, E>) => A
  * Somebody who has the reserve's key as well pays the spender with it, whatever the daemon does. Returns the transfer's
  * id; undefined where the network would not take it.
  */
-export const payElsewhere = ({ node, chain, world }: Network, amount: number, run: Run): string | undefined => {
+export const payElsewhere = (
+  { node, chain, world }: Network,
+  who: string,
+  amount: number,
+  run: Run,
+): string | undefined => {
   const client = { url: "", chainId, seed: keySeed }
-  const tid = createHash("sha256").update(`elsewhere ${chain.height}`).digest("hex")
+  const tid = createHash("sha256").update(`${who}elsewhere ${chain.height}`).digest("hex")
   const tx = signed(client, {
-    from: "reserve",
+    from: `${who}reserve`,
     command: payment(client, "spender", BigInt(amount) * unit, { asset: usdt }),
     height: chain.height,
     hash: chain.hash,

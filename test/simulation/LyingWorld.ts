@@ -50,7 +50,7 @@ export class LyingWorld {
     this.runner = makeRunner(this.time)
     // Needs are made as the run goes on: who spends is there from the beginning.
     const spends = (["hot", "warm"] as const).map((from) => ({ block: 1_000_000, from, amount: 1 }))
-    this.network = makeNetwork({ ...plan.plan, spends }, this.runner.fork, this.runner.atOnce)
+    this.network = makeNetwork([{ ...plan.plan, spends }], this.runner.fork, this.runner.atOnce)
     const now = () => this.time.now()
     this.gateway = makeLyingGateway(plan.lies, { dice: makeDice(`lies ${plan.plan.seed}`), now, startMillis })
     this.dataDir = join(bench.dir, "store")

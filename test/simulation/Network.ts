@@ -6,7 +6,7 @@ import { type LedgerNode, makeNode } from "../../src/sandbox/LedgerNode.ts"
 import { profiles } from "../../src/sandbox/Profiles.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
 import { usdt } from "../support/TestSandbox.ts"
-import { plainBook } from "./Book.ts"
+import { type Book, funded, plainBook } from "./Book.ts"
 import { noLedgerFile } from "./noLedgerFile.ts"
 import type { Plan } from "./Plan.ts"
 
@@ -24,7 +24,10 @@ export interface Network {
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
-const scenarioText = (plan: Plan): string => `sandbox:
+/** What each treasury has on it is written for it; all else is as the first has it. */
+const scenarioText = (plans: Plans): string => {
+  const [plan] = plans
+  return `sandbox:
   seed: ${keySeed}
   listen: "127.0.0.1:0"
   profile: "${plan.profile}"
@@ -33,41 +36,51 @@ const scenarioText = (plan: Plan): string => `sandbox:
   powChanges: [${plan.workChanges.map((c) => `{ block: ${c.block}, pastBlocks: ${c.window}, difficulty: ${c.difficulty} }`).join(", ")}]
   epochLength: ${plan.epochSeconds}s
   transfersPerEpoch: ${plan.transfersPerEpoch}
-  parties: [${partiesOf(plan).join(", ")}]
+  parties: [${plans.flatMap(partiesOf).join(", ")}]
   assets:
     - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: {}, status: { enabled: 0 } }
   deposits:
-${depositsOf(plan)
+${plans
+  .flatMap(depositsOf)
   .map(({ party, amount, block }) => `    - { party: ${party}, asset: USDT, amount: "${amount}", block: ${block} }`)
   .join("\n")}
   spenders:
-${(["hot", "warm"] as const)
-  .map((from) => {
+${plans.map(spendersText).join("")}`
+}
+
+const bookOf = ({ wild }: Plan): Book => wild?.book ?? plainBook
+
+const spendersText = (plan: Plan): string => {
+  const { who } = bookOf(plan)
+  const lines = (["hot", "warm"] as const).map((from) => {
     const at = plan.spends
       .filter((spend) => spend.from === from)
       .map(({ block, amount }) => `{ block: ${block}, amount: "${amount}" }`)
-    return `    - { from: ${from}, to: spender, asset: USDT, at: [${at.join(", ")}] }`
+    return `    - { from: ${who}${from}, to: spender, asset: USDT, at: [${at.join(", ")}] }\n`
   })
-  .join("\n")}
-${makerText(plan)}`
-
-/** What comes to the maker: a split or a withdrawal takes it away again. */
-const makerText = ({ blocks, wild }: Plan): string => {
-  if (wild?.book.maker === undefined) return ""
-  const times = Array.from({ length: Math.max(1, Math.floor(blocks / 30)) }, (_, n) => 8 + 30 * n)
-  const at = times.map((block, n) => `{ block: ${block}, amount: "${3_500 + 700 * n}" }`)
-  return `    - { from: spender, to: maker, asset: USDT, at: [${at.join(", ")}] }\n`
+  return `${lines.join("")}${makerText(plan)}`
 }
 
-const partiesOf = ({ wild }: Plan): ReadonlyArray<string> => {
-  const plain = ["reserve", "hot", "warm", "spender"]
-  const { payouts, maker } = wild?.book ?? plainBook
-  return [
-    ...plain,
+/** What comes to the maker: a split or a withdrawal takes it away again. */
+const makerText = (plan: Plan): string => {
+  const { blocks } = plan
+  const { who, maker } = bookOf(plan)
+  if (maker === undefined) return ""
+  const times = Array.from({ length: Math.max(1, Math.floor(blocks / 30)) }, (_, n) => 8 + 30 * n)
+  const at = times.map((block, n) => `{ block: ${block}, amount: "${3_500 + 700 * n}" }`)
+  return `    - { from: spender, to: ${who}maker, asset: USDT, at: [${at.join(", ")}] }\n`
+}
+
+const partiesOf = (plan: Plan): ReadonlyArray<string> => {
+  const { who, payouts, maker } = bookOf(plan)
+  const names = [
+    ...["reserve", "hot", "warm"],
+    ...(who === "" ? ["spender"] : []),
     ...(maker === undefined ? [] : ["maker"]),
     ...(payouts.length === 0 && maker !== "split" ? [] : ["ops"]),
     ...(maker === "split" ? ["aux"] : []),
   ]
+  return names.map((name) => `${who}${name}`)
 }
 
 interface Deposit {
@@ -78,23 +91,29 @@ interface Deposit {
 }
 
 /** Where there is a floor, one of two accounts can be filled above it, and not both, until the trouble is over. */
-const depositsOf = ({ blocks, wild }: Plan): ReadonlyArray<Deposit> => {
-  const { floor, maker } = wild?.book ?? plainBook
-  const [first, later] = floor === undefined ? [5_000_000, 0] : [floor + 21_000 + (floor % 13_000), 5_000_000]
+const depositsOf = (plan: Plan, _: number, plans: ReadonlyArray<Plan>): ReadonlyArray<Deposit> => {
+  const { blocks } = plan
+  const { who, floor, maker } = bookOf(plan)
+  const isFunded = plans.some((other) => bookOf(other).funds === who)
+  const plain = isFunded ? funded.first : 5_000_000
+  const [first, later] = floor === undefined ? [plain, 0] : [floor + 21_000 + (floor % 13_000), 5_000_000]
   return [
-    { party: "reserve", amount: first, block: 1 },
-    { party: "hot", amount: 12_000, block: 1 },
-    { party: "warm", amount: 9_000, block: 1 },
+    { party: `${who}reserve`, amount: first, block: 1 },
+    { party: `${who}hot`, amount: 12_000, block: 1 },
+    { party: `${who}warm`, amount: 9_000, block: 1 },
     ...(maker === undefined ? [] : [{ party: "spender", amount: 50_000, block: 1 }]),
-    ...(later === 0 ? [] : [{ party: "reserve", amount: later, block: blocks + 10 }]),
+    ...(later === 0 ? [] : [{ party: `${who}reserve`, amount: later, block: blocks + 10 }]),
   ]
 }
 
+/** The first says how the network is. */
+type Plans = readonly [Plan, ...ReadonlyArray<Plan>]
+
 type Run = <A, E>(effect: Effect.Effect<A, E>) => A
 
-/** Builds the network of a plan. `run` brings an effect to its end at once. */
-export const makeNetwork = (plan: Plan, fork: Network["fork"], run: Run): Network =>
-  networkOf(scenarioText(plan), fork, run)
+/** Builds the network of a plan, or of several treasuries' plans. `run` brings an effect to its end at once. */
+export const makeNetwork = (plans: Plans, fork: Network["fork"], run: Run): Network =>
+  networkOf(scenarioText(plans), fork, run)
 
 /** Builds the network that a scenario describes, and its first block. */
 export const networkOf = (text: string, fork: Network["fork"], run: Run): Network => {

@@ -1,6 +1,7 @@
 import { type FaultKind, type FaultSpec, faultKinds, fits, operations } from "../../src/sandbox/Faults.ts"
 import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
+import type { Book } from "./Book.ts"
 import { type Deed, deedsOf, describeDeed } from "./People.ts"
 import { describeWild, tame, type Wild, wildOf } from "./Wild.ts"
 
@@ -70,6 +71,35 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
   const isTimed = wild.book.payouts.length > 0 || wild.outage !== undefined
   const whole = { ...plan, wild, liar, inCode: isCoded, clockSteps: isTimed ? [] : (plan.clockSteps ?? []) }
   return wild.restore === undefined || wild.restore.when === "at once" ? whole : restoring(whole)
+}
+
+/** What the names of a second treasury's parties begin with on the network. */
+export const sister = "sister-"
+
+/**
+ * Plans of two treasuries in one process, before the same gateways. The network, its faults, clock and deaths are those
+ * of the seed; what the second operator writes and does, and what befalls that store alone, is drawn for it. In half of
+ * the runs the first fills the second's reserve.
+ */
+export const pairOf = (seed: number, gateways: Gateways): readonly [Plan, Plan] => {
+  const [first, drawn] = [planOf(seed, gateways), planOf(500_000_000 + seed, gateways)]
+  const [wild, own] = [first.wild ?? tame, drawn.wild ?? tame]
+  const funds = makeDice(`funds ${seed}`).next() < 0.5 && wild.book.floor === undefined ? sister : undefined
+  const named = ({ book, rewrites }: Wild, change: Pick<Book, "who" | "funds"> & { readonly floor?: undefined }) => ({
+    book: { ...book, ...change },
+    rewrites: rewrites.map((one) => ({ ...one, book: { ...one.book, ...change } })),
+  })
+  // A store that is put back at the worst moment needs a network of its own making.
+  const restore = own.restore?.when === "at once" ? own.restore : undefined
+  const theirs = { votes: [], outage: undefined, lag: undefined, lieOf: undefined, unreadUntil: 0, restore }
+  const change = { who: sister, funds: undefined, ...(funds === undefined ? {} : { floor: undefined }) }
+  const second = { ...own, ...theirs, ...named(own, change) }
+  const clockSteps = second.book.payouts.length > 0 ? [] : (first.clockSteps ?? [])
+  const { spends, deeds = [], inCode = false } = drawn
+  return [
+    { ...first, clockSteps, wild: { ...wild, ...named(wild, { who: "", funds }) } },
+    { ...first, clockSteps, spends, deeds, inCode, wild: second },
+  ]
 }
 
 /**

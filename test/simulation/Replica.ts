@@ -5,6 +5,7 @@ import { HttpClient } from "effect/http"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
+import { GatewayPool } from "../../src/gateway/GatewayPool.ts"
 import { type GatewayHealth, Health } from "../../src/gateway/Health.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { type Channel, NotifyError } from "../../src/notify/Channel.ts"
@@ -51,12 +52,15 @@ export const threeGateways =
 export const liarHost = "127.0.0.1:3"
 
 /** The treasury of every run without anything else. `dir` holds its keys. */
-export const treasuryIn = (dir: string, network: string) => {
+export const treasuryIn = (dir: string, network: string, who = "") => {
   mkdirSync(dir, { recursive: true })
-  writeKeys(dir, keySeed, ["reserve", "maker"])
-  const text = bookText(plainBook, network, 0)
+  writeKeys(dir, keySeed, [`${who}reserve`, `${who}maker`])
+  const text = bookText({ ...plainBook, who }, network, 0)
   return Effect.flatMap(parseYaml(join(dir, "simulation.yaml"), text), treasuryOf)
 }
+
+/** The same in each run, another one for each of two treasuries. */
+const installationOf = (name: string): string => (name === "simulation" ? "51a51a51" : "51a51a52")
 
 export interface ReplicaOptions {
   readonly treasury: DaemonOptions["treasury"]
@@ -76,6 +80,10 @@ export interface ReplicaOptions {
   readonly onStatement: Mortal["onStatement"]
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
+  /** Gateways as the treasuries of its process share them. Default: it has none beside it. */
+  readonly pool?: GatewayPool["Service"]
+  /** It gave up by itself in a process that goes on. Default: the process ends with it. */
+  readonly onEndAlone?: () => void
   /** Hears of what it logs as an error. Default: nobody does. */
   readonly onError?: (text: string) => void
 }
@@ -118,6 +126,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     http: layerWire(mortal, { ...wire, dice }),
     work: ProofOfWork.layerInline,
     metrics,
+    ...(options.pool === undefined ? {} : { gateways: Layer.succeed(GatewayPool, options.pool) }),
     notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => receiverOf(name, options.deafness))),
   })
   let health: Health["Service"] | undefined
@@ -126,7 +135,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
   const program = Effect.gen(function* () {
     health = yield* Health
     services = yield* Effect.context<Services>()
-    yield* (yield* Settings).set("installation", "51a51a51")
+    yield* (yield* Settings).set("installation", installationOf(options.treasury.name))
     yield* prepare(daemon)
     return yield* runLoops(daemon)
   }).pipe(Effect.provide(Layer.merge(layer, Logger.layer(onError === undefined ? [] : [errors(onError)]))))
@@ -148,8 +157,12 @@ export const startReplica = (options: ReplicaOptions): Replica => {
   own(join(options.dataDir, databaseFile), mortal)
   const fiber = Effect.runForkWith(context)(program)
   fiber.addObserver((exit) => {
+    if (!mortal.alive || !Exit.isFailure(exit)) return
     // The process ended by itself, as a loop that gave up ends it: its file is closed, and it is started again.
-    if (mortal.alive && Exit.isFailure(exit)) kill(mortal)
+    if (options.onEndAlone === undefined) return kill(mortal)
+    // What of it still runs, such as a read that others share, dies with the process.
+    Object.assign(mortal, { dieAt: Number.POSITIVE_INFINITY, onDeath: () => {} })
+    options.onEndAlone()
   })
   const isBlind = () => {
     if (health === undefined) return true

@@ -1,18 +1,12 @@
 import type { DatabaseSync } from "node:sqlite"
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { transferId } from "../../src/tx/Transaction.ts"
-import { type Book, unit } from "./Book.ts"
+import { type Book, keyIn, plainBook, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import { problemOfSubmission } from "./Judge.ts"
-import { keySeed, type Network } from "./Network.ts"
+import type { Network } from "./Network.ts"
 import type { People } from "./People.ts"
 import type { Plan } from "./Plan.ts"
 import { anchorOf, decodedOf } from "./ThirdParty.ts"
-
-const key = (name: string) => publicKeyOf(keySeed, name)
-const hot = key("hot")
-const warm = key("warm")
-const reserve = key("reserve")
 
 interface Around {
   readonly plan: Plan
@@ -36,12 +30,14 @@ export interface Watch {
 /** Watches one run. */
 export const makeWatch = ({ plan, network, docket, people, books, isPlain }: Around): Watch => {
   const { chain } = network
+  const [book = plainBook] = books
+  const reserve = keyIn(book, "reserve")
   const overfilled = new Set<string>()
   const places = new Map<string, Set<string>>()
   const most = (of: (book: Book) => number): bigint => BigInt(Math.max(...books.map(of))) * unit
   const targets = new Map([
-    [hot, { name: "hot", target: most(({ targets }) => targets[0]) }],
-    [warm, { name: "warm", target: most(({ targets }) => targets[1]) }],
+    [keyIn(book, "hot"), { name: "hot", target: most(({ targets }) => targets[0]) }],
+    [keyIn(book, "warm"), { name: "warm", target: most(({ targets }) => targets[1]) }],
   ])
   const floors = books.flatMap(({ floor }) => (floor === undefined ? [] : [BigInt(floor) * unit]))
   const [floor] = floors

@@ -11,18 +11,17 @@ import { endPayment } from "../../src/http/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
 import { agreed } from "./agreed.ts"
 import { acceptAlone, agreeOnceHalted, agreeTerms, signTerms } from "./agreeTerms.ts"
-import { type Book, permitsMore, unit } from "./Book.ts"
+import { type Book, keyIn, permitsMore, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import { payElsewhere } from "./Elsewhere.ts"
 import type { LostPayment } from "./Judge.ts"
-import { keySeed, type Network } from "./Network.ts"
+import type { Network } from "./Network.ts"
 import type { People } from "./People.ts"
 import type { Services } from "./Replica.ts"
 import type { Rewrite, Wild } from "./Wild.ts"
@@ -72,7 +71,6 @@ export interface WildWorld {
   readonly letGo: () => void
 }
 
-const reserve = publicKeyOf(keySeed, "reserve")
 const said = { author: "zoe", reason: "meant so" }
 /** Blocks until those who approve late do it. */
 const lateBlocks = 30
@@ -90,6 +88,7 @@ const inForce = <A, E, R>(verb: (treasury: Treasury) => Effect.Effect<A, E, R>) 
 export const makeWildWorld = (around: Around): WildWorld => {
   const { wild, network, docket, people, dataDir, run } = around
   const { restore, haltFile: halting, outage, fullDisk, deaf, lag } = wild
+  const reserve = keyIn(wild.book, "reserve")
   const hasOperators = wild.book.approval !== undefined
   const elsewhere = new Set<string>()
   const approvals = new Map<string, Set<string>>()
@@ -340,7 +339,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
         attendTerms()
         for (const { block: when, amount } of wild.elsewhere) {
           if (when !== block) continue
-          const id = payElsewhere(network, amount, run)
+          const id = payElsewhere(network, wild.book.who, amount, run)
           if (id === undefined) continue
           elsewhere.add(id)
           docket.event("payment made elsewhere")

@@ -7,8 +7,9 @@ import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { bookFile } from "./Book.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { codeRule, inCode } from "./inCode.ts"
+import { sister } from "./Plan.ts"
 import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
-import type { Bench } from "./runSeed.ts"
+import type { Bench, Place } from "./runSeed.ts"
 
 const memory = "/dev/shm"
 /** Treasuries that are kept read: runs begin with many, and go on with few. */
@@ -21,9 +22,6 @@ export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(
 export const makeBench = async (): Promise<Bench & { readonly close: () => void }> => {
   installCrashPoints()
   const dir = emptyDir("cofferer-simulation-")
-  const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network))
-  const treasury = await treasuryOf(oneGateway)
-  const amongThree = await treasuryOf(threeGateways)
   const metrics = await Effect.runPromise(
     Effect.scoped(
       Layer.build(
@@ -39,14 +37,27 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
       ),
     ),
   )
-  const place = join(dir, "keys-of-all")
+  return {
+    ...(await placeIn(join(dir, "keys-of-all"))),
+    sister: await placeIn(join(dir, "keys-of-sister"), sister),
+    metrics,
+    dir,
+    close: () => rmSync(dir, { recursive: true, force: true }),
+  }
+}
+
+/** The files of one treasury, in a folder with its keys. */
+const placeIn = async (place: string, who = ""): Promise<Place> => {
+  const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(place, network, who))
+  const treasury = await treasuryOf(oneGateway)
+  const amongThree = await treasuryOf(threeGateways)
   const file = bookFile(place)
-  const known = new Map<string, Bench["treasury"]>()
-  const write: Bench["write"] = (text) => {
+  const known = new Map<string, Place["treasury"]>()
+  const write: Place["write"] = (text) => {
     writeFileSync(file, text)
     return file
   }
-  const read: Bench["read"] = (isCoded) => {
+  const read: Place["read"] = (isCoded) => {
     const name = `${isCoded} ${readFileSync(file, "utf8")}`
     const before = known.get(name)
     if (before !== undefined) return before
@@ -64,8 +75,5 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
     inCode: { treasury: inCode(treasury), amongThree: inCode(amongThree) },
     read,
     write,
-    metrics,
-    dir,
-    close: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

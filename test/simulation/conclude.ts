@@ -2,10 +2,9 @@ import type { Hash } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Chain } from "../../src/sandbox/Chain.ts"
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import type { Allowance } from "./Allowance.ts"
-import type { Book } from "./Book.ts"
+import { type Book, keyIn } from "./Book.ts"
 import { boundsOf } from "./Bounds.ts"
 import type { Docket } from "./Docket.ts"
 import { codeRule } from "./inCode.ts"
@@ -14,7 +13,7 @@ import { judgeApproved, judgeTold } from "./judgePeople.ts"
 import { judgePlanned } from "./judgePlanned.ts"
 import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
 import { judgeStops } from "./judgeStops.ts"
-import { keySeed, type Network } from "./Network.ts"
+import type { Network } from "./Network.ts"
 import type { People } from "./People.ts"
 import { banned, type Plan } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
@@ -40,8 +39,6 @@ export interface Remains {
   readonly statements: number
 }
 
-const rulePaid = new Set(["hot", "warm"].map((name) => publicKeyOf(keySeed, name) as string))
-
 /** Judges what a run left behind. */
 export const conclude = (remains: Remains): Verdict => {
   const db = new DatabaseSync(join(remains.dataDir, databaseFile))
@@ -53,7 +50,8 @@ export const conclude = (remains: Remains): Verdict => {
 }
 
 const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
-  const { plan, docket, network, trace, world } = remains
+  const { plan, docket, network, world } = remains
+  const trace = remains.trace.copy()
   const { chain } = network
   judgeAll(remains, db)
   const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as { hash: string } | undefined
@@ -79,6 +77,10 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
   docket.event(
     "part of a split",
     count("SELECT count(*) AS n FROM intents WHERE rule = 'share' AND state = 'confirmed'"),
+  )
+  docket.event(
+    "another treasury funded",
+    count("SELECT count(*) AS n FROM intents WHERE rule = 'fund' AND state = 'confirmed'"),
   )
   docket.event("approval lapsed", count("SELECT count(*) AS n FROM intents WHERE state = 'rejected'"))
   docket.event("execution by a third party", remains.replayed.size)
@@ -106,6 +108,7 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   if (isHonest) judgeFalseReplays(evidence)
   judgeStops(db, docket)
   judgeLeft(db, docket)
+  const rulePaid = new Set(["hot", "warm"].map((name) => keyIn(wild.book, name) as string))
   if (isTimed) judgeTerms(db, remains.terms, rulePaid, docket)
   const ours = executionsOf(chain, bounds).filter(({ id }) => !foreign.has(id))
   const given = world.approvals
@@ -120,7 +123,19 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const isCalm = isHonest && isTimed && !isRestored && !isBanned
   // What a store that was put back had paid and does not know is paid anew where nobody tells it.
   const once = ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`))
-  if (isHonest) judgePlanned({ db, chain, docket, payouts, startMillis, now, ours: once, isCalm, isRestored })
+  if (isHonest)
+    judgePlanned({
+      db,
+      chain,
+      docket,
+      payouts,
+      ops: keyIn(wild.book, "ops"),
+      startMillis,
+      now,
+      ours: once,
+      isCalm,
+      isRestored,
+    })
   const known = db.prepare("SELECT 1 FROM intents WHERE id = ?")
   for (const id of isRestored ? [] : people.told) {
     docket.chance("taken")

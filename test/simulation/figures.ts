@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { type Counts, oracleNames } from "./Docket.ts"
+import { addCounts, type Counts, oracleNames } from "./Docket.ts"
 import type { Verdict } from "./runSeed.ts"
 
 /** What runs of the simulation counted together. */
@@ -13,10 +13,6 @@ export interface Sums {
   readonly events: Counts
 }
 
-const addTo = (sums: Record<string, number>, counts: Counts): void => {
-  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
-}
-
 /** An event that is the answer to another one, and no kind of its own: "submit: failed". */
 const isOutcome = (name: string): boolean => name.includes(": ") || name.includes("answered")
 
@@ -24,15 +20,15 @@ const column = (counts: Counts, names: ReadonlyArray<string>): ReadonlyArray<str
   names.map((name) => `  ${String(counts[name] ?? 0).padStart(9)}  ${name}`)
 
 export const makeFigures = () => {
-  const chances: Record<string, number> = {}
-  const events: Record<string, number> = {}
+  let chances: Counts = {}
+  let events: Counts = {}
   let [seeds, violations] = [0, 0]
   return {
     add: (verdict: Verdict) => {
       seeds++
       if (verdict.violations.length > 0) violations++
-      addTo(chances, verdict.chances)
-      addTo(events, verdict.events)
+      chances = addCounts(chances, verdict.chances)
+      events = addCounts(events, verdict.events)
     },
     sums: (): Sums => ({ seeds, violations, chances, events }),
     lines: (kinds = Object.keys(events).toSorted()): ReadonlyArray<string> => [

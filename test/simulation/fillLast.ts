@@ -1,7 +1,6 @@
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
-import { plainBook, unit } from "./Book.ts"
+import { keyIn, plainBook, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
-import { keySeed, type Network } from "./Network.ts"
+import type { Network } from "./Network.ts"
 import type { Plan } from "./Plan.ts"
 import type { Standing } from "./Standing.ts"
 import type { WildWorld } from "./WildWorld.ts"
@@ -16,8 +15,8 @@ interface Around {
   readonly restBlock: (n: number) => void
 }
 
-const hot = publicKeyOf(keySeed, "hot")
-const reserve = publicKeyOf(keySeed, "reserve")
+const bookOf = ({ wild }: Plan) => wild?.book ?? plainBook
+const keyOf = (plan: Plan, name: string): string => keyIn(bookOf(plan), name)
 /** Blocks of a second within which an account that was emptied in calm is filled. */
 const filledBlocksMax = 120
 /** Blocks until whatever waits for a person was done. */
@@ -27,9 +26,10 @@ const filledFrom = 10_000n * unit
 /** The most that filling both accounts takes, by any book. */
 const bothFilled = 64_000n * unit
 
-const isFilled = ({ chain }: Network): boolean =>
-  [...chain.ledger.accounts.values()].some(
-    ({ party, type, balance }) => party === hot && type === "ACCOUNT_TYPE_GENERAL" && balance >= filledFrom,
+const isFilled = ({ plan, network }: Around): boolean =>
+  [...network.chain.ledger.accounts.values()].some(
+    ({ party, type, balance }) =>
+      party === keyOf(plan, "hot") && type === "ACCOUNT_TYPE_GENERAL" && balance >= filledFrom,
   )
 
 /**
@@ -48,8 +48,8 @@ const isExpected = ({ plan, world, standing }: Around): boolean => {
 const epochBlocksMax = 1_000
 
 /** Whether the network lets the payer send nothing more in this epoch: no payment can come of that time. */
-const isUsedUp = ({ chain }: Network): boolean =>
-  (chain.epoch.transfers.get(reserve) ?? 0) >= chain.scenario.transfersPerEpoch
+const isUsedUp = ({ plan, network: { chain } }: Around): boolean =>
+  (chain.epoch.transfers.get(keyOf(plan, "reserve") as never) ?? 0) >= chain.scenario.transfersPerEpoch
 
 const leavesRowsOut = ({ faults }: Plan): boolean => faults.some(({ spec: { kind } }) => kind === "reorganised_pages")
 
@@ -61,16 +61,17 @@ export const fillLast = (around: Around): void => {
   while (n < attendedBlocksMax && standing.isHeld()) restBlock(n++)
   if (!isExpected(around)) return
   // Its fall may be the row that a page left out, which the next comparison finds, in minutes.
-  if (!isFilled(network) && leavesRowsOut(around.plan)) return
+  if (!isFilled(around) && leavesRowsOut(around.plan)) return
   docket.chance("on")
-  const at = chain.scenario.spenders[0]?.at as Map<number, bigint>
+  const spender = chain.scenario.spenders.find(({ from }) => from === `${bookOf(around.plan).who}hot`)
+  const at = spender?.at as Map<number, bigint>
   at.set(chain.height + 1, 1_000_000_000_000n)
   restBlock(n++)
   const last = n + filledBlocksMax + epochBlocksMax
-  for (let waited = 0; waited < filledBlocksMax && n < last && !isFilled(network); n++) {
+  for (let waited = 0; waited < filledBlocksMax && n < last && !isFilled(around); n++) {
     restBlock(n)
-    if (!isUsedUp(network)) waited++
+    if (!isUsedUp(around)) waited++
   }
-  if (!isFilled(network))
+  if (!isFilled(around))
     docket.wrong("on", `hot was emptied, and is not filled ${filledBlocksMax} s later: ${standing.words()}`)
 }

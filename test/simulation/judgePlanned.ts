@@ -2,13 +2,9 @@ import type { DatabaseSync } from "node:sqlite"
 import type { HoldReason } from "../../src/domain/Decision.ts"
 import { byOpen } from "../../src/rules/kinds/payoutNotices.ts"
 import type { Chain } from "../../src/sandbox/Chain.ts"
-import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { type Payout, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import type { Execution } from "./Judge.ts"
-import { keySeed } from "./Network.ts"
-
-const ops = publicKeyOf(keySeed, "ops")
 
 /** Milliseconds of the planned times of a payout that begins with the run, in order. */
 export const timesOf = ({ seconds, minutes }: Payout, startMillis: number): ReadonlyArray<number> => {
@@ -31,6 +27,8 @@ export interface PlannedEvidence {
   readonly chain: Chain
   readonly docket: Docket
   readonly payouts: ReadonlyArray<Payout>
+  /** The key that they pay. */
+  readonly ops: string
   readonly startMillis: number
   /** The end of the run. */
   readonly now: number
@@ -55,7 +53,7 @@ export const judgePlanned = (evidence: PlannedEvidence): void => {
   }
 }
 
-const judgeExecuted = ({ chain, docket, startMillis, ours }: PlannedEvidence, payout: Payout): void => {
+const judgeExecuted = ({ chain, docket, ops, startMillis, ours }: PlannedEvidence, payout: Payout): void => {
   const amount = BigInt(payout.amount) * unit
   const paid = ours
     .flatMap(({ id }) => chain.transfers.get(id) ?? [])

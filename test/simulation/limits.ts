@@ -91,7 +91,7 @@ interface World {
 const makeWorld = (plan: Plan): World => {
   const time = makeVirtualTime(startMillis, makeDice("limits"))
   const { fork, atOnce: run } = makeRunner(time)
-  const network = makeNetwork(plan, fork, run)
+  const network = makeNetwork([plan], fork, run)
   const limiter: RateLimiter = makeRateLimiter(
     profiles["0.75"].rateLimit ?? { perSecond: 20, burst: 100, banMillis: 0 },
   )

@@ -8,7 +8,7 @@ import { judgeLimits, restless } from "./judgeLimits.ts"
 import type { JudgedMonth } from "./judgeMonth.ts"
 import { runWithLimits } from "./limits.ts"
 import { describeLying, lyingPlanOf } from "./lyingPlan.ts"
-import { describePlan, type Gateways, planOf, tamePlanOf } from "./Plan.ts"
+import { describePlan, type Gateways, pairOf, planOf, tamePlanOf } from "./Plan.ts"
 import { playCalm, playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
 import { isMonthProfile, type MonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
@@ -18,7 +18,7 @@ import { failEachStatement } from "./statements.ts"
 import { wholeYear } from "./YearWorld.ts"
 
 const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gateways honest|hostile|both|lying] [--tame]
-                      [--figures FILE] [--workers N] [--trace]
+                      [--treasuries 1|2] [--figures FILE] [--workers N] [--trace]
        npm run sim -- --statements
        npm run sim -- --limits
        npm run sim -- --year
@@ -30,6 +30,7 @@ const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gate
   --until     the last of them, instead of --seeds: a long run is done in parts
   --figures   a file that gets what was counted; of the same seeds it is counted once
   --tame      the world of before: one rule, no files, no people who approve, no failing machines
+  --treasuries 2: two in one process, on shared gateways, each judged as alone; default 1
   --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
               both: every other seed. lying: there is one, which is honest most of the time; also judged is that no
               stop is silent, and that each ends by itself or by the verb that is named to people
@@ -53,6 +54,7 @@ const flags = readFlags("sim", usage, {
   figures: undefined,
   trace: false,
   tame: false,
+  treasuries: "1",
   statements: false,
   limits: false,
   year: false,
@@ -68,6 +70,9 @@ const gateways = (seed: number): Gateways => {
   if (values.gateways === "lying") return "lying"
   return values.gateways === "hostile" ? "hostile" : "honest"
 }
+const isPair = values.treasuries === "2"
+if (!isPair && values.treasuries !== "1") fail(`--treasuries ${values.treasuries} is neither 1 nor 2`)
+if (isPair && (values.gateways === "lying" || values.tame)) fail("--treasuries 2 has no such world")
 const first = whole("first", values.first)
 const seeds = values.until === undefined ? whole("seeds", values.seeds) : whole("until", values.until) - first + 1
 if (seeds < 1) fail(`--until ${values.until} is before --first ${first}`)
@@ -78,10 +83,12 @@ let violations = 0
 const outcomes = new Map<string, number>()
 const figures = makeFigures()
 
-const describe = (seed: number): string =>
-  gateways(seed) === "lying"
+const describe = (seed: number): string => {
+  if (isPair) return pairOf(seed, gateways(seed)).map(describePlan).join("; beside it ")
+  return gateways(seed) === "lying"
     ? describeLying(lyingPlanOf(seed))
     : describePlan((values.tame ? tamePlanOf : planOf)(seed, gateways(seed)))
+}
 
 const hear = (verdict: Verdict): void => {
   done++
@@ -93,7 +100,7 @@ const hear = (verdict: Verdict): void => {
     console.log(`seed ${verdict.seed}: ${describe(verdict.seed)}`)
     for (const violation of verdict.violations) console.log(`  ${violation}`)
     console.log(
-      `  again: npm run sim -- --first ${verdict.seed} --seeds 1 --gateways ${gateways(verdict.seed)} --trace`,
+      `  again: npm run sim -- --first ${verdict.seed} --seeds 1 --gateways ${gateways(verdict.seed)}${isPair ? " --treasuries 2" : ""} --trace`,
     )
   }
   if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
@@ -162,7 +169,16 @@ if (values.calm) process.exit((await runCalm()) ? 0 : 1)
 
 const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))
 const isTame = values.tame
-const verdicts = await simulate({ first, seeds, gateways, isTame, workers, trace: values.trace, onVerdict: hear })
+const verdicts = await simulate({
+  first,
+  seeds,
+  gateways,
+  isTame,
+  isPair,
+  workers,
+  trace: values.trace,
+  onVerdict: hear,
+})
 const trace = createHash("sha256")
 for (const verdict of verdicts) trace.update(verdict.trace)
 const seconds = ((performance.now() - began) / 1000).toFixed(0)
@@ -173,7 +189,7 @@ for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
   console.log(`  ${outcome}: ${count} seeds`)
 for (const line of figures.lines()) console.log(line)
 if (values.figures !== undefined) {
-  const name = `${values.gateways}${isTame ? ", tame" : ""}, seeds ${first} to ${first + seeds - 1}`
+  const name = `${values.gateways}${isTame ? ", tame" : ""}${isPair ? ", two treasuries" : ""}, seeds ${first} to ${first + seeds - 1}`
   addFigures(values.figures, { name, seconds: Number(seconds), ...figures.sums() })
 }
 console.log(`trace ${trace.digest("hex")}`)

@@ -11,6 +11,8 @@ export interface Simulation {
   readonly gateways: (seed: number) => Gateways
   /** Whether runs are as they were before there was anything wild in them. Default: they are not. */
   readonly isTame?: boolean
+  /** Whether there are two treasuries in the process. Default: one. */
+  readonly isPair?: boolean
   /** What the disk refuses in each, where they are runs of the calm day. */
   readonly failing?: (seed: number) => Failing
   readonly workers: number
@@ -23,10 +25,11 @@ export interface Simulation {
   readonly enough?: (verdict: Verdict) => boolean
 }
 
-const askedOf = ({ gateways, failing, isTame }: Simulation, seed: number): Asked => ({
+const askedOf = ({ gateways, failing, isTame, isPair }: Simulation, seed: number): Asked => ({
   seed,
   gateways: gateways(seed),
   isTame: isTame === true,
+  isPair: isPair === true,
   ...(failing === undefined ? {} : { failing: failing(seed) }),
 })
 

@@ -68,6 +68,18 @@ describe("the simulation of the whole daemon", () => {
     )
   })
 
+  it("finds two treasuries of one process apart, each right as if it were alone", async () => {
+    const verdicts = await simulate({ first: 1, seeds: 4, gateways: honest, isPair: true, workers: 2 })
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { events }) => sum + (events["payment of another treasury"] ?? 0), 0),
+      100,
+    )
+  })
+
   it("finds no send without its durable row, whichever statement fails", async () => {
     const verdicts = await failEachStatement(41)
     assert.isAtLeast(verdicts.length, 20)

@@ -3,7 +3,7 @@ import { makeBench } from "./bench.ts"
 import type { Failing } from "./CrashPoints.ts"
 import type { Gateways } from "./Plan.ts"
 import { runLying } from "./runLying.ts"
-import { runPlan, runSeed } from "./runSeed.ts"
+import { runPair, runPlan, runSeed } from "./runSeed.ts"
 import { calmPlan } from "./statements.ts"
 
 /** Seeds that a worker is asked for, one after the other; the answer to each is its verdict. */
@@ -11,6 +11,8 @@ export interface Asked {
   readonly seed: number
   readonly gateways: Gateways
   readonly isTame: boolean
+  /** Whether there are two treasuries. */
+  readonly isPair: boolean
   /** Instead of the seed's plan: one payment on a calm day, and a disk that refuses these statements. */
   readonly failing?: Failing
 }
@@ -28,8 +30,9 @@ port.on("message", (asked: Asked | undefined) => {
     return
   }
   const tell = isTraced ? (line: string) => console.log(line) : undefined
-  const { seed, gateways, isTame, failing } = asked
+  const { seed, gateways, isTame, isPair, failing } = asked
   if (gateways === "lying") return port.postMessage(runLying(bench, seed, tell))
+  if (isPair) return port.postMessage(runPair(bench, seed, gateways, tell))
   port.postMessage(
     failing === undefined
       ? runSeed(bench, seed, gateways, tell, isTame)
