@@ -41,11 +41,11 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
       return { millis, stale: [] }
     }
     case "freeze": {
-      const before = hit.daemon.lines.length
       hit.daemon.child.kill("SIGSTOP")
       const millis = await fleet.untilHeld(others, takeoverMillisMax)
       await sleep(Math.max(0, frozenMillis - (millis ?? 0)))
-      const sent = hit.sent.length
+      // What it wrote before it was frozen has been read by now.
+      const [before, sent] = [hit.daemon.lines.length, hit.sent.length]
       hit.daemon.child.kill("SIGCONT")
       await sleep(3_000)
       const lines = hit.daemon.lines.slice(before)
