@@ -216,7 +216,8 @@ export class Side {
         onArrival: (body, leftAt) => thirdParty.noteArrival(body, leftAt),
       },
     })
-    if (replica.mortal.alive) this.replica = replica
+    // One that gave up at once has been noted as ended, and its process may go on.
+    if (replica.mortal.alive && replica.fiber.pollUnsafe() === undefined) this.replica = replica
     time.runTo(time.now())
   }
 
