@@ -61,7 +61,9 @@ describe("rules in code", () => {
     const loops = await codesOf(written(new Array(3).fill("for (;;);")))
     const [good] = await codesOf(written([paysAll]))
     const all = await Promise.all([...loops, good!, loops[0]!].map((code) => saidBy(code, 7n)))
-    assert.deepStrictEqual(all, [noEnd, noEnd, noEnd, 7n, noEnd])
+    // On a busy machine a loop may get less than 500 ms of the processor until it is ended by the clock.
+    const ends = all.map((said) => (said === "its code waits and does not go on" ? noEnd : said))
+    assert.deepStrictEqual(ends, [noEnd, noEnd, noEnd, 7n, noEnd])
   })
 
   it("are told apart, though one reads a file while it is asked", async () => {
