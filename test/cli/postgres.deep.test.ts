@@ -74,13 +74,14 @@ describe("treasuries whose store is PostgreSQL", () => {
     const left = readdirSync(join(files, ".data", treasuryName(0))).filter((name) => name.includes(".db"))
     assert.deepStrictEqual(left, [])
     for (let n = 0; n < count; n++) {
+      // Further falls come meanwhile: both are asked until nothing is under way. One that was paid twice stays unequal.
       const isSettled = async () => {
         const intents: ReadonlyArray<{ state: string }> = await json("intents", "--treasury", treasuryName(n))
-        return intents.length > 1 && intents.every(({ state }) => state === "confirmed") ? intents.length : 0
+        const isOver = intents.length > 1 && intents.every(({ state }) => state === "confirmed")
+        return isOver && (await executedBy(n)) === intents.length
       }
-      const settled = () => Effect.map(Effect.promise(isSettled), (length) => length > 0)
-      await Effect.runPromise(waitUntil("the end of each payment", settled(), Effect.sleep("200 millis")))
-      assert.strictEqual(await executedBy(n), await isSettled())
+      const settled = Effect.promise(isSettled)
+      await Effect.runPromise(waitUntil("each payment executed once", settled, Effect.sleep("200 millis")))
     }
     assert.strictEqual((await second.stop()).code, 0)
     for (let n = 0; n < count; n++) {
