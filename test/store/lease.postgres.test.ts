@@ -4,7 +4,12 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlError } from "effect/sql"
-import { Connections, type StoreAccess } from "../../src/store/database/Connections.ts"
+import {
+  Connections,
+  type LeaseHolder,
+  type PostgresOptions,
+  type StoreAccess,
+} from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { pgVersion } from "../../src/store/database/pgSchema.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -30,7 +35,7 @@ const open = (
     connectionsMax = 3,
     url = urlTo(name),
     access = "holder" as StoreAccess,
-    onWait = undefined as (() => Effect.Effect<void>) | undefined,
+    onWait = undefined as PostgresOptions["onWait"],
   } = {},
 ): Layer.Layer<Database.Database | Sql, StoreError> => {
   const lease = { lastsMillis, waitMillis }
@@ -158,6 +163,28 @@ describe("a database of several processes", () => {
       Effect.sync(() => waits > 1),
     )
     yield* soon("the end of whoever stands by", Fiber.interrupt(standby))
+  })
+
+  it.live("is taken from a silent holder, however far ahead the server's clock was then", function* () {
+    const name = yield* database
+    yield* Effect.scoped(built(name))
+    const ahead = "UPDATE leases SET holder = 'gone', until = 9000000000000000"
+    yield* asAdmin(name, ahead)
+    // A last sign of life that commits after whoever waits has begun to take the lease.
+    const alive = "DO $$ BEGIN UPDATE leases SET writes = writes + 1; PERFORM pg_sleep(1); END $$"
+    const isBegun = Effect.map(
+      asAdmin(name, `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = '${name}'`),
+      ([rows]) => rows?.length === 1,
+    )
+    let waits = 0
+    const onWait = Effect.fnUntraced(function* (current: LeaseHolder | undefined) {
+      if (current === undefined || ++waits > 1) return
+      yield* Effect.forkDetach(asAdmin(name, alive))
+      yield* waitUntil("a sign of life", isBegun)
+    }, Effect.orDie)
+    const next = yield* soon("a takeover", built(name, { lastsMillis: 200, onWait }))
+    assert.isAbove(waits, 1, "not before the time passed once more")
+    yield* Effect.provide(written("a"), next)
   })
 
   it.live("believes in its lease for less than its time where it cannot be renewed", function* () {

@@ -1,7 +1,16 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import { ask, Connections, closing, failure, type LeaseTerms, type PostgresOptions, refused } from "./Connections.ts"
+import {
+  ask,
+  Connections,
+  closing,
+  failure,
+  type LeaseHolder,
+  type LeaseTerms,
+  type PostgresOptions,
+  refused,
+} from "./Connections.ts"
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 
@@ -95,8 +104,16 @@ type Prepared = Pick<PostgresOptions, "access" | "urlFile">
 export const leaseRow = `INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0
   WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`
 
-/** Takes the lease: a new epoch, in which no former holder can write. Undefined while another process has it. */
-const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string, { lastsMillis }: LeaseTerms) {
+/**
+ * Takes the lease: a new epoch, in which no former holder can write. Undefined while another process has it, unless it
+ * is the `silent` one, and still so.
+ */
+const takeLease = Effect.fnUntraced(function* (
+  at: PgConnection,
+  holder: string,
+  { lastsMillis }: LeaseTerms,
+  silent: OtherLease | undefined,
+) {
   const asked = performance.now()
   yield* ask(at, "BEGIN READ WRITE")
   yield* ask(at, leaseRow)
@@ -104,8 +121,9 @@ const takeLease = Effect.fnUntraced(function* (at: PgConnection, holder: string,
     at,
     `UPDATE leases SET former = holder, former_until = until, holder = $1, epoch = epoch + 1, since = ${serverMillis},
       until = ${serverMillis} + ${lastsMillis}
-      WHERE until < ${serverMillis} OR holder = $1 RETURNING epoch, former, former_until, guests`,
-    [holder],
+      WHERE until < ${serverMillis} OR holder = $1 OR (epoch = $2 AND writes = $3)
+      RETURNING epoch, former, former_until, guests`,
+    [holder, silent?.epoch ?? null, silent?.writes ?? null],
   )
   yield* ask(at, "COMMIT")
   if (row === undefined) return undefined
@@ -130,12 +148,22 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string, option
 /** Time between two looks at a lease that another process has, in milliseconds. */
 const lookMillis = 300
 
-/** The process that has the lease, if it is another one. A question alone: many may wait for many leases. */
-const otherHolder = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
-  const [row] = yield* ask(at, `SELECT holder, since FROM leases WHERE until >= ${serverMillis} AND holder <> $1`, [
-    holder,
-  ])
-  return row && { name: String(row[0]), since: Number(row[1]) }
+/** A lease that another process has. Each renewal changes `writes`. */
+interface OtherLease extends LeaseHolder {
+  readonly epoch: number
+  readonly writes: number
+}
+
+/** The lease, if another process has it. A question alone: many may wait for many leases. */
+const otherLease = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
+  const [row] = yield* ask(
+    at,
+    `SELECT holder, since, epoch, writes FROM leases WHERE until >= ${serverMillis} AND holder <> $1`,
+    [holder],
+  )
+  if (row === undefined) return undefined
+  const [since, epoch, writes] = row.slice(1).map(Number) as [number, number, number]
+  return { name: String(row[0]), since, epoch, writes } satisfies OtherLease
 })
 
 export const openLease = Effect.fnUntraced(function* (
@@ -147,9 +175,15 @@ export const openLease = Effect.fnUntraced(function* (
   const end = performance.now() + terms.waitMillis
   const inSession = <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) =>
     again(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
+  let seen: OtherLease | undefined
+  let seenAt = 0
   for (;;) {
-    const other = yield* inSession((at) => otherHolder(at, holder))
-    const held = other === undefined ? yield* inSession((at) => takeLease(at, holder, terms)) : undefined
+    const other = yield* inSession((at) => otherLease(at, holder))
+    const now = performance.now()
+    if (other?.epoch !== seen?.epoch || other?.writes !== seen?.writes) [seen, seenAt] = [other, now]
+    // The server's clock may be set back after the last renewal; a holder trusts its lease for less than this.
+    const silent = now - seenAt > terms.lastsMillis ? other : undefined
+    const held = other === silent ? yield* inSession((at) => takeLease(at, holder, terms, silent)) : undefined
     if (held !== undefined) {
       if (onWait !== undefined) yield* onWait(undefined)
       return held satisfies Held
