@@ -24,9 +24,9 @@ const ofTreasury = {
     text: "nothing is decided, signed or sent: {reason}",
     remedy: "free space under {dir}, or make it writable; the daemon goes on by itself",
     fields: [],
-    raised: "at once, past the store, and each hour; a further outage within the hour after 60 s",
+    raised: "at once, without the store, and each hour; a further outage within that hour: after 60 s",
     renews: true,
-    ends: "the store accepts writes; where the daemon was restarted meanwhile, PagerDuty and Alertmanager alone hear of it",
+    ends: "the store accepts writes; after a restart in the outage only PagerDuty and Alertmanager get the all-clear",
     over: { text: "the store accepts writes: the daemon goes on" },
   },
   taken_over: {
@@ -37,7 +37,7 @@ const ofTreasury = {
     text: "the process that ran it, {from}, died or froze; {to} runs it now",
     remedy: "find out why in that process's log, and start it again if it is gone",
     fields: ["from", "to"],
-    raised: "with the start of a process that took an expired lease over",
+    raised: "when a process takes over an expired lease",
     until: "week",
   },
   health: {
