@@ -23,12 +23,12 @@ export const pageOf = (run: Run): string => {
     "How fast each part is beside other implementations of the same work, and what limits it.",
     `Measured with Node ${run.node.slice(1)} on ${run.machine}, on the day that each section names. To measure it yourself:`,
     "    npm run bench                       # everything, about a quarter of an hour\n    npm run bench -- pow submit         # these alone\n    npm run bench -- --against test/bench/baseline.json",
-    "The last names each figure that is more than a tenth worse than on this page, and exits with 1. `--write` makes this " +
-      "page, its chart and that file from a run, and `--json` prints the figures.",
-    "Each variant of the same work runs in short slices by turns with the others, so that whatever else the machine does " +
-      "meets all of them. A figure is the median of its slices; beside it stand the extremes. A ratio is that of slices " +
-      "of the same round. Processor time is that of the thread that does the work. This machine did other work " +
-      "meanwhile: ratios hold all the same, times by the clock are better on a quiet one.",
+    "The last command names each figure that is more than a tenth worse than on this page, and exits with 1. " +
+      "`--write` makes this page, its chart and that file from a run, and `--json` prints the figures.",
+    "The variants of one task run in short slices in turn, so that other load on the machine affects all of " +
+      "them equally. A figure is the median of its slices; the next column has the extremes. A ratio compares " +
+      "slices of the same round. Processor time is that of the thread that does the work. This machine also did " +
+      "other work: ratios hold, times by the clock are better on a quiet machine.",
     "![How many times the speed of each peer](images/performance.svg)",
     ...benchmarks.flatMap((one) => section(run, one)),
   ]

@@ -44,7 +44,7 @@ const words: Readonly<Record<string, string>> = {
   "parties.*.signer.sandbox": "A key that the embedded network makes",
   "parties.*.floor": "By asset: no payment takes the free balance below it, fee included",
   "parties.*.floor.*": "In units of the asset",
-  "parties.*.transfersKept": "Transfers of each epoch that rules leave to people; default 0",
+  "parties.*.transfersKept": "Transfers of each epoch that rules leave to submit; default 0",
   addresses: "Addresses outside the network that withdrawals may go to, by name",
   "addresses.*": "0x and 40 hex characters; capitals are checked",
   hours: "Weekly opening hours by name, for rules",
@@ -187,6 +187,7 @@ const words: Readonly<Record<string, string>> = {
   "daemon.tracing": "Collector of spans by OTLP over HTTP in JSON; default none",
   "daemon.tracing.url": "Such as http://127.0.0.1:4318/v1/traces; https, or http on loopback",
   "daemon.tracing.headers": "Headers of each request, whose values come from files",
+  "daemon.tracing.headers.*": "File that holds the value of the header",
   "daemon.logLevel": "Default info. COFFERER_LOG_LEVEL wins",
   sandbox: "The embedded network of play money",
 }

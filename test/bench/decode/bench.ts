@@ -108,8 +108,8 @@ export const decode: Benchmark = {
   name: "decode",
   about: "answers of a gateway: rows and heads, and how long the worst of all bad answers holds the event loop",
   limits:
-    "Each field is checked, and integers are made of texts, which JSON.parse alone does not. A request of ours waits for " +
-    "its turn, has a deadline and a bound for its body, is counted and decoded; undici alone does none of that.",
+    "Unlike JSON.parse alone, decoding checks each field and converts texts to integers. Unlike undici alone, a " +
+    "request waits for its turn, has a deadline and a largest body, and is counted and decoded.",
   run: async (say) => {
     const rows = await rowsDecoded()
     const server = new Worker(new URL("server.ts", import.meta.url))

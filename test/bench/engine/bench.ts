@@ -135,8 +135,8 @@ export const engine: Benchmark = {
   name: "engine",
   about: "decisions of 10,000 rules over 100,000 accounts, of which a thousand change at a time, and of a rule in code",
   limits:
-    "A round looks at the rules of changed accounts alone; each look makes the checks and sentences of its decision. " +
-    "Code runs in a process of its own, and its answer is a message to that process and one back.",
+    "A round evaluates only the rules of changed accounts; each evaluation makes the checks and sentences of " +
+    "its decision. Code runs in a separate process: a call costs a message there and one back.",
   run: async (say) => {
     const { samples, looks } = decided()
     say(`${looks} looks for ${rounds * changesEach} changes of ${rulesMax * levelsEach} accounts`)

@@ -112,10 +112,10 @@ export const latency: Benchmark = {
   name: "latency",
   about: "from a fall that can be read to its payment: blocks each second, rows 0.2 to 1.0 s later, default pace",
   limits:
-    "A rule acts on two observations in two blocks. Rows of a block are visible 0.2 to 1.0 s after it, and final " +
-    "once those of the next one are: a fall is looked for in calm every 2 s, and then two more blocks are waited " +
-    "for. In the worst case that is the idle pause and the longest distance of two visible blocks, 4 s. A " +
-    "confirmation waits for the next block and its rows. Signing, proof of work and the way to the mempool are " +
-    "hundredths of a second.",
+    "A rule acts on two observations in two blocks. Rows of a block are visible 0.2 to 1.0 s after it, and " +
+    "final once the rows of the next block are visible. An idle daemon reads balances every 2 s; after a fall " +
+    "it waits for two more blocks. The worst case is 4 s: the idle pause and the longest time between two " +
+    "visible blocks. A confirmation waits for the next block and its rows. Signing, proof of work and the way " +
+    "to the mempool take hundredths of a second.",
   run,
 }

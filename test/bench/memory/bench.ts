@@ -58,11 +58,11 @@ export const memory: Benchmark = {
   name: "memory",
   about: "resident memory of a daemon without the embedded network, idle for the requests of an hour",
   limits:
-    "Files of Node are its own code, which processes share. A snapshot of the heap in use: 15 MB compiled functions, " +
-    "9 MB objects and closures, 8 MB texts of modules, of which functions are compiled when they are called, 4 MB " +
-    "shapes of objects, 2 MB other strings. Outside of the heap are compilers, SQLite and Node. Halving " +
-    "--max-semi-space-size once more, or --optimize-for-size, would take 5 and 10 MB and cost a busy poller a fifth and " +
-    "a third of its rows a second. From the first payment on a search thread takes 25 MB more.",
+    "Files of Node are its own code, which processes share. The heap in use is 15 MB compiled functions, 9 MB " +
+    "objects and closures, 8 MB source texts of modules (functions are compiled when they are called), 4 MB " +
+    "shapes of objects, 2 MB other strings. Outside the heap are compilers, SQLite and Node. Halving " +
+    "--max-semi-space-size once more, or --optimize-for-size, would take 5 and 10 MB and cost a busy poller a " +
+    "fifth and a third of its rows a second. From the first payment on a search thread takes 25 MB more.",
   run: (say) =>
     withLaunchers(async ({ image, sources }, dir) => {
       say(`${Math.round(hourMillis / 60_000)} minutes of ${speed} times the requests`)

@@ -63,7 +63,7 @@ export const poller: Benchmark = {
   name: "poller",
   about: "balance rows: bytes to rows compared with what is known, and to rows on disk",
   limits:
-    "Decoding takes most of comparing, which groups rows by account and makes integers of their texts. " +
-    "Storing writes each row with its indexes, one commit a page.",
+    "Comparing is mostly decoding; it also groups rows by account and converts texts to integers. Storing " +
+    "writes each row with its indexes, one commit a page.",
   run,
 }

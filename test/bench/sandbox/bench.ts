@@ -44,7 +44,7 @@ export const sandbox: Benchmark = {
   name: "sandbox",
   about: "accepted transactions and reads of the play-money network, on one core, the generator beside it",
   limits:
-    "One core: each transaction is decoded, its signature and work verified, and on disk before its answer; requests of " +
-    "one turn of the event loop share a commit. A read writes JSON.",
+    "One core: each transaction is decoded, its signature and proof of work are verified, and it is on disk " +
+    "before the answer; requests in one turn of the event loop share a commit. A read writes JSON.",
   run,
 }

@@ -144,11 +144,12 @@ export const submit: Benchmark = {
   name: "submit",
   about: "payments signed, verified, solved (difficulty 15), made durable and submitted, beside a sequential client",
   limits:
-    "The main thread, of whose time no single part takes most. Four commits make a payment durable: it is recorded, its " +
-    "money set aside; its permit, signature and bytes are stored; that a send begins, with its work; and what was " +
-    "answered. On this disk a commit takes a quarter of a millisecond: payments that shared one would gain a twentieth. " +
-    "A fifth is SQLite's, for a hundred statements; a quarter runs effects; a twelfth decodes rows, which compiled " +
-    "schemas would halve and pay for at the start; 6 % is the second implementation that verifies the signature. The " +
-    "signer reads all that was signed in 24 hours. The work itself, 6 ms on another thread, is hidden behind that.",
+    "The main thread; no single part takes most of its time. Four commits make a payment durable: the record " +
+    "and its reserved money; permit, signature and bytes; the start of the send, with the proof of work; the " +
+    "answer. On this disk a commit takes a quarter of a millisecond: sharing commits would gain a twentieth. " +
+    "SQLite takes a fifth, for a hundred statements; effects take a quarter; decoding rows takes a twelfth, " +
+    "which compiled schemas would halve at the cost of a slower start; verifying the signature with the second " +
+    "implementation takes 6 %. The signer reads everything that was signed in 24 hours. The proof of work, 6 ms " +
+    "on another thread, runs meanwhile.",
   run,
 }
