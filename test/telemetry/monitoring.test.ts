@@ -125,29 +125,61 @@ describe("the compose file", () => {
     readonly command?: ReadonlyArray<string>
     readonly volumes: ReadonlyArray<string>
     readonly environment?: Readonly<Record<string, string>>
+    readonly secrets?: ReadonlyArray<string>
+    readonly depends_on?: Readonly<Record<string, unknown>>
   }
-  const { services } = parse(read("config/compose.yaml"), { merge: true }) as {
+  const {
+    services,
+    secrets,
+    volumes: declared,
+  } = parse(read("config/compose.yaml"), { merge: true }) as {
     readonly services: Readonly<Record<string, Service>>
+    readonly secrets: Readonly<Record<string, { readonly file: string }>>
+    readonly volumes: object
   }
   const beside = Object.entries(services).filter(([name]) => name !== "cofferer")
 
-  it("starts Cofferer alone, and all of it with the profile", () => {
-    assert.deepStrictEqual(Object.keys(services), ["cofferer", "prometheus", "alertmanager", "grafana"])
-    assert.isUndefined(services["cofferer"]?.profiles)
-    for (const [, { profiles }] of beside) assert.deepStrictEqual(profiles, ["monitoring"])
+  it("starts Cofferer alone, and the others by their profiles", () => {
+    const {
+      undefined: alone,
+      monitoring,
+      replicas,
+    } = Object.groupBy(Object.keys(services), (name) => String(services[name]?.profiles))
+    assert.deepStrictEqual(alone, ["cofferer"])
+    assert.deepStrictEqual(monitoring, ["prometheus", "alertmanager", "grafana"])
+    assert.deepStrictEqual(replicas, ["postgres", "replica-1", "replica-2", "replica-3"])
   })
 
-  it("pins versions, and mounts files that there are", () => {
-    for (const [name, { image, volumes }] of beside) {
-      assert.match(image ?? "", /^\w+\/\w+:v?\d+\.\d+\.\d+$/, name)
-      for (const volume of volumes.filter((one) => one.startsWith("./")))
-        read(join("config", volume.split(":")[0] ?? ""))
+  it("pins versions, and mounts files that there are and volumes that it declares", () => {
+    for (const [name, { image, build, volumes }] of beside) {
+      if (build === undefined) assert.match(image ?? "", /^(\w+\/)?\w+:v?\d+\.\d+(\.\d+)?$/, name)
+      for (const volume of volumes.map((one) => one.split(":")[0] ?? "")) {
+        if (!volume.startsWith("./")) assert.property(declared, volume)
+        // What the operator writes is not there yet.
+        else if (volume !== "./treasuries") read(join("config", volume))
+      }
     }
   })
 
-  it("listens on loopback alone", () => {
+  it("listens on loopback alone, each at an address of its own", () => {
+    const replicas: Array<string | undefined> = []
     for (const [name, { command = [], environment = {} }] of beside) {
       assert.include([...command, ...Object.values(environment)].join(" "), "127.0.0.1", name)
+      if (name.startsWith("replica")) replicas.push(environment["COFFERER_LISTEN"])
     }
+    assert.deepStrictEqual(replicas, ["127.0.0.1:9464", "127.0.0.1:9465", "127.0.0.1:9466"])
+  })
+
+  it("gives each replica data of its own, and all of them one folder and one database", () => {
+    const replicas = beside.filter(([name]) => name.startsWith("replica"))
+    assert.lengthOf(new Set(replicas.map(([, { volumes }]) => volumes.find((one) => one.endsWith(":/data")))), 3)
+    for (const [, one] of replicas) {
+      assert.include(one.volumes, "./treasuries:/config:ro")
+      assert.deepStrictEqual(one.command, ["run", "/config"])
+      assert.deepStrictEqual(Object.keys(one.depends_on ?? {}), ["postgres"])
+    }
+    assert.deepStrictEqual(services["postgres"]?.secrets, Object.keys(secrets))
+    assert.strictEqual(services["postgres"]?.environment?.["POSTGRES_PASSWORD_FILE"], "/run/secrets/postgres")
+    assert.strictEqual(secrets["postgres"]?.file, "./treasuries/secrets/postgres")
   })
 })
