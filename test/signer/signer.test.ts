@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process"
 import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
-import { chmodSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { assert, describe } from "@effect/vitest"
@@ -513,6 +513,17 @@ describe("key files", () => {
       Effect.map(openKeyFile(at("good", content), publicKey), (key) => assert.strictEqual(key.publicKey, publicKey)),
     )
   }
+
+  it("are read as Kubernetes mounts them: root's, readable by a group, behind links", async ({ skip }) => {
+    skip(process.getuid?.() !== 0, "needs root")
+    const mounted = join(dir, "..2026")
+    mkdirSync(mounted)
+    at("..2026/reserve", seed, 0o440)
+    symlinkSync("..2026", join(dir, "..data"))
+    symlinkSync("..data/reserve", join(dir, "reserve"))
+    const opened = await Effect.runPromise(openKeyFile(join(dir, "reserve"), publicKey))
+    assert.strictEqual(opened.publicKey, publicKey)
+  })
 
   for (const [what, path, says] of [
     [

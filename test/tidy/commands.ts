@@ -48,7 +48,7 @@ export const linesOf = ({ blocks }: Pick<Page, "blocks">) =>
     )
 
 /** Whether a line is typed, and not printed. */
-export const isTyped = (line: string): boolean => /^(npm|docker|mkdir|alias) /.test(line) || program.test(line)
+export const isTyped = (line: string): boolean => /^(npm|docker|kubectl|mkdir|alias) /.test(line) || program.test(line)
 
 /** The calls of Cofferer in the code of a page, and between its backticks. */
 export const callsOf = (page: Page): ReadonlyArray<Call> => [
