@@ -3,12 +3,14 @@ import type { Treasury } from "../config/Treasury.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { aligned, blockNanos } from "../poller/askWindow.ts"
 import { keptNanosMin } from "../poller/bridgeGap.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
+import { isUnsigned } from "../rules/policy/Policy.ts"
 import { accountKeyText, type BalanceDifference, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -94,8 +96,8 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   const end = until > base.until ? until : base.until
   const busy = yield* underWay(account, watermark.height)
   if (busy !== undefined) {
-    const why = `payment ${shortId(busy)} of the account is under way, or was settled less than a window ago`
-    return problem(why, 409, "wait for its end and for one window of the network, then try again")
+    const why = `payment ${shortId(busy.id)} of the account is under way, or was settled less than a window ago`
+    return problem(why, 409, `${yield* endOf(busy)} and for one window of the network, then try again`)
   }
   const listed = new Map(base.openings.filter(isOwn).map((row) => [accountKeyText(row), row]))
   const known = new Map((yield* observations.accounts).filter(isOwn).map((one) => [accountKeyText(one), one]))
@@ -146,6 +148,13 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   return { rebased: subject, rows, accounts }
 })
 
+/** How the payment ends. One that waits until rows and balances agree would wait for ever. */
+const endOf = Effect.fnUntraced(function* (intent: Intent) {
+  if (!isUnsigned(intent)) return "wait for its end"
+  const verb = (yield* (yield* Outbox).attempts(intent.id)).length === 0 ? "cancel" : "abandon"
+  return `"cofferer intents ${verb} ${shortId(intent.id)} --reason TEXT" ends it: wait for its end`
+})
+
 /** A payment of the account that is open, or whose bytes could still execute: its rows may be among those in doubt. */
 const underWay = Effect.fnUntraced(function* ({ party, asset }: Account, height: bigint) {
   const outbox = yield* Outbox
@@ -154,5 +163,5 @@ const underWay = Effect.fnUntraced(function* ({ party, asset }: Account, height:
   const payments = [...(yield* outbox.open), ...(yield* outbox.unmoved), ...sent.flatMap(Option.toArray)]
   return payments.find(
     ({ payment: { fromKey, toKey, assetId } }) => assetId === asset && (fromKey === party || toKey === party),
-  )?.id
+  )
 })

@@ -85,6 +85,9 @@ describe("an account's history read anew", () => {
       assert.deepStrictEqual(yield* states, ["proposed"])
       assert.match(yield* tries(), busy)
       assert.match(yield* tries({ party: "alice" }), busy, "of who pays as well")
+      const refused = yield* rebase(treasury)
+      const remedy = "remedy" in refused ? refused.remedy : ""
+      assert.match(remedy, /^"cofferer intents cancel \w+ --reason TEXT" ends it/, "it may wait for rows that agree")
       const before = yield* heldByBob
       for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
       assert.deepStrictEqual(yield* states, ["confirmed"])

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { haltEnds } from "../../src/domain/Halt.ts"
-import { endPayment, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { type EndVerb, endPayment, resumeScope } from "../../src/http/brakeVerbs.ts"
 import { ledgerVerb, reconcileNow } from "../../src/http/ledgerVerbs.ts"
 import { rebaseBalances } from "../../src/http/rebaseBalances.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
@@ -54,6 +54,14 @@ const rebaseAll = (treasury: Treasury) =>
     Effect.forEach(treasury.assets.keys(), (asset) => rebasing(treasury, party, asset)),
   )
 
+/** Ends the payments that a refusal of `balances rebase` names with the verb for it: they wait for it themselves. */
+const endNamed = (treasury: Treasury, answers: ReadonlyArray<object>) =>
+  Effect.forEach(answers, (answer) => {
+    const remedy = "remedy" in answer ? String(answer.remedy) : ""
+    const [, verb, id] = /"cofferer intents (cancel|abandon) (\w+) /.exec(remedy) ?? []
+    return id === undefined ? Effect.void : endPayment(treasury, id, verb as EndVerb, words)
+  })
+
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
 export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, deceived }: Asked) {
   const brake = yield* Brake
@@ -75,7 +83,10 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   if ((yield* (yield* Drifts).all).length > 0)
     verbs.push({
       name: "reconcile, balances rebase",
-      perform: Effect.andThen(reconcileNow({ treasury, mode: "live" }, advance), rebaseMismatches(treasury)),
+      perform: reconcileNow({ treasury, mode: "live" }, advance).pipe(
+        Effect.andThen(rebaseMismatches(treasury)),
+        Effect.andThen((answers) => endNamed(treasury, answers)),
+      ),
     })
   if (deceived) verbs.push({ name: "balances rebase", perform: rebaseAll(treasury) })
   const outbox = yield* Outbox
