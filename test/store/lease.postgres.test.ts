@@ -116,6 +116,30 @@ describe("a database of several processes", () => {
     yield* built(name)
   })
 
+  it.live("is handed over while its store is open, which then writes no more", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    const { handOver, isLeaseHeld } = Context.get(holder, Database.Database)
+    yield* handOver
+    assert.isFalse(yield* isLeaseHeld)
+    const next = yield* built(name)
+    const late = yield* Effect.flip(Effect.provide(written("a"), holder))
+    assert.include(late.message, "another process has the lease of harbor")
+    assert.strictEqual(Context.get(next, Database.Database).takeover?.how, "handed_over")
+    // A renewal that was on its way.
+    yield* asAdmin(name, "UPDATE leases SET until = 0")
+    yield* Effect.flip(Effect.provide(written("b"), next))
+  })
+
+  it.live("is handed over also where its connections were cut", function* () {
+    const name = yield* database
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cofferer' AND datname = '${name}'`
+    const { handOver } = Context.get(yield* built(name), Database.Database)
+    yield* asAdmin(name, cut)
+    yield* handOver
+    yield* built(name)
+  })
+
   it.live("is written by guests, between the holder's transactions, who then forgets what it remembers", function* () {
     const name = yield* database
     const holder = yield* built(name)

@@ -1,5 +1,5 @@
 import { relative } from "node:path"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { version } from "../../config/files.ts"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
@@ -13,6 +13,7 @@ import type { DaemonOptions, Machine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { noteEnd, noteStart } from "../../store/controls/starts.ts"
+import { Database } from "../../store/database/Database.ts"
 import { isUnwritable } from "../../store/database/storeErrors.ts"
 import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
@@ -55,7 +56,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       }
       isNoted = true
       return yield* begun(current).pipe(
-        Effect.onInterrupt(() => Effect.ignore(noteEnd())),
+        Effect.onInterrupt(() => Effect.andThen(Effect.ignore(noteEnd()), handOver)),
         Effect.tapError((error) => (isUnwritable(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
       )
     }).pipe(Effect.scoped)
@@ -64,13 +65,18 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       yield* prepare(current)
       yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
       const { announce } = yield* serveStatus(surface)
-      return yield* Effect.andThen(announce, serve(current, sandbox)).pipe(Effect.provide(layerControl(current)))
-    }).pipe(Effect.scoped)
+      yield* Layer.build(layerControl(current))
+      yield* announce
+      return yield* serve(current, sandbox)
+    })
   return outlastOutages(options, { surface, machineOf }, life).pipe(
     Effect.scoped,
     Effect.provide(machineOf(options).metrics),
   )
 }
+
+/** Nothing is signed or sent any more: another process may, while this one closes what it opened. */
+const handOver = Effect.flatMap(Database, (database) => database.handOver)
 
 const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {

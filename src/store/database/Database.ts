@@ -62,6 +62,8 @@ export class Database extends Context.Service<
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
+    /** Gives up the right to write, where processes take turns at it: another one may have it at once. */
+    readonly handOver: Effect.Effect<void>
     readonly takeover: Backend["Service"]["takeover"]
   }
 >()("cofferer/store/Database") {
@@ -69,7 +71,7 @@ export class Database extends Context.Service<
     Database,
     Effect.gen(function* () {
       const sql = yield* Sql
-      const { writes, isLeaseHeld, takeover } = yield* Backend
+      const { writes, isLeaseHeld, handOver = Effect.void, takeover } = yield* Backend
       return Database.of({
         write: (effect, takenBack) =>
           sql.withTransaction(effect, takenBack).pipe(
@@ -78,6 +80,7 @@ export class Database extends Context.Service<
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
         isLeaseHeld,
+        handOver,
         takeover,
       })
     }),

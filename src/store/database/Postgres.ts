@@ -79,7 +79,7 @@ const makeClient = Effect.fnUntraced(function* (
     const counting = locked(
       at,
       `UPDATE leases SET writes = writes + 1, until = ${serverMillis} + ${lastsMillis}
-        WHERE holder = $1 AND epoch = $2 RETURNING writes, guests`,
+        WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING writes, guests`,
     )
     const [count, guests] = yield* closing(at, counting)
     // Whatever is remembered was read before they wrote.
@@ -220,12 +220,13 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const connections = yield* Connections
       const { holder = randomUUID(), access = "holder" } = options
       yield* usePostgres(treasury, { ...options, access })
+      const released = (held: Held) => Effect.provideService(releaseLease(treasury, held), Connections, connections)
       const held: Held =
         access !== "holder"
           ? { holder, epoch: -1, deadline: 0, isLost: false }
           : yield* Effect.acquireRelease(
               openLease(treasury, holder, { ...terms, onWait: options.onWait }),
-              (held) => Effect.provideService(releaseLease(treasury, held), Connections, connections),
+              (held) => (held.isLost ? Effect.void : released(held)),
               // It may be waited for without end; one that is taken in that moment runs out by itself.
               { interruptible: true },
             )
@@ -236,6 +237,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
         Context.add(Backend, {
           writes,
           takeover: held.takeover,
+          handOver: access === "holder" ? released(held) : undefined,
           isLeaseHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline),
         }),
       )

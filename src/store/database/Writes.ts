@@ -35,6 +35,8 @@ export class Backend extends Context.Service<
      * its own monotonic clock.
      */
     readonly isLeaseHeld: Effect.Effect<boolean>
+    /** Gives the lease up: another process may take it at once, and this one writes no more. Absent: there is none. */
+    readonly handOver?: Effect.Effect<void> | undefined
     /** How this process came by the lease, if another one had it before. */
     readonly takeover?: Takeover | undefined
   }

@@ -197,10 +197,12 @@ export const openLease = Effect.fnUntraced(function* (
   }
 })
 
+/** Ends the lease, whose holder writes no more. Where it cannot be written within two seconds it runs out by itself. */
 export const releaseLease = (treasury: string, held: Held) =>
   Effect.gen(function* () {
+    held.isLost = true
     const at = yield* (yield* Connections).session(treasury)
     yield* ask(at, "BEGIN READ WRITE")
     yield* ask(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
     yield* ask(at, "COMMIT")
-  }).pipe(Effect.scoped, Effect.ignore)
+  }).pipe(Effect.scoped, again, Effect.ignore)
