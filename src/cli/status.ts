@@ -123,14 +123,15 @@ const flags = {
   ...commonFlags,
 }
 
-/** What the store says, and the headline: it names the process elsewhere that runs the treasury, if one does. */
+/** What the store says, its own headline, and one that names the process elsewhere that runs the treasury, if any. */
 const readElsewhere = (chosen: Chosen) =>
   Effect.gen(function* () {
     const view = yield* readView()
     const holder = yield* leaseHolder
-    if (holder === undefined) return { ...view, sentence: stopped(chosen), isElsewhere: false }
+    const before = view.sentence
+    if (holder === undefined) return { ...view, sentence: stopped(chosen), isElsewhere: false, before }
     const text = `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${view.sentence.text}`
-    return { ...view, sentence: { ...view.sentence, text }, isElsewhere: true }
+    return { ...view, sentence: { ...view.sentence, text }, isElsewhere: true, before }
   })
 
 /** The headline of each treasury of a folder, the worst first. */
@@ -179,11 +180,17 @@ export const status = Command.make(
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
     const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere(chosen))
-    const { isElsewhere, ...view } = { ...body, isElsewhere: !isHere && body.isElsewhere }
+    const { isElsewhere, before, ...view } = {
+      ...body,
+      isElsewhere: !isHere && body.isElsewhere,
+      before: isHere ? body.sentence : body.before,
+    }
     const { sentence } = view
     const running = isHere || isElsewhere
     yield* printResult(chosen.output, { running, ...view }, () =>
-      running ? viewText(view) : `${signs.bad}${sentence.text}. Its database says:\n${viewText(view, false)}`,
+      running
+        ? viewText(view)
+        : `${signs.bad}${sentence.text}. Its database says:\n${viewText({ ...view, sentence: before }, false)}`,
     )
     if (chosen.fail && sentence.severity !== "ok") {
       return yield* failWith("unhealthy", running ? sentence.text : "no daemon runs")

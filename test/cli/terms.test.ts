@@ -58,6 +58,9 @@ describe("terms accept", () => {
     halted({}, function* ({ options, hash, run }) {
       const inStore = Effect.provide(storeOf(options), { local: true })
       yield* Effect.flatMap(refusedReload, ({ note }) => note("t.yaml: restart to change it")).pipe(inStore)
+      const { stdout } = yield* run("status")
+      assert.match(stdout, /^\S+\s+No daemon runs: .*Its database says:\n.*terms/s)
+      assert.lengthOf(stdout.match(/No daemon runs/g) ?? [], 1)
       const other = yield* run("terms", "accept", "0".repeat(8))
       assert.strictEqual(other.code, 6)
       assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
