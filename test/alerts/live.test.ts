@@ -156,6 +156,16 @@ describe("a silence", () => {
     assert.include(yield* gotIn(halfAnHour), "desk resolved halt 1")
   })
 
+  it.effect("of a page that may have arrived keeps nobody from hearing of the end", function* () {
+    desks.deaf.add("desk")
+    yield* halted
+    yield* gotIn(halfAnHour)
+    yield* silence(hour)
+    desks.deaf.clear()
+    yield* release
+    assert.include(yield* gotIn(halfAnHour), "desk resolved halt 1")
+  })
+
   it.effect("takes what waits for a deaf receiver, and ends when a person ends it", function* () {
     desks.deaf.add("desk")
     yield* halted

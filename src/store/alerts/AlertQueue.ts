@@ -167,7 +167,7 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(resolves, (dedup) =>
       sql`SELECT DISTINCT d.receiver,
-        CASE WHEN d.state = 'silenced' AND d.round = 0 THEN 1 ELSE 0 END AS silenced
+        CASE WHEN d.state = 'silenced' AND d.round = 0 AND d.tries = 0 THEN 1 ELSE 0 END AS silenced
         FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${under(sql, dedup)}`.pipe(
         rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
       ),
