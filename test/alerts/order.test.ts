@@ -118,6 +118,24 @@ describe("alerts to one receiver", () => {
     }).pipe(Effect.provide(desk.layer))
   })
 
+  it.effect("have one all-clear though one of them is refused for ever, and nothing fires after it", function* () {
+    let isSound = false
+    const desk = deskOf((_, key) => key.endsWith("/first") && !isSound)
+    yield* Effect.gen(function* () {
+      for (const id of ["first", "second"]) yield* raise("page", "gateway", [], id)
+      yield* second
+      yield* raise("info", "gateway", ["first", "second"], "both")
+      yield* second
+      isSound = true
+      for (let n = 0; n < 60; n++) yield* second
+      assert.deepStrictEqual(
+        desk.taken.map(({ key, resolves = [] }) => `${key.split("/")[2]} ${resolves.length}`),
+        ["second 0", "both 2"],
+      )
+      assert.strictEqual((yield* listAlerts(9, "standing"))[0]?.dead, 1, "the refused one is shown")
+    }).pipe(Effect.provide(desk.layer))
+  })
+
   it.effect("are not held up by those that it alone does not take", function* () {
     let isSound = false
     const desk = deskOf((subject) => subject.startsWith("bad") && !isSound)

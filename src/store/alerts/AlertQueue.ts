@@ -5,33 +5,8 @@ import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { pruneAlerts } from "./pruneAlerts.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
-
-const SeqRow = Schema.Struct({ seq: Schema.Int })
-/** Alerts forgotten at once: more would stop everything else for too long. */
-const prunedAtOnce = 5_000
-
-/** Deletes alerts that ended, and that every receiver got, before a time (Unix milliseconds). Others stay: their
- * all-clear is to come, or is on its way, and only the row shows to whom they were sent. */
-const pruneAlerts = (sql: Sql) =>
-  Effect.fn("AlertQueue.prune")(
-    function* (before: number) {
-      for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
-        const old = yield* sql`SELECT seq FROM alerts AS a
-          WHERE ended_at < ${before} AND NOT EXISTS (SELECT 1 FROM deliveries
-            WHERE alert = a.seq AND (state NOT IN ('delivered', 'silenced') OR updated_at >= ${before}))
-          ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
-        gone = old.length
-        if (gone === 0) return
-        const seqs = sql.in(old.map(({ seq }) => seq))
-        yield* sql.write`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
-          Effect.andThen(sql.write`DELETE FROM alerts WHERE seq IN ${seqs}`),
-          sql.withTransaction,
-        )
-      }
-    },
-    (effect) => effect.pipe(storeError("AlertQueue.prune")),
-  )
 
 const AlertRow = Schema.Struct({ at: Schema.Int, subject: Schema.String, detail: Schema.String })
 
@@ -139,6 +114,10 @@ interface Grouping {
 
 const isEnd = (sql: Sql, isOver: boolean) => sql.literal(`a.resolves IS ${isOver ? "NOT NULL" : "NULL"}`)
 
+/** True of an alert `b` that the all-clear `a` ended. */
+const endedByA = `b.seq < a.seq AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject
+  AND b.ended_at = a.at`
+
 const groupAt = Effect.fnUntraced(function* (
   sql: Sql,
   {
@@ -243,17 +222,23 @@ export class AlertQueue extends Context.Service<
       Effect.gen(function* () {
         const sql = yield* Sql
         const end = Effect.fnUntraced(
-          function* ({ seq, receiver, group }: Delivery, how: Outcome) {
+          function* ({ seq, receiver, group, resolves }: Delivery, how: Outcome) {
             const updated_at = yield* Clock.currentTimeMillis
+            const seqs = sql.in([seq, ...group.map((member) => member.seq)])
             yield* sql.write`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
-              WHERE receiver = ${receiver} AND alert IN ${sql.in([seq, ...group.map((member) => member.seq)])}`
+              WHERE receiver = ${receiver} AND alert IN ${seqs}`
+            if (resolves === undefined || how.state !== "delivered") return
+            // After its end it would fire for ever.
+            yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
+              AND alert IN (SELECT b.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)} WHERE a.seq IN ${seqs})`
           },
           (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
         )
         // Who gets an all-clear before an alert that it ended would think for ever that it fires.
-        const isNext = sql.literal(`(a.resolves IS NULL OR NOT EXISTS (SELECT 1 FROM deliveries e JOIN alerts b
-          ON b.seq = e.alert WHERE e.receiver = d.receiver AND e.state = 'pending' AND b.seq < a.seq
-          AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject AND b.ended_at = a.at))`)
+        // One set aside holds it up only where it ends nothing else.
+        const isNext = sql.literal(`(a.resolves IS NULL OR 1 = (SELECT
+          coalesce(max(CASE WHEN e.state <> 'pending' THEN 1 WHEN e.aside = 0 THEN 2 ELSE 0 END), 1)
+          FROM deliveries e JOIN alerts b ON b.seq = e.alert WHERE e.receiver = d.receiver AND ${endedByA}))`)
         const waiting = (which: Statement.Fragment) =>
           sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
             a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
