@@ -166,6 +166,14 @@ describe("a silence", () => {
     assert.include(yield* gotIn(halfAnHour), "desk resolved halt 1")
   })
 
+  it.effect("of a fast clock holds nothing back once the clock is right", function* () {
+    yield* TestClock.setTime(10_000 * hour)
+    yield* silence(hour)
+    yield* TestClock.setTime(hour)
+    yield* halted
+    assert.include(yield* gotIn(halfAnHour), "desk page halt 1")
+  })
+
   it.effect("takes what waits for a deaf receiver, and ends when a person ends it", function* () {
     desks.deaf.add("desk")
     yield* halted

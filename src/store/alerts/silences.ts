@@ -25,9 +25,14 @@ export const isSilencing = ({ name, kind, subject }: AlertSilence, alert: Silenc
   (kind === null || kind === alert.kind) &&
   (subject === null || subject === alert.subject)
 
-/** Silences in force at a time (Unix milliseconds), the newest first. */
+/**
+ * Silences in force at a time (Unix milliseconds), the newest first. One that a fast clock wrote is not: it would last
+ * for as long as the clock was ahead.
+ */
 export const silencesAt = (sql: Sql, now: number) =>
-  sql`SELECT * FROM silences WHERE until > ${now} ORDER BY id DESC`.pipe(rowsOf(SilenceRow, "Alerts.silences"))
+  sql`SELECT * FROM silences WHERE at <= ${now} AND until > ${now} ORDER BY id DESC`.pipe(
+    rowsOf(SilenceRow, "Alerts.silences"),
+  )
 
 /** Silences in force now. */
 export const silencesNow = Effect.flatMap(Sql, (sql) =>
