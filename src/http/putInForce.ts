@@ -25,7 +25,7 @@ export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
 /** The last refusal of changed files, until files are put in force. It outlives the process. */
 export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
 
-/** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
+/** Ends a refusal in the caller's transaction, once files are in force as written: who got its ticket hears of that. */
 export const endRefusal = Effect.fnUntraced(function* (treasury: string) {
   const over = yield* (yield* refusedReload).end
   if (over === undefined) return

@@ -48,8 +48,8 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   const at = yield* Clock.currentTimeMillis
   const { isConfig, title, lines, remedy } = refusal
   const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
-  yield* raise("reload_refused", { treasury: name, at, detail: why, remedy, author })
-  yield* (yield* refusedReload).note(why)
+  const { note } = yield* refusedReload
+  yield* asOne(Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), note(why)))
   yield* logEvent("configuration refused", {
     author,
     reason: `${title} ${lines.join("; ")}`.trim(),
@@ -119,7 +119,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const isHalted = (yield* (yield* Brake).halts).some(({ reason }) => reason === "terms")
   if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
-    yield* endRefusal(treasury.name)
+    yield* asOne(endRefusal(treasury.name))
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
@@ -187,8 +187,8 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
         ? "the terms of the configuration"
         : "started with another configuration"
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
-  yield* asOne(Effect.andThen(started(inForce, entry), endTermsHalt("what the file permits is in force")))
-  yield* endRefusal(treasury.name)
+  const ends = Effect.andThen(endTermsHalt("what the file permits is in force"), endRefusal(treasury.name))
+  yield* asOne(Effect.andThen(started(inForce, entry), ends))
 })
 
 /** Gateways change at a start alone. */

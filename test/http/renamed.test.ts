@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
@@ -10,6 +11,7 @@ import type { Payment } from "../../src/domain/Decision.ts"
 import { pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { daemonLayer } from "../../src/layers.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Brake, holdsOf } from "../../src/store/controls/Brake.ts"
 import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
@@ -124,6 +126,31 @@ describe("a stop of a rule that the file has under another name", () => {
         yield* resume("rule:keep-bob")
         assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
         assert.deepStrictEqual(yield* scopes, [])
+      }),
+    ),
+  )
+})
+
+describe("a refused reload and its alert", () => {
+  it.effect("begin and end together, though a write between them fails", () =>
+    machine((run) =>
+      run(text, function* () {
+        const sql = yield* SqlClient.SqlClient
+        const spoilt = Effect.fnUntraced(function* (table: string, written: string) {
+          yield* sql.unsafe(`CREATE TRIGGER spoilt BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'full'); END`)
+          assert.strictEqual((yield* Effect.exit(reload(written)))._tag, "Failure")
+          yield* sql.unsafe("DROP TRIGGER spoilt")
+        })
+        const standing = Effect.map(listAlerts(9, "standing"), (all) =>
+          all.filter(({ name }) => name === "reload_refused"),
+        )
+        yield* spoilt("settings", "name: 3")
+        assert.lengthOf(yield* standing, 0)
+        yield* reload("name: 3")
+        assert.lengthOf(yield* standing, 1)
+        yield* spoilt("alerts", text)
+        yield* reload(text)
+        assert.lengthOf(yield* standing, 0)
       }),
     ),
   )
