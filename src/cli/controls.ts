@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { Console, Effect, Logger, Option, Result, Schema } from "effect"
+import { Cause, Console, Effect, Exit, Logger, Option, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { readHaltFile, writeHaltFile } from "../config/files.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
@@ -112,8 +112,15 @@ const haltByFile = Effect.fnUntraced(function* (
   const said = `${author}: ${reason}`
   const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
   const shared = yield* sharedSetup(chosen, dataDir)
-  const done = shared && (yield* Effect.result(quiet(asGuest(shared, haltSigning("operator", said)))))
-  if (done !== undefined && Result.isSuccess(done)) {
+  const halting =
+    shared &&
+    asGuest(shared, haltSigning("operator", said)).pipe(
+      quiet,
+      // Whoever loses patience with a database that does not answer has stopped this host at least.
+      Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, said))),
+    )
+  const done = halting && (yield* Effect.exit(halting))
+  if (done !== undefined && Exit.isSuccess(done)) {
     const text = `halted wherever it runs: nothing is signed or sent; ${undo.shared}`
     return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
   }
@@ -122,7 +129,7 @@ const haltByFile = Effect.fnUntraced(function* (
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, said)
-  if (done !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${done.failure}`)
+  if (done !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(done.cause)}`)
   if (!isDaemonThere) {
     yield* Effect.flatMap(storedSetup(chosen, dataDir), (found) =>
       Effect.provide(haltSigning("halt_file", said), storeLayer(found)),

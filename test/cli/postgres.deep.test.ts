@@ -145,7 +145,7 @@ describe("treasuries whose store is PostgreSQL", () => {
       Effect.runPromise(
         asAdmin(
           database,
-          `INSERT INTO leases (treasury, holder, epoch, until, since, writes)
+          `INSERT INTO leases (treasury, holder, epoch, until, since, transactions)
             VALUES ('${name}', 'another', 1, ${until}, 0, 0)
             ON CONFLICT (treasury) DO UPDATE SET holder = 'another', until = ${until}`,
         ),

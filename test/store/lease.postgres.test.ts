@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { SqlError } from "effect/sql"
 import {
   Connections,
@@ -195,7 +195,7 @@ describe("a database of several processes", () => {
     const ahead = "UPDATE leases SET holder = 'gone', until = 9000000000000000"
     yield* asAdmin(name, ahead)
     // A last sign of life that commits after whoever waits has begun to take the lease.
-    const alive = "DO $$ BEGIN UPDATE leases SET writes = writes + 1; PERFORM pg_sleep(1); END $$"
+    const alive = "DO $$ BEGIN UPDATE leases SET transactions = transactions + 1; PERFORM pg_sleep(1); END $$"
     const isBegun = Effect.map(
       asAdmin(name, `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = '${name}'`),
       ([rows]) => rows?.length === 1,
@@ -335,6 +335,7 @@ describe("a server that loses payments", () => {
 describe("tables of another version", () => {
   const former = [
     "ALTER TABLE leases DROP COLUMN guests, DROP COLUMN former, DROP COLUMN former_until",
+    "ALTER TABLE leases RENAME COLUMN transactions TO writes",
     `UPDATE cofferer_schema SET version = ${pgVersion - 1}`,
   ]
 
@@ -364,6 +365,9 @@ describe("tables of another version", () => {
     const both = [built(name, { treasury: "third" }), built(name, { treasury: "fourth" })]
     yield* Effect.all(both, { concurrency: "unbounded" })
     assert.include((yield* Effect.flip(Effect.provide(written("a"), running))).message, "another process has the lease")
+    const taking = "INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0 WHERE false"
+    const standby = yield* Effect.exit(asAdmin(name, taking))
+    assert.isTrue(Exit.isFailure(standby), "one that stood by takes no lease by the statement of that version")
     yield* asAdmin(name, "DROP OWNED BY cofferer CASCADE")
   })
 })

@@ -75,16 +75,13 @@ export const logOutageOnSignal = (reason: string) =>
 const bySignal = "the signal SIGUSR2"
 
 /** Halts whichever process runs the treasury. False where the store took no halt. */
-const haltShared = (options: DaemonOptions) =>
-  asGuest(options, haltSigning("operator", bySignal)).pipe(
-    Effect.as(true),
-    Effect.catch((reason) =>
-      Effect.as(
-        logEvent("not halted elsewhere", { reason, remedy: '"cofferer halt --reason TEXT"' }, { severity: "page" }),
-        false,
-      ),
-    ),
-  )
+const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
+  const done = yield* Effect.exit(asGuest(options, haltSigning("operator", bySignal)))
+  if (Exit.isSuccess(done)) return true
+  const event = { reason: String(Cause.squash(done.cause)), remedy: '"cofferer halt --reason TEXT"' }
+  yield* logEvent("not halted elsewhere", event, { severity: "page" })
+  return false
+})
 
 /**
  * SIGUSR2 halts: by the HALT file, which needs neither the store nor a command line, or in a store that other processes

@@ -74,12 +74,14 @@ const makeClient = Effect.fnUntraced(function* (
     yield* ask(at, "BEGIN READ WRITE")
     if (access === "guest") {
       yield* closing(at, Effect.andThen(ask(at, leaseRow), ask(at, "UPDATE leases SET guests = guests + 1")))
+      // The holder may have written since: its halts are not those that were read before.
+      writes.note("*")
       return { count: 0, deadline: 0 }
     }
     const counting = locked(
       at,
-      `UPDATE leases SET writes = writes + 1, until = ${serverMillis} + ${lastsMillis}
-        WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING writes, guests`,
+      `UPDATE leases SET transactions = transactions + 1, until = ${serverMillis} + ${lastsMillis}
+        WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING transactions, guests`,
     )
     const [count, guests] = yield* closing(at, counting)
     // Whatever is remembered was read before they wrote.
@@ -95,7 +97,7 @@ const makeClient = Effect.fnUntraced(function* (
       yield* ask(at, "BEGIN READ WRITE")
       const [found] = yield* closing(
         at,
-        locked(at, "SELECT writes FROM leases WHERE holder = $1 AND epoch = $2 FOR UPDATE"),
+        locked(at, "SELECT transactions FROM leases WHERE holder = $1 AND epoch = $2 FOR UPDATE"),
       )
       yield* ask(at, "ROLLBACK")
       return found >= count

@@ -101,7 +101,7 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection, { access,
 type Prepared = Pick<PostgresOptions, "access" | "urlFile">
 
 /** A row that is there is not inserted: that would wait for the holder's transaction. */
-export const leaseRow = `INSERT INTO leases (holder, epoch, until, since, writes) SELECT '', 0, 0, 0, 0
+export const leaseRow = `INSERT INTO leases (holder, epoch, until, since, transactions) SELECT '', 0, 0, 0, 0
   WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`
 
 /**
@@ -121,7 +121,7 @@ const takeLease = Effect.fnUntraced(function* (
     at,
     `UPDATE leases SET former = holder, former_until = until, holder = $1, epoch = epoch + 1, since = ${serverMillis},
       until = ${serverMillis} + ${lastsMillis}
-      WHERE until < ${serverMillis} OR holder = $1 OR (epoch = $2 AND writes = $3)
+      WHERE until < ${serverMillis} OR holder = $1 OR (epoch = $2 AND transactions = $3)
       RETURNING epoch, former, former_until, guests`,
     [holder, silent?.epoch ?? null, silent?.writes ?? null],
   )
@@ -158,7 +158,7 @@ interface OtherLease extends LeaseHolder {
 const otherLease = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
   const [row] = yield* ask(
     at,
-    `SELECT holder, since, epoch, writes FROM leases WHERE until >= ${serverMillis} AND holder <> $1`,
+    `SELECT holder, since, epoch, transactions FROM leases WHERE until >= ${serverMillis} AND holder <> $1`,
     [holder],
   )
   if (row === undefined) return undefined

@@ -60,7 +60,7 @@ const translated = (text: string): ReadonlyArray<string> => {
 const leases = `CREATE TABLE leases (
   treasury TEXT COLLATE "C" NOT NULL DEFAULT current_setting('${treasurySetting}') PRIMARY KEY,
   holder TEXT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL, since BIGINT NOT NULL,
-  writes BIGINT NOT NULL, guests BIGINT NOT NULL DEFAULT 0,
+  transactions BIGINT NOT NULL, guests BIGINT NOT NULL DEFAULT 0,
   former TEXT NOT NULL DEFAULT '', former_until BIGINT NOT NULL DEFAULT 0)`
 
 /** Version of the tables: one more than SQLite's, for each change of what only PostgreSQL has. */
@@ -68,13 +68,15 @@ export const pgVersion = schemaVersion + 1
 
 /**
  * Brings the tables of the version before to this one. A process of that version would not see what guests write, so
- * none may have a lease, and none that was frozen may go on. The owner sees all treasuries for as long as it takes.
+ * none may have a lease, none that was frozen may go on, and none that stands by may take one: its statements name a
+ * column that is gone. The owner sees all treasuries for as long as it takes.
  */
 export const toThisVersion = {
   begin: "ALTER TABLE leases NO FORCE ROW LEVEL SECURITY",
   end: [
     `ALTER TABLE leases ADD COLUMN guests BIGINT NOT NULL DEFAULT 0, ADD COLUMN former TEXT NOT NULL DEFAULT '',
       ADD COLUMN former_until BIGINT NOT NULL DEFAULT 0`,
+    "ALTER TABLE leases RENAME COLUMN writes TO transactions",
     "UPDATE leases SET epoch = epoch + 1",
     "ALTER TABLE leases FORCE ROW LEVEL SECURITY",
     `UPDATE cofferer_schema SET version = ${pgVersion}`,
