@@ -149,9 +149,14 @@ describe("alerts to one receiver", () => {
       }
       for (let n = 0; n < 10; n++) yield* second
       assert.sameMembers(desk.subjects(), ["good one", "good two", "good three"])
+      yield* TestClock.adjust("1 hour")
+      const asked = desk.asked.length
+      yield* raise("page", "good four")
+      yield* deliverOnce("t")
+      assert.strictEqual(desk.asked[asked], "good four", "those due again are tried after it")
       isSound = true
       for (let n = 0; n < 300; n++) yield* second
-      assert.sameMembers(desk.subjects().slice(3), ["bad one", "bad two", "bad three"])
+      assert.sameMembers(desk.subjects().slice(4), ["bad one", "bad two", "bad three"])
     }).pipe(Effect.provide(desk.layer))
   })
 })

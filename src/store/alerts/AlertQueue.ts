@@ -186,7 +186,7 @@ export class AlertQueue extends Context.Service<
     readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
     /** Stores an all-clear for the receivers of what it resolves; false if none of that was raised, or it is known. */
     readonly allClear: (alert: Alert) => Effect.Effect<boolean, StoreError>
-    /** Deliveries due now, to one receiver or to all: pages, then the oldest, `count` at most. */
+    /** Deliveries due now, to one receiver or to all, `count` at most: pages, then the oldest; last those set aside. */
     readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
     readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
@@ -312,7 +312,7 @@ export class AlertQueue extends Context.Service<
             if (at === null || (at > now && (written ?? 0) <= now)) return []
             return yield* waiting(sql`(d.next_at <= ${now} OR d.updated_at > ${now})
               AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
-              ORDER BY a.severity <> 'page', a.seq, d.receiver LIMIT ${count}`)
+              ORDER BY d.aside, a.severity <> 'page', a.seq, d.receiver LIMIT ${count}`)
           }),
           firstOf: (receiver) =>
             Effect.map(
