@@ -5,7 +5,6 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Observations } from "../../src/store/balances/Observations.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -14,6 +13,7 @@ import { reconcileLoop } from "../../src/submitter/audit/Reconcile.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { blockNow } from "../support/blockNow.ts"
 import { flow, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { isWoken } from "../support/woken.ts"
@@ -38,8 +38,7 @@ describe("the loop that sends alerts", () => {
       yield* TestClock.adjust("1 minute")
       yield* watchHealth()
       assert.isTrue(yield* isWoken("alerts"), "told")
-      const timestamp = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-      yield* (yield* Observations).rebase([], { timestamp, height: 9n })
+      yield* blockNow
       yield* watchHealth()
       assert.isTrue(yield* isWoken("alerts"), "it is over")
       yield* watchHealth()

@@ -95,7 +95,8 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
         ? undefined
         : text({ rule: rule ?? "", state, detail: detail ?? "" })
     default:
-      return factEnd(open, until, now - at)
+      // By a fast clock alone it would be forgotten unseen.
+      return factEnd(open, until, Math.min(now, Number(read / 1_000_000n)) - at)
   }
 }
 
