@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { resend } from "../../src/store/alerts/alertRecords.ts"
 import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -82,6 +83,14 @@ describe("alerts", () => {
     yield* queue.prune(1_000_000)
     const again = yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup, "page")))
     assert.deepStrictEqual(again, [false, false])
+  })
+
+  it.effect("are sent again as another message", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise({ ...alert("a/1", "page"), to: ["desk"] })
+    for (const delivery of yield* queue.due(1)) yield* queue.delivered(delivery)
+    assert.deepStrictEqual(yield* resend(1, () => ["desk"]), [1])
+    assert.containSubset(yield* queue.due(1), [{ round: 1, tries: 0 }])
   })
 
   it.effect("are ended for those who got them", function* () {

@@ -113,7 +113,7 @@ export const resend = Effect.fn("Alerts.resend")(
       for (const own of rows) {
         const row = { ...own, state: "pending", next_at: now, updated_at: now }
         yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
-          SET state = 'pending', tries = 0, aside = 0, round = round + 1, next_at = ${now}, updated_at = ${now}`
+          SET state = 'pending', tries = 0, aside = 0, round = deliveries.round + 1, next_at = ${now}, updated_at = ${now}`
       }
     }
     return all.map((alert) => alert.seq)
