@@ -55,9 +55,12 @@ export const decideRound = (context: RoundContext): Decided => {
     firing: firingAfter(alerts, seen.firing),
   }
   const memoryOf = ({ rule, name }: Subject) => memories.get(memoryKey(rule.name, name))
+  const { settled } = seen
+  // A rehearsal moved no money: it delays no payment, only the next rehearsal.
+  const moved = settled.some(isRehearsal) ? settled.filter((intent) => !isRehearsal(intent)) : settled
   // A lock affects the rule's quiet subjects as well.
-  const paid = round(locks.length > 0 ? paying : due, snapshot, memoryOf)
-  const tried = round(rehearsing, overlaid(paid.snapshot, rehearsals), memoryOf)
+  const paid = round(locks.length > 0 ? paying : due, { ...snapshot, settled: moved }, memoryOf)
+  const tried = round(rehearsing, overlaid({ ...paid.snapshot, settled }, rehearsals), memoryOf)
   return {
     locks,
     alerts,
@@ -67,6 +70,8 @@ export const decideRound = (context: RoundContext): Decided => {
     ],
   }
 }
+
+const isRehearsal = ({ state }: Intent): boolean => state === "rehearsed"
 
 /** Builds the input of alert conditions. */
 export const factsOf = ({

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { reportTrials } from "../../src/engine/report.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -35,6 +36,21 @@ describe("a treasury that rehearses", () => {
         assert.isAbove(Number(rehearsal?.moved.get(`${bob}|${usdt}`) ?? 0n), 0)
       },
       { mode: "shadow" },
+    ),
+  )
+
+  it.effect("delays no payment by the cooldown of what it rehearsed", () =>
+    flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["rehearsed"])
+        const live = { ...(yield* CycleConfig), mode: "live" as const }
+        for (let i = 0; i < 3; i++) {
+          yield* round(options, sandbox, new Set(["submit"])).pipe(Effect.provideService(CycleConfig, live))
+        }
+        assert.deepStrictEqual(yield* states, ["proposed", "rehearsed"])
+      },
+      { mode: "shadow", keepBob: { cooldown: "1h" } },
     ),
   )
 
