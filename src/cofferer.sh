@@ -42,7 +42,12 @@ if [ ! -x "$node" ]; then
 fi
 # An image has a bundle instead of sources. Where there are sources they are run, and no bundle of older ones.
 main=$here/src/main.ts
-[ -e "$main" ] || main=$here/src/main.mjs
+if [ ! -e "$main" ]; then
+  main=$here/src/main.mjs
+elif [ ! -d "$here/node_modules/effect" ]; then
+  echo "cofferer: its packages are not installed: run 'npm ci --ignore-scripts' in $here" >&2
+  exit 1
+fi
 # What this program was compiled to, beside it: the next start takes half the processor time.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$here/node_modules/.cache/compiled}"
 # Threads of glibc keep what they freed; one heap for all of them gives it back.

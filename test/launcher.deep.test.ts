@@ -35,6 +35,7 @@ beforeEach(() => {
   )
   bin = join(tree, "../bin")
   mkdirSync(join(tree, "src"), { recursive: true })
+  mkdirSync(join(tree, "node_modules/effect"), { recursive: true })
   mkdirSync(bin)
   for (const name of ["cofferer.sh", "install.sh", "main.ts"]) copyFileSync(source(name), join(tree, "src", name))
   for (const tool of tools) {
@@ -215,6 +216,13 @@ describe("the launcher", () => {
       assert.include(stderr, `'npm ci' in ${tree}`)
     },
   )
+
+  it("names the command that installs the packages where they are missing", () => {
+    fakeNode(join(bin, "node"), "24.0.0")
+    rmSync(join(tree, "node_modules"), { recursive: true })
+    const stderr = `cofferer: its packages are not installed: run 'npm ci --ignore-scripts' in ${tree}\n`
+    assert.deepStrictEqual(start(launcher(), "version"), { status: 1, lines: [], stderr })
+  })
 
   it("says so in one line where there is no Node at all", () => {
     const { status, lines, stderr } = start(launcher(), "version")
