@@ -26,6 +26,15 @@ const beforeSending = new Set([
   "ERR_SSL_WRONG_VERSION_NUMBER",
 ])
 
+/** Codes whose meaning operators need not look up. */
+const meanings: Readonly<Record<string, string>> = {
+  ENOTFOUND: "host name not found",
+  EAI_AGAIN: "no answer of the name server",
+  ECONNREFUSED: "connection refused",
+  CERT_HAS_EXPIRED: "TLS certificate expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "TLS certificate of another host",
+}
+
 const text = (cause: unknown, key: string): string | undefined => {
   const value = typeof cause === "object" && cause !== null ? Reflect.get(cause, key) : undefined
   return typeof value === "string" ? value : undefined
@@ -45,7 +54,10 @@ const isBeforeSending = (cause: unknown): boolean => {
 export const reasonOfFailure = (error: HttpClientError.HttpClientError): GatewayReason => {
   const { reason } = error
   const cause = "cause" in reason ? reason.cause : undefined
-  const words = [text(cause, "code"), text(cause, "message") ?? reason._tag].filter((w) => w !== undefined && w !== "")
+  const code = text(cause, "code")
+  const words = [meanings[code ?? ""] ?? code, text(cause, "message") ?? reason._tag].filter(
+    (w) => w !== undefined && w !== "",
+  )
   const detail = escapeText([...new Set(words)].join(": "))
   const unsent = reason._tag === "InvalidUrlError" || reason._tag === "EncodeError" || isBeforeSending(cause)
   return { _tag: unsent ? "Unreachable" : "Ambiguous", detail }

@@ -94,7 +94,11 @@ describe("init", () => {
       const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, RegExp]> = [
         [["--gateway", url], 2, /--asset SYMBOL, --below AMOUNT, --target AMOUNT are missing; on a terminal "cof/],
         [["--gateway", "http://a.example", "--asset", "USDT", ...levels], 2, /not encrypted; use https/],
-        [["--gateway", "http://127.0.0.1:9", "--asset", "USDT", ...levels], 1, /gateway http:\/\/127\.0\.0\.1:9: /],
+        [
+          ["--gateway", "http://127.0.0.1:9", "--asset", "USDT", ...levels],
+          1,
+          /^cofferer: gateway http:\/\/127\.0\.0\.1:9: unreachable: connection refused: .*; check the address, and/,
+        ],
         [["--gateway", url, "--asset", "USDX", ...levels], 4, /no asset of the gateway calls itself USDX/],
         [["--gateway", url, "--asset", "USDT", ...levels], 6, /2 assets call themselves USDT; choose one/],
         [["--gateway", url, "--asset", usdt, "--below", "1", "--target", "0.0000001"], 2, /--target: .*decimals/],
@@ -128,7 +132,7 @@ describe("init", () => {
       const typed = [...answers, "<backspace>", "5", "<enter>", "y"]
       const { code, stdout, stderr } = yield* call([file], typed)
       assert.deepStrictEqual([code, stderr], [0, ""])
-      assert.match(stdout, /^http:\/\/127\.0\.0\.1:9: /m)
+      assert.match(stdout, /^gateway http:\/\/127\.0\.0\.1:9: unreachable/m)
       assert.match(stdout, /^chain sandbox-1, 2 enabled assets$/m)
       assert.match(readFileSync(file, "utf8"), /below: "10", target: "25"/)
       const checked = yield* Effect.promise(() => callCofferer(["check", file]))

@@ -4,7 +4,7 @@ import { AssetIdText, Name, UrlText } from "../../config/schema/Fields.ts"
 import type { Mode } from "../../config/Treasury.ts"
 import { parseAmount } from "../../domain/Amount.ts"
 import { type Asset, statusWord } from "../../domain/Asset.ts"
-import { escapeText, GatewayError } from "../../gateway/GatewayError.ts"
+import { escapeText, GatewayError, wordsOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { gatewayOptions, layerHttp, makeTransport } from "../../gateway/Transport.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
@@ -61,8 +61,14 @@ const askGateway = Effect.fnUntraced(function* () {
     )
     const read = yield* Effect.result(readNetwork(url))
     if (read._tag === "Success") return { url, network: read.success }
-    yield* Console.log(`${url}: ${read.failure.message}`)
+    yield* Console.log(unread(url, read.failure).message)
   }
+})
+
+/** The error in the words of someone who knows the address alone. */
+const unread = (url: string, error: GatewayError) => ({
+  ...error,
+  message: `gateway ${url}: ${wordsOf(error.reason)}; check the address, and that this host reaches it`,
 })
 
 /** Reads each gateway. Those of one treasury must be on one chain. */
@@ -70,9 +76,7 @@ const readGateways = Effect.fnUntraced(function* (urls: ReadonlyArray<string>) {
   let first: ReadNetwork | undefined
   for (const url of urls) {
     yield* decodeUrl(url).pipe(Effect.mapError(({ message }) => failWith("usage", `--gateway: ${message}`)))
-    const network = yield* readNetwork(url).pipe(
-      Effect.mapError((error) => failureOf({ ...error, message: `gateway ${url}: ${error.message}` })),
-    )
+    const network = yield* readNetwork(url).pipe(Effect.mapError((error) => failureOf(unread(url, error))))
     if (first !== undefined && network.chainId !== first.chainId) {
       const chains = `${escapeText(network.chainId)}, and ${urls[0]} on ${escapeText(first.chainId)}`
       return yield* failWith("refused", `${url} is on chain ${chains}; name gateways of one network`)
