@@ -80,7 +80,11 @@ const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
 /** Changes of a new configuration that need a restart, each with its line. */
 export const needsRestart = (old: Treasury, next: Treasury): ReadonlyArray<Problem> => {
   const problem = (path: Path, why: string): Problem =>
-    next.document.problem(path, `${path.join(".")} cannot change while it runs: ${why}`, "restart to change it")
+    next.document.problem(
+      path,
+      `${path.join(".")} cannot change while it runs: ${why}`,
+      "restart the daemon to change it",
+    )
   const changed = fixed.filter(
     ([path]) => canonical(at(old.document.value, path)) !== canonical(at(next.document.value, path)),
   )

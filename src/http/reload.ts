@@ -33,11 +33,12 @@ interface Refusal {
   readonly remedy: string
 }
 
-const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
-  isConfig: true,
+/** Each problem names its own remedy; a file with mistakes is read again after it. */
+const refusedFor = (problems: ReadonlyArray<Problem>, isConfig: boolean): Refusal => ({
+  isConfig,
   title: "",
   lines: problems.map(formatProblem),
-  remedy: 'correct them, "cofferer check", then "cofferer reload --reason TEXT"; what was in force stays in force',
+  remedy: `${isConfig ? 'then "cofferer reload --reason TEXT"; ' : ""}until then what was in force stays in force`,
 })
 
 /** The last good configuration stays, and alerts are sent. */
@@ -112,7 +113,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const old = config.now()
   const refuse = (refusal: Refusal) => refuseReload(old, asked.author, refusal)
   const loaded = yield* Effect.result(loadTreasury(...old.treasury.files))
-  if (loaded._tag === "Failure") return yield* refuse(refusedFor(loaded.failure.problems))
+  if (loaded._tag === "Failure") return yield* refuse(refusedFor(loaded.failure.problems, true))
   const treasury = loaded.success
   const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
   const metrics = yield* Metrics
@@ -123,9 +124,9 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
-  if (orphans.length > 0) return yield* refuse({ ...refusedFor(orphans), isConfig: false })
+  if (orphans.length > 0) return yield* refuse(refusedFor(orphans, false))
   const restart = needsRestart(old.treasury, treasury)
-  if (restart.length > 0) return yield* refuse({ ...refusedFor(restart), isConfig: false })
+  if (restart.length > 0) return yield* refuse(refusedFor(restart, false))
   const next = { treasury, mode: old.mode }
   const weaker = yield* weakerIn(next)
   const refusal = yield* refusalOf(old, next, weaker, asked)
