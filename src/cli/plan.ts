@@ -90,7 +90,7 @@ const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
 
 const usual = "treasury.yaml"
 
-/** Prints payments due now under the file in force or a changed one; exits 9 if there are any. */
+/** Prints payments due now under the file in force or a changed one; exits 9 if any are, 8 if a restart would halt. */
 export const plan = Command.make(
   "plan",
   { file: fileArgument, ...commonFlags },
@@ -106,11 +106,16 @@ export const plan = Command.make(
       isNamed ? { body: { files } } : {},
     )
     yield* printResult(chosen.output, { running, ...planned }, () => planText(planned, running))
+    if (planned.halt !== null) return yield* failWith("unhealthy", "a restart with this file would halt")
     const { fires } = planned.plan
     if (fires > 0) return yield* failWith("wouldFire", `${fires} ${fires === 1 ? "payment" : "payments"} would be made`)
     return undefined
   }),
-).pipe(Command.withDescription("Show what would be paid now, or under a changed file; exit 9 if anything"))
+).pipe(
+  Command.withDescription(
+    "Show what would be paid now, or under a changed file; exit 9 if anything, 8 if a restart would halt",
+  ),
+)
 
 /** Against the database itself: a changed file is compared with the one that lies at the usual place. */
 const stored = Effect.fnUntraced(function* (found: Setup, isNamed: boolean) {

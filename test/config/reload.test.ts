@@ -71,6 +71,9 @@ describe("a daemon whose treasury file is changed", () => {
     assert.strictEqual(code, 6, stderr)
     assert.match(stderr, /policy line 1, reserve -> hot, USDT: 200,000 in 24 h, before 100,000/)
     assert.include(stderr, "cofferer reload --allow-weaker --reason TEXT")
+    const planned = await callCofferer(["plan", file, "--data", data])
+    assert.deepStrictEqual([planned.code, planned.stderr], [8, "cofferer: a restart with this file would halt\n"])
+    assert.match(planned.stdout, /^HALT +a restart with this file halts all signing/m)
     process.emit("SIGHUP", "SIGHUP")
     await daemon.line(word("configuration refused", ({ author }) => author === "SIGHUP"))
     assert.match(await metric("cofferer_config_last_reload_successful"), / 0$/)
@@ -80,7 +83,11 @@ describe("a daemon whose treasury file is changed", () => {
     writeFileSync(file, changed("chainId: sandbox-1", "chainId: sandbox-2"))
     const { code, stderr } = await reload()
     assert.strictEqual(code, 6, stderr)
-    assert.match(stderr, /:\d+:\d+ {2}network\.chainId cannot change while it runs: .*; restart to change it/)
+    assert.match(
+      stderr,
+      /:\d+:\d+ {2}network\.chainId cannot change while it runs: .*; restart the daemon to change it\n?; until then/,
+    )
+    assert.notInclude(stderr, "cofferer reload")
   })
 
   it("applies a stricter one on SIGHUP and shows its hash", async () => {

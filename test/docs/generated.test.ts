@@ -17,7 +17,7 @@ const exitCodeWords: Readonly<Record<keyof typeof exitCodes, string>> = {
   timeOut: "time-out",
   refused: "refused by the policy, or by the payment's state",
   needsApproval: "another operator must run the same command, or the payment waits for approval",
-  unhealthy: "unhealthy, or different from the gateway",
+  unhealthy: "unhealthy or halted, or different from the gateway",
   wouldFire: "`plan`: something would be paid",
 }
 
