@@ -34,11 +34,11 @@ const takenText = ({ intentId, created, state, needs, listedSince }: typeof Take
   const id = shortId(intentId)
   if (!created) return `already known as ${id}: ${state}`
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
-  const reach = listedSince === null ? "no transfer of its key is listed yet" : `of its key from ${listedSince} on`
-  return [
-    `queued as ${id}${people}; "cofferer intents show ${id}" shows its progress`,
-    `if a lost database paid it under the same key, it is recognized where the ledger lists it: ${reach}`,
-  ].join("\n")
+  const lost =
+    listedSince === null
+      ? "the gateways list no transfer of its payer yet: do not submit again what a lost database may have paid"
+      : `if a lost database paid this idempotencyKey since ${listedSince}, the ledger lists it, and it is not paid again`
+  return [`queued as ${id}${people}; "cofferer intents show ${id}" shows its progress`, lost].join("\n")
 }
 
 /** Prints the submitted payment and what blocks it: the exit code tells if it waits for more than its turn. */
