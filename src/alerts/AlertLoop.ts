@@ -10,6 +10,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { haltOnStoreError } from "../store/database/storeErrors.ts"
+import { CommandFlags, withFlags } from "../telemetry/commandFlags.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
@@ -107,6 +108,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const notifier = yield* Notifier
   const metrics = yield* Metrics
   const { receiver } = delivery
+  const { detail, ...told } = together(delivery)
   // Without it an alert of a new store could have the id of one that a lost store sent, and be dropped as a duplicate.
   const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
   const own = `${treasury}/${installation ?? "00000000"}`
@@ -121,7 +123,8 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
       severity: delivery.severity,
       kind: delivery.kind,
       name: delivery.name,
-      ...together(delivery),
+      ...told,
+      detail: withFlags(detail, yield* CommandFlags),
       fields: delivery.fields,
       at: delivery.at,
       resolves: delivery.resolves?.map(({ dedup, ...alert }) => ({ ...alert, key: `${own}/${dedup}` })),

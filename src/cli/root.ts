@@ -1,15 +1,8 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
-import {
-  exitCodes,
-  outputFlag,
-  printError,
-  printResult,
-  TreasuryFlags,
-  treasuryFlagsOf,
-  visibleConsole,
-} from "./common/output.ts"
+import { CommandFlags } from "../telemetry/commandFlags.ts"
+import { exitCodes, outputFlag, printError, printResult, treasuryFlagsOf, visibleConsole } from "./common/output.ts"
 
 const versionCommand = Command.make(
   "version",
@@ -128,7 +121,7 @@ export const commandLine = (args: ReadonlyArray<string>) =>
       Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(saidOf(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),
-      Effect.provideService(TreasuryFlags, treasuryFlagsOf(args)),
+      Effect.provideService(CommandFlags, treasuryFlagsOf(args)),
     ),
   )
 

@@ -5,8 +5,9 @@ import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
 import { leaseHolder } from "../store/database/leaseHolder.ts"
+import { withFlags } from "../telemetry/commandFlags.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
-import { failWith, type Output, printResult, table, withFlags } from "./common/output.ts"
+import { failWith, type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
   commonFlags,

@@ -19,6 +19,7 @@ import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
+import { CommandFlags, withFlags } from "../telemetry/commandFlags.ts"
 import { conditionsOf, headline, troubleKey } from "./conditions.ts"
 import { readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
@@ -95,7 +96,12 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     at: new Date(now).toISOString(),
   }
   const told = { blockAgeSeconds, wrongClock: clock, pending }
-  const conditions = conditionsOf(yield* readFacts(treasury, view, told))
+  const flags = yield* CommandFlags
+  const conditions = conditionsOf(yield* readFacts(treasury, view, told)).map((one) => ({
+    ...one,
+    text: withFlags(one.text, flags),
+    remedy: withFlags(one.remedy, flags),
+  }))
   return { ...view, conditions, sentence: headline(conditions, view, today) }
 })
 

@@ -4,6 +4,7 @@ import { plainAmount } from "../domain/Amount.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { visible, visibleJson, visibleLines, wrapped } from "../domain/text.ts"
+import { CommandFlags, withFlags } from "./commandFlags.ts"
 import { type LogEventName, type LogFieldsOf, type LogSeverity, logEventForm } from "./logEvents.ts"
 import { logText } from "./logText.ts"
 
@@ -112,7 +113,10 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     const level = levels[o.logLevel]
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
-    for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
+    const flags = o.fiber.getRef(CommandFlags)
+    for (const [key, value] of Object.entries(fields)) {
+      if (typeof value === "string") fields[key] = visible(withFlags(value, flags))
+    }
     if (o.cause.reasons.length > 0) fields["cause"] = visibleLines(Cause.pretty(o.cause))
     const annotations = o.fiber.getRef(References.CurrentLogAnnotations)
     if (level === "warn") {

@@ -1,8 +1,9 @@
 import { Writable } from "node:stream"
 import { assert, it } from "vitest"
-import { table, treasuryFlagsOf, withFlags } from "../../src/cli/common/output.ts"
+import { table, treasuryFlagsOf } from "../../src/cli/common/output.ts"
 import { terminalColumns } from "../../src/config/Environment.ts"
 import { fitted } from "../../src/domain/text.ts"
+import { withFlags } from "../../src/telemetry/commandFlags.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"
@@ -39,5 +40,6 @@ it("names the treasury in each printed command, where the call named one of seve
   const named =
     '"cofferer plan -c files --treasury=north" says more; "cofferer resume --reason TEXT -c files --treasury=north"'
   assert.strictEqual(withFlags(text, flags), `${named}; "cofferer run files"`)
+  assert.strictEqual(withFlags(named, "-c others --treasury south"), named)
   assert.strictEqual(withFlags(text, treasuryFlagsOf(["status", "-c", "a.yaml"])), text)
 })

@@ -89,7 +89,13 @@ describe("several treasuries in one process", () => {
   it("works on the treasury that --treasury names, and names them all without it", async () => {
     assert.strictEqual((await call("halt", "--reason", "a test", "--treasury", "t0000")).code, 0)
     const halted = (await call("status", "--treasury", "t0000")).stdout
-    assert.match(halted, /Halted (by \S+ )?since.*"cofferer resume --reason TEXT --treasury t0000 -c .*files"/)
+    const resume = `"cofferer resume --reason TEXT -c ${files} --treasury t0000"`
+    assert.match(halted, /Halted (by \S+ )?since/)
+    assert.include(halted, resume)
+    for (const msg of ["signing halted", "alert raised"]) {
+      const line = await daemon.line((one) => one["treasury"] === "t0000" && one["msg"] === msg)
+      assert.include(String(line["remedy"] ?? line["detail"]), resume, msg)
+    }
     assert.match((await call("status", "--treasury", "t0001")).stdout, /^ok/)
     assert.match((await call("status")).stdout, /^BAD +<b>broken .*\nBAD +t0000 +Halted .*\nok +t0001 +All in band/)
     const cases = [

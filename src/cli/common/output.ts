@@ -1,9 +1,10 @@
 import type { Writable } from "node:stream"
-import { Clock, Console, Context, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
+import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
 import { fitted, visible, visibleJson, visibleLines } from "../../domain/text.ts"
 import type { GatewayError } from "../../gateway/GatewayError.ts"
+import { CommandFlags, withFlags } from "../../telemetry/commandFlags.ts"
 
 /** Exit codes of every command. */
 export const exitCodes = {
@@ -54,9 +55,6 @@ export const toJson = (value: unknown): string => visibleJson(JSON.stringify(val
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   output === "json" ? Console.log(toJson(value)) : printText(text())
 
-/** Flags that name one treasury of several: commands within printed text work only with them. */
-export const TreasuryFlags = Context.Reference<string>("cofferer/cli/TreasuryFlags", { defaultValue: () => "" })
-
 /** Flags of a call that names one treasury of several, as typed; empty for any other call. */
 export const treasuryFlagsOf = (args: ReadonlyArray<string>): string => {
   const typed = args.flatMap((arg, i) => {
@@ -66,12 +64,8 @@ export const treasuryFlagsOf = (args: ReadonlyArray<string>): string => {
   return typed.some((flag) => flag.startsWith("--treasury")) ? typed.join(" ") : ""
 }
 
-/** The text with the flags in each quoted command that takes them. */
-export const withFlags = (text: string, flags: string): string =>
-  flags === "" ? text : text.replace(/"cofferer (?!run |init)[^"]+(?=")/g, (command) => `${command} ${flags}`)
-
 const fittedText = (text: string, columns: number | undefined) =>
-  Effect.map(TreasuryFlags, (flags) => inColumns(withFlags(text, flags), columns))
+  Effect.map(CommandFlags, (flags) => inColumns(withFlags(text, flags), columns))
 
 /** Prints lines for people, as wide as their terminal. */
 const printText = Effect.fnUntraced(function* (text: string) {

@@ -15,6 +15,7 @@ import { readSecret } from "../../config/files.ts"
 import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import { configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
+import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
 import { layerHttp } from "../../gateway/Transport.ts"
 import { ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
@@ -23,6 +24,7 @@ import { HeadlineSink } from "../../http/watchHealth.ts"
 import { type SharedParts, sharedMachine } from "../../layers.ts"
 import { workPool } from "../../pow/ProofOfWork.ts"
 import type { LeaseHolder } from "../../store/database/Connections.ts"
+import { CommandFlags } from "../../telemetry/commandFlags.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
 import { failWith } from "../common/output.ts"
@@ -274,6 +276,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     machineOf: sharedMachine(shared),
     sandbox: undefined,
   }).pipe(
+    Effect.provideService(CommandFlags, `-c ${shellWord(config.dir)} --treasury ${shellWord(entry.name)}`),
     Effect.provideService(HeadlineSink, ({ severity, text }) =>
       noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
     ),

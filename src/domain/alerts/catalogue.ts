@@ -166,7 +166,7 @@ const ofTreasury = {
     id: "lock/{rule}/{intent}",
     subject: "{rule}",
     text: "locked itself: {reason}",
-    remedy: "once the cause is gone: cofferer resume --scope {scope} --reason TEXT",
+    remedy: 'once the cause is gone: "cofferer resume --scope {scope} --reason TEXT"',
     fields: ["rule", "scope", "amount", "from", "to", "intent"],
     raised: "after three payments of a rule in a row that came to nothing",
     ends: "a person unlocks the rule",
