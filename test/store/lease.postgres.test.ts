@@ -8,6 +8,7 @@ import {
   Connections,
   type LeaseHolder,
   type PostgresOptions,
+  releasesChannel,
   type StoreAccess,
 } from "../../src/store/database/Connections.ts"
 import * as Database from "../../src/store/database/Database.ts"
@@ -187,6 +188,41 @@ describe("a database of several processes", () => {
       Effect.sync(() => waits > 1),
     )
     yield* soon("the end of whoever stands by", Fiber.interrupt(standby))
+  })
+
+  it.live("is taken with all that are given up at the same time, before any of them starts", function* () {
+    const name = yield* database
+    const treasuries = ["bay", "cove", "harbor"]
+    yield* Effect.scoped(built(name))
+    const row = (treasury: string) => `('${treasury}', 'gone', 1, 9000000000000000, 0, 0)`
+    yield* asAdmin(
+      name,
+      "DELETE FROM leases",
+      `INSERT INTO leases (treasury, holder, epoch, until, since, transactions) VALUES ${treasuries.map(row)}`,
+    )
+    const waiting = new Set<string>()
+    const others: Array<unknown> = []
+    const url = urlTo(name)
+    const shared = yield* Layer.build(Connections.layer({ url, lease: { lastsMillis: usual } }))
+    const standby = (treasury: string) => {
+      const onWait = (current: LeaseHolder | undefined) =>
+        current !== undefined
+          ? Effect.sync(() => waiting.add(treasury))
+          : Effect.orDie(asAdmin(name, "SELECT treasury FROM leases WHERE holder = 'gone'")).pipe(
+              Effect.map(([rows]) => others.push(...(rows ?? []))),
+            )
+      const store = Database.layer({ treasury, postgres: { url, lease: { lastsMillis: usual }, onWait } })
+      return Effect.provideContext(Layer.build(Layer.fresh(store)), shared)
+    }
+    const taking = yield* Effect.forkChild(Effect.forEach(treasuries, standby, { concurrency: "unbounded" }))
+    yield* waitUntil(
+      "all to wait",
+      Effect.sync(() => waiting.size === treasuries.length),
+    )
+    const told = treasuries.map((treasury) => `PERFORM pg_notify('${releasesChannel}', '${treasury}')`).join("; ")
+    yield* asAdmin(name, `DO $$ BEGIN UPDATE leases SET until = 0; ${told}; END $$`)
+    yield* soon("all to be taken", Fiber.join(taking))
+    assert.deepStrictEqual(others, [])
   })
 
   it.live("is taken from a silent holder, however far ahead the server's clock was then", function* () {

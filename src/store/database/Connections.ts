@@ -1,7 +1,7 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
-import { Clock, Context, Effect, Layer, Redacted, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Queue, Redacted, Result, type Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { isLoopback } from "../../config/schema/Fields.ts"
 import { treasurySetting } from "./pgSchema.ts"
@@ -86,6 +86,9 @@ const bool: PgTypes.Codec<number> = {
     Result.map(PgTypes.decode(bytes, PgTypes.OID.bool, 1) as Result.Result<boolean, PgTypes.CodecError>, Number),
 }
 
+/** Where PostgreSQL tells of leases that were given up, by the name of their treasury. */
+export const releasesChannel = "cofferer_releases"
+
 /** The server's time passes whatever clock is in use here. */
 const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
@@ -96,6 +99,10 @@ export class Connections extends Context.Service<
     readonly url: Redacted.Redacted
     /** A session for exclusive use, whose statements see the treasury's rows alone. */
     readonly session: (treasury: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
+    /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */
+    readonly releases: (treasury: string) => Effect.Effect<Queue.Dequeue<true>, never, Scope.Scope>
+    /** Leases that the process is about to take. */
+    readonly taking: Set<string>
   }
 >()("cofferer/store/Connections") {
   static readonly layer = ({ url, connectionsMax = 10, lease }: PostgresOptions) =>
@@ -110,7 +117,8 @@ export class Connections extends Context.Service<
             url,
             ...tlsOf(url),
             types,
-            maxConnections: connectionsMax,
+            // One more hears of leases.
+            maxConnections: connectionsMax + 1,
             applicationName: "cofferer",
             startupParameters: sessionSettings({ ...usualTerms, ...lease }),
             preparedStatementCacheSize: 300,
@@ -118,8 +126,28 @@ export class Connections extends Context.Service<
         )
         /** The treasury that each session is set to. */
         const treasuries = new WeakMap<PgConnection, string>()
+        const waiting = new Map<string, Queue.Queue<true>>()
+        const listen = Effect.gen(function* () {
+          const heard = yield* (yield* inRealTime(pool.get)).listen(releasesChannel)
+          for (;;) {
+            const queue = waiting.get((yield* Queue.take(heard)).payload)
+            if (queue !== undefined) Queue.offerUnsafe(queue, true)
+          }
+        }).pipe(Effect.scoped, Effect.ignore, Effect.andThen(realSleep(1_000)), Effect.forever)
+        const scope = yield* Effect.scope
+        const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
         return Connections.of({
           url,
+          taking: new Set(),
+          releases: Effect.fnUntraced(function* (treasury) {
+            yield* listening
+            const queue = yield* Queue.sliding<true>(1)
+            const forget = Effect.sync(() => waiting.get(treasury) === queue && waiting.delete(treasury))
+            return yield* Effect.acquireRelease(
+              Effect.sync(() => waiting.set(treasury, queue)),
+              () => forget,
+            ).pipe(Effect.as(queue))
+          }),
           session: (treasury) =>
             Effect.tap(inRealTime(pool.get), (session) => {
               if (treasuries.get(session) === treasury) return Effect.void

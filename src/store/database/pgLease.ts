@@ -1,5 +1,5 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
-import { Effect } from "effect"
+import { Effect, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import {
   ask,
@@ -10,6 +10,7 @@ import {
   type LeaseTerms,
   type PostgresOptions,
   refused,
+  releasesChannel,
 } from "./Connections.ts"
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
@@ -145,8 +146,10 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string, option
   yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at, options))))
 })
 
-/** Time between two looks at a lease that another process has, in milliseconds. */
-const lookMillis = 300
+/** Time between two looks at a lease that another process has, in milliseconds; longer where its end is heard of. */
+const lookMillis = { alone: 300, listening: 1_000 }
+/** A lease that was taken waits for those that are about to be taken for so long: a start keeps the thread. */
+const othersMillis = 1_000
 
 /** A lease that another process has. Each renewal changes `writes`. */
 interface OtherLease extends LeaseHolder {
@@ -171,31 +174,44 @@ export const openLease = Effect.fnUntraced(function* (
   holder: string,
   { onWait, ...terms }: LeaseTerms & Pick<PostgresOptions, "onWait">,
 ) {
-  const { session } = yield* Connections
+  const { session, releases, taking } = yield* Connections
   const end = performance.now() + terms.waitMillis
   const inSession = <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) =>
     again(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
+  const take = (silent: OtherLease | undefined) =>
+    Effect.suspend(() => {
+      taking.add(treasury)
+      return inSession((at) => takeLease(at, holder, terms, silent))
+    }).pipe(Effect.ensuring(Effect.sync(() => taking.delete(treasury))))
+  const news = onWait === undefined ? undefined : yield* releases(treasury)
+  const wait =
+    news === undefined
+      ? Effect.as(realSleep(lookMillis.alone), false)
+      : Effect.raceFirst(Effect.as(realSleep(lookMillis.listening), false), Queue.take(news))
+  let isReleased = false
   let seen: OtherLease | undefined
   let seenAt = 0
   for (;;) {
-    const other = yield* inSession((at) => otherLease(at, holder))
+    const other = isReleased ? undefined : yield* inSession((at) => otherLease(at, holder))
     const now = performance.now()
     if (other?.epoch !== seen?.epoch || other?.writes !== seen?.writes) [seen, seenAt] = [other, now]
     // The server's clock may be set back after the last renewal; a holder trusts its lease for less than this.
     const silent = now - seenAt > terms.lastsMillis ? other : undefined
-    const held = other === silent ? yield* inSession((at) => takeLease(at, holder, terms, silent)) : undefined
+    const held = other === silent ? yield* take(silent) : undefined
     if (held !== undefined) {
+      while (taking.size > 0 && performance.now() - now < othersMillis) yield* realSleep(10)
       if (onWait !== undefined) yield* onWait(undefined)
       return held satisfies Held
     }
-    if (other !== undefined && onWait !== undefined) yield* onWait(other)
-    else if (performance.now() > end) {
+    if (onWait !== undefined) {
+      if (other !== undefined) yield* onWait(other)
+    } else if (performance.now() > end) {
       const text = `${treasury} is run by another process, ${other?.name}; use that one, or stop it`
       return yield* failure(new StoreRefusal("busy", text))
     }
-    yield* realSleep(lookMillis)
+    isReleased = yield* wait
   }
-})
+}, Effect.scoped)
 
 /** Ends the lease, whose holder writes no more. Where it cannot be written within two seconds it runs out by itself. */
 export const releaseLease = (treasury: string, held: Held) =>
@@ -204,5 +220,6 @@ export const releaseLease = (treasury: string, held: Held) =>
     const at = yield* (yield* Connections).session(treasury)
     yield* ask(at, "BEGIN READ WRITE")
     yield* ask(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
+    yield* ask(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
     yield* ask(at, "COMMIT")
   }).pipe(Effect.scoped, again, Effect.ignore)

@@ -172,6 +172,21 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
         await sleep(50)
       }
     },
+    /** Milliseconds until the others run what a process had; undefined where that takes too long. */
+    untilRun: async (had: ReadonlyArray<string>, others: ReadonlyArray<Replica>, millisMax: number) => {
+      const [began, at] = [performance.now(), Date.now()]
+      const isRun = (name: string) =>
+        others.some(({ daemon }) =>
+          daemon.lines.some(
+            ({ msg, treasury, time }) => msg === "taken over" && treasury === name && Date.parse(String(time)) >= at,
+          ),
+        )
+      while (performance.now() - began < millisMax) {
+        if (had.every(isRun)) return performance.now() - began
+        await sleep(20)
+      }
+      return undefined
+    },
     /** True once the ledger executed so many payments more. */
     untilPaid: async (more: number, millisMax: number) => {
       const [began, before] = [performance.now(), (await executed()).length]

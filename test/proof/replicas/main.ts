@@ -5,6 +5,7 @@ import { startServer } from "../../support/PostgresServer.ts"
 import { type Fleet, makeFleet, type Replica, staleActs } from "./Fleet.ts"
 
 const usage = `usage: node test/proof/replicas/main.ts [--rounds N] [--minutes M] [--treasuries N] [--replicas N] [--seed S]
+  [--only KIND]
 
 Processes that share one PostgreSQL are killed, frozen and stopped, the server is restarted, its connections are cut and
 the clock of leases is stepped, at random, each time after payments were made. Counts payments that are lost or executed twice, by
@@ -16,6 +17,7 @@ const { values, whole, fail } = readFlags("replicas", usage, {
   treasuries: "60",
   replicas: "3",
   seed: "1",
+  only: "",
 })
 
 const kinds = ["kill", "freeze", "stop", "restart", "cut", "clock"] as const
@@ -26,6 +28,8 @@ const takeoverMillisMax = 60_000
 const frozenMillis = 9_000
 /** How long a round waits for payments. */
 const paidMillisMax = 45_000
+if (values.only !== "" && !kinds.some((kind) => kind === values.only)) fail(`--only takes one of ${kinds.join(", ")}`)
+
 const secondsWrong = [-86_400, -3_600, -30, 30, 3_600, 86_400]
 
 const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
@@ -34,11 +38,16 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
   switch (kind) {
     case "kill":
     case "stop": {
+      const had = (await fleet.held()).get(hit.daemon.child.pid ?? 0) ?? []
       const ended = hit.daemon.stop(kind === "kill" ? "SIGKILL" : "SIGTERM")
-      const millis = await fleet.untilHeld(others, takeoverMillisMax)
+      const rest = fleet.fleet.filter((one) => one !== hit)
+      const [millis, running] = await Promise.all([
+        fleet.untilHeld(others, takeoverMillisMax),
+        fleet.untilRun(had, rest, takeoverMillisMax),
+      ])
       await ended
       fleet.restart(hit)
-      return { millis, stale: [] }
+      return { millis, running, stale: [] }
     }
     case "freeze": {
       hit.daemon.child.kill("SIGSTOP")
@@ -81,15 +90,18 @@ const run = async (fleet: Fleet, rounds: number, dice: Dice) => {
   for (; round <= rounds && performance.now() < end; round++) {
     if (!(await fleet.untilPaid(3, paidMillisMax))) problems.push(`round ${round}: no three payments before it`)
     await sleep(dice.below(4_000))
-    const kind = dice.pick(kinds)!
+    const kind = dice.pick(kinds.filter((one) => values.only === "" || one === values.only))!
     const held = await fleet.held()
     const holders = fleet.fleet.filter(({ daemon }) => held.has(daemon.child.pid ?? 0))
     const hit = dice.pick(holders.length > 0 ? holders : fleet.fleet)!
-    const { millis, stale } = await play(fleet, kind, hit, dice)
+    const { millis, running, stale } = await play(fleet, kind, hit, dice)
     problems.push(...stale.map((act) => `round ${round}, frozen: ${act}`))
     if (millis === undefined) problems.push(`round ${round}, ${kind}: not taken over in ${takeoverMillisMax} ms`)
     else times.set(kind, [...(times.get(kind) ?? []), millis])
-    console.log(`${round} of ${rounds}: ${kind} of replica ${hit.number}, all held after ${seconds(millis ?? 0)} s`)
+    const run = running === undefined ? "" : `, running after ${seconds(running)} s`
+    console.log(
+      `${round} of ${rounds}: ${kind} of replica ${hit.number}, all held after ${seconds(millis ?? 0)} s${run}`,
+    )
   }
   return { times, problems, played: round - 1 }
 }
