@@ -30,7 +30,7 @@ import {
   switchFlag,
   treasuryFlag,
 } from "./common/setup.ts"
-import { asksGateways, historyForm, readHistory } from "./history.ts"
+import { fromGateway, readHistory } from "./history.ts"
 import { DateText } from "./receipt.ts"
 
 const iso = (millis: number): string => new Date(millis).toISOString()
@@ -97,11 +97,10 @@ const flags = {
   against: pathFlag("against", "Second treasury file to compare. Each further one is an overlay on it").pipe(
     Flag.atLeast(0),
   ),
-  history: optionalText(
-    "history",
-    `gateway, or a file, .csv or .jsonl, as export --what balances writes it: ${historyForm}; default the store`,
+  history: Flag.Literals("history", [fromGateway]).pipe(
+    Flag.withDescription("Read the past from the gateways, up to 364 days back; default from the store"),
+    Flag.optional,
   ),
-  payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
   withTrial: switchFlag("with-trial", "Rules on trial pay too"),
   approvedAfter: Flag.String("approved-after").pipe(
     Flag.withSchema(ApprovedAfterText),
@@ -192,11 +191,10 @@ export const backtest = Command.make(
     if (from !== undefined && to !== undefined && from >= to)
       return yield* failWith("usage", "--from must be before --to")
     const files = filesOf(yield* chosenTreasury(chosen))
-    const treasury = yield* loadPlayed(files, asksGateways(chosen))
+    const treasury = yield* loadPlayed(files, Option.isSome(chosen.history))
     const [base, ...overlays] = chosen.against
     const other = base === undefined ? undefined : yield* loadPlayed([base, ...overlays])
-    const treasuries = other === undefined ? ([treasury] as const) : ([treasury, other] as const)
-    const { history, unknown, leftOut } = yield* readHistory(chosen, treasuries, { from, to })
+    const { history, unknown } = yield* readHistory(chosen, treasury, { from, to })
     const { start, until } = spanOf(history, from, to)
     if (until <= start) return yield* failWith("notFound", "no balance is known for that time")
     const events = outsideOf(history, start)
@@ -215,7 +213,7 @@ export const backtest = Command.make(
       )
     const result = yield* play(treasury)
     const against = other === undefined ? undefined : yield* play(other)
-    const past = { ...pastOf(history, start, until), unknown, leftOut }
+    const past = { ...pastOf(history, start, until), unknown }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
     const change = against && difference(result, against)
     if (draws) {
@@ -241,7 +239,7 @@ export const backtest = Command.make(
   }),
 ).pipe(Command.withDescription("Replay rules over past balances: payments, holds, limits"))
 
-const pastOf = (history: History, start: number, until: number): Omit<PastSummary, "unknown" | "leftOut"> => ({
+const pastOf = (history: History, start: number, until: number): Omit<PastSummary, "unknown"> => ({
   rows: history.before.length + history.rows.length,
   taken: history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start && millisOf(executedAt) <= until)
     .length,

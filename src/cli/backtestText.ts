@@ -1,6 +1,5 @@
 import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
 import { paidText } from "../backtest/Course.ts"
-import type { UnknownName } from "../backtest/History.ts"
 import type { Paid, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { instantText, timeText } from "../domain/Time.ts"
@@ -15,19 +14,6 @@ export interface PastSummary {
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
   readonly unknown: ReadonlyArray<Unknown>
-  /** Names whose rows are not played. */
-  readonly leftOut: ReadonlyArray<UnknownName>
-}
-
-const brief = (text: string): string => (text.length > 20 ? `${text.slice(0, 8)}..${text.slice(-4)}` : text)
-
-const leftOutText = ({ leftOut }: PastSummary): ReadonlyArray<string> => {
-  if (leftOut.length === 0) return []
-  const rows = leftOut.reduce((sum, one) => sum + one.rows, 0)
-  const shown = leftOut.slice(0, 5).map((one) => `${brief(one.text)} (${one.rows})`)
-  const more = leftOut.length > shown.length ? ` and ${leftOut.length - shown.length} more` : ""
-  const verb = rows === 1 ? "row is" : "rows are"
-  return [`${rows} ${verb} left out, of no party or asset of the treasury: ${shown.join(", ")}${more}`]
 }
 
 const percent = (part: bigint | number, whole: bigint | number): string =>
@@ -151,7 +137,6 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
   return [
     `${name}, ${instantText(from)} to ${instantText(to)}, ${timeText(to - from)}`,
     `${past.rows} balances of the past; ${plural(past.taken, "payment")} really made ${past.taken === 1 ? "is" : "are"} taken out of them`,
-    ...leftOutText(past),
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,

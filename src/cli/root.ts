@@ -67,6 +67,7 @@ export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
 /** Hints for options and commands that belong to another command. */
 const elsewhere: Readonly<Record<string, string>> = {
   "halt --for": 'only "resume" ends a halt; "pause --for 2h" ends by itself',
+  "backtest --payments": "payments come with the past of a data directory: --data DIR names a copy of one",
 }
 
 /** Commands that are gone, with what takes their place. */

@@ -4,6 +4,7 @@ import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { deskText } from "../support/Operators.ts"
+import { demoRow, pastStore } from "../support/pastStore.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("compare")
@@ -20,19 +21,15 @@ const asked = write(
 )
 const low = write("low.yaml", sandbox.replace('target: "25_000"', 'target: "20_000"'))
 
-const row = (party: string, units: number, hour: number) =>
-  `change,2026-11-${String(20 + Math.floor(hour / 24)).padStart(2, "0")}T${String(hour % 24).padStart(2, "0")}:00:00Z,${party},USDT,,ACCOUNT_TYPE_GENERAL,${units}000000`
+const row = (party: string, units: number, hour: number) => demoRow(party, units, Date.UTC(2026, 10, 20, hour))
 /** Hot loses money every few hours, of two days. */
 const spent = [0, 4_000, 9_000, 16_000, 22_000, 31_000].map((less, i) =>
   row("hot", 30_000 - less > 0 ? 30_000 - less : 500, i * 7),
 )
-const past = write(
-  "past.csv",
-  ["kind,at,party,asset,market,type,balance", row("reserve", 90_000, 0), ...spent].join("\n"),
-)
+const past = pastStore([row("reserve", 90_000, 0), ...spent])
 
-const play = (file: string, ...args: ReadonlyArray<string>) =>
-  callCofferer(["backtest", "-c", file, "--history", past, "--fee", "0.1%", ...args])
+const play = async (file: string, ...args: ReadonlyArray<string>) =>
+  callCofferer(["backtest", "-c", file, "-d", await past, "--fee", "0.1%", ...args])
 
 describe("payments that people must approve, over the past", () => {
   it("are counted as approved half an hour after their decision", async () => {

@@ -66,17 +66,14 @@ describe("backtest", () => {
     assert.strictEqual(JSON.parse(stdout || "{}").past?.taken, 2, stderr)
   })
 
-  it("says the same of files that export wrote", async () => {
-    const balances = await callCofferer(["export", "--what", "balances", "-c", file, "-d", data])
-    const payments = await callCofferer(["export", "--what", "payments", "--format", "jsonl", "-c", file, "-d", data])
-    writeFileSync(join(dir, "past.csv"), balances.stdout)
-    writeFileSync(join(dir, "payments.jsonl"), payments.stdout)
-    const files = ["--history", join(dir, "past.csv"), "--payments", join(dir, "payments.jsonl")]
-    const stored = await callCofferer(["backtest", "-c", file, "-d", data])
-    const told = await callCofferer(["backtest", "-c", file, ...files])
-    assert.strictEqual(told.stdout, stored.stdout)
-    assert.match(told.stdout, /^2 payments: 33,230.00 USDT, fees 2.00 USDT; 0 alerts$/m)
-    assert.match(told.stdout, /line 1 {2}33,230 of 100,000 USDT \(33 %\) {2}2 of 10 transfers/)
+  it("prints sums and the use of limits, and names where a past may come from", async () => {
+    const { stdout } = await callCofferer(["backtest", "-c", file, "-d", data])
+    assert.match(stdout, /^2 payments: 33,230.00 USDT, fees 2.00 USDT; 0 alerts$/m)
+    assert.match(stdout, /line 1 {2}33,230 of 100,000 USDT \(33 %\) {2}2 of 10 transfers/)
+    const gone = await callCofferer(["backtest", "-c", file, "--payments", "payments.jsonl"])
+    assert.match(gone.stderr, /Unrecognized flag: --payments; payments come with the past of a data directory/)
+    const past = await callCofferer(["backtest", "-c", file, "--history", "past.csv"])
+    assert.match(past.stderr, /--history.*"gateway"/)
   })
 
   it("compares another file's rules over the same past, and draws", async () => {

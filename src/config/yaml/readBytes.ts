@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 
 /** Why a file was not read, in words that follow its name, and the code of the system where there is one. */
-export interface NotRead {
+interface NotRead {
   readonly problem: string
   readonly code: string | undefined
 }
