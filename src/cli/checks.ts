@@ -10,8 +10,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer, keyFileOf } from "../layers.ts"
 import type { Party } from "../rules/Account.ts"
-import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
-import { isPaying, type PayingRule } from "../rules/Rule.ts"
+import { isPaying } from "../rules/Rule.ts"
 import { publicKeyOf } from "../sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 import { openKeyFile } from "../signer/KeyFile.ts"
@@ -97,11 +96,7 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const where = "under sandbox.assets: nothing of it would be paid"
   const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-  return [
-    ...tooOld(treasury),
-    ...feeSource(treasury, scenario),
-    ...allKept(treasury, scenario?.transfersPerEpoch ?? networkTransfersPerDay),
-  ]
+  return [...tooOld(treasury), ...feeSource(treasury, scenario)]
 })
 
 /** Pins whose decimals differ from the listing's: amounts would be a power of ten too large or too small. */
@@ -155,33 +150,6 @@ const feeSource = (treasury: Treasury, scenario: Scenario | undefined): Readonly
   const message = `if no gateway reports the network's fee, transfers are signed with this configured fee${above}`
   const remedy = "remove it if the gateways report transfer.fee.factor; otherwise keep it up to date"
   return [document.problem(["network", "fee"], message, remedy)]
-}
-
-/** Parties whose rules never get a transfer, since all of them are kept for people. */
-const allKept = ({ parties, rules, document }: Treasury, limit: number): ReadonlyArray<Problem> =>
-  [...parties.values()].flatMap(({ name, transfersKept }) => {
-    if (transfersKept < limit || !rules.some((rule) => isPaying(rule) && payersOf(rule).includes(name))) return []
-    const message = `transfersKept ${transfersKept} of the ${limit} that the network permits in an epoch: no rule could ever pay from ${name}`
-    return [document.problem(["parties", name, "transfersKept"], message, `write less than ${limit}`)]
-  })
-
-/** Payers of a rule's transfers; withdrawals do not count, and payments that people are asked for are not ours. */
-const payersOf = (rule: PayingRule): ReadonlyArray<string> => {
-  switch (rule.kind) {
-    case "topUp":
-    case "payout":
-    case "code":
-      return [rule.from.name]
-    case "sweep":
-      return rule.levels.map(({ party }) => party.name)
-    case "split":
-      return [rule.level.party.name]
-    case "rebalance":
-      return rule.weights.map(({ party }) => party.name)
-    case "withdraw":
-    case "request":
-      return []
-  }
 }
 
 /** Milliseconds for which a command waits for gateways. */

@@ -70,12 +70,6 @@ describe("check", () => {
 
   it.each([
     [
-      "that all transfers are kept",
-      "signer: { sandbox: reserve } }",
-      "signer: { sandbox: reserve }, transfersKept: 30 }",
-      /transfersKept 30 of the 20 .* from reserve; write less than 20/,
-    ],
-    [
       "of knowledge that is always too old",
       "maxAge: 30s",
       "maxAge: 10ms",
@@ -91,16 +85,5 @@ describe("check", () => {
     const { code, stdout } = await checked(good.replace(from, to))
     assert.strictEqual(code, 0)
     assert.match(stdout, says)
-  })
-
-  it("says nothing where a party that keeps all of its transfers has no rule", async () => {
-    const idle = good.replace(
-      /^rules:\n(?: .*\n)*/m,
-      "rules:\n  - { name: news, notify: { asset: any, becomes: [enabled] } }\n",
-    )
-    const { stdout } = await checked(
-      idle.replace("signer: { sandbox: reserve } }", "signer: { sandbox: reserve }, transfersKept: 30 }"),
-    )
-    assert.notInclude(stdout, "transfersKept")
   })
 })
