@@ -4,7 +4,7 @@ import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
-import { spendableOf } from "../payments/planAttempt.ts"
+import { shortOf, spendableOf } from "../payments/planAttempt.ts"
 import type { Party } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
@@ -18,7 +18,6 @@ import {
   type WindowUse,
   windowUse,
 } from "../rules/policy/Policy.ts"
-import { floorText } from "../signer/Signer.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Brake.ts"
 import { Database } from "../store/database/Database.ts"
@@ -178,11 +177,11 @@ const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   if (clockGap(yield* Clock.currentTimeMillis, Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) return
   const spendable = spendableOf(intent, balance, yield* (yield* Outbox).claims(payment, asOf))
   const floor = treasury.parties.get(payment.from)?.floor.get(payment.assetId) ?? 0n
-  const need = payment.amount + fee
-  if (spendable >= need + floor) return
-  const why = `${payment.from} is short: ${floorText(treasury, payment, { spendable, need, floor })}`
+  const asset = { symbol: payment.asset, decimals: intent.decimals }
+  const short = shortOf(asset, { spendable, amount: payment.amount, fee, floor })
+  if (short === undefined) return
   const remedy = `fund ${payment.from}, then submit the same file again`
-  return yield* rejected(`${why}${yield* paidBefore(intent)}`, remedy, true)
+  return yield* rejected(`${payment.from} is short: ${short}${yield* paidBefore(intent)}`, remedy, true)
 })
 
 /** Notes that the ledger already lists this payment: another copy of this store uses the limit that refuses it. */

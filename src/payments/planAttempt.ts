@@ -1,4 +1,5 @@
 import { general } from "../domain/AccountType.ts"
+import { formatAmount } from "../domain/Amount.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
@@ -313,3 +314,17 @@ export const spendableOf = (intent: Intent, balance: bigint, claims: ReadonlyArr
 
 /** The fee that was taken, where it was more than might have been; else the most that may be. */
 const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)
+
+/**
+ * Why an account cannot pay the amount and a fee of at most so much above its floor, in units of the asset; undefined:
+ * it can.
+ */
+export const shortOf = (
+  { symbol, decimals }: Pick<PinnedAsset, "symbol" | "decimals">,
+  { spendable, amount, fee, floor }: Readonly<Record<"spendable" | "amount" | "fee" | "floor", bigint>>,
+): string | undefined => {
+  const need = amount + fee
+  if (spendable >= need + floor) return undefined
+  const [has, least, most, kept] = [spendable, need, fee, floor].map((units) => formatAmount(units, decimals))
+  return `${has} ${symbol} can be spent; the payment needs ${least} with a fee of at most ${most}, above the floor of ${kept}`
+}

@@ -2,9 +2,9 @@ import { createHmac } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { formatAmount } from "../domain/Amount.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
+import { shortOf } from "../payments/planAttempt.ts"
 import type { Party } from "../rules/Account.ts"
 import { assetScopes } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -56,17 +56,6 @@ const attemptRefused = (k: number, payment: PolicyPayment, earlier: ReadonlyArra
 
 const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
   a.from === b.from && a.to === b.to && a.assetId === b.assetId && a.amount === b.amount
-
-/** Why the account cannot pay and keep its floor, in units of the asset. */
-export const floorText = (
-  { assets }: Treasury,
-  { assetId, amount }: PolicyPayment,
-  { spendable, need, floor }: Readonly<Record<"spendable" | "need" | "floor", bigint>>,
-): string => {
-  const { decimals = 0, symbol = assetId } = [...assets.values()].find(({ id }) => id === assetId) ?? {}
-  const [has, least, fee, kept] = [spendable, need, need - amount, floor].map((units) => formatAmount(units, decimals))
-  return `${has} ${symbol} can be spent; the payment needs ${least} with a fee of at most ${fee}, above the floor of ${kept}`
-}
 
 const dayMillis = 86_400_000
 
@@ -238,11 +227,15 @@ export class Signer extends Context.Service<
           const { amount } = payment
           const costs = feeRefused(request.fee, { amount, share }, clock)
           if (costs !== undefined) return yield* refuse("fee", costs)
-          const floor = party.floor.get(payment.assetId) ?? 0n
-          const need = amount + feeMax(share, amount)
-          if (request.spendable < need + floor) {
-            return yield* refuse("floor", floorText(treasury, payment, { spendable: request.spendable, need, floor }))
-          }
+          const { assetId } = payment
+          const asset = [...treasury.assets.values()].find(({ id }) => id === assetId)
+          const short = shortOf(asset ?? { symbol: assetId, decimals: 0 }, {
+            spendable: request.spendable,
+            amount,
+            fee: feeMax(share, amount),
+            floor: party.floor.get(assetId) ?? 0n,
+          })
+          if (short !== undefined) return yield* refuse("floor", short)
           const line = lineFor(policy, payment)
           const approval = line === undefined ? undefined : yield* approvalOf(treasury, request, read, line)
           return { k: request.k, chainId, policy, line: verdict.line.line, approval }

@@ -134,8 +134,8 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "signer/Signer.ts",
-        source: "const need = amount + feeMax(share, amount)",
+        file: "payments/planAttempt.ts",
+        source: "const need = amount + fee",
         instead: "const need = amount",
       },
     ],
