@@ -90,13 +90,12 @@ const undo = {
 
 const quiet = Effect.provide(Logger.layer([]))
 
-/** The setup whose store other processes share; undefined where nobody does, or its files cannot be read. */
-const sharedSetup = (chosen: Chosen, dataDir: string) =>
+/** The setup of the store, and true if other processes share it; none where its files cannot be read. */
+const readableSetup = (chosen: Chosen, dataDir: string) =>
   storedSetup(chosen, dataDir).pipe(
+    Effect.map((found) => ({ found, isShared: found.postgresUrlFile !== undefined })),
     Effect.option,
-    Effect.map((found) =>
-      Option.getOrUndefined(Option.filter(found, ({ postgresUrlFile }) => postgresUrlFile !== undefined)),
-    ),
+    Effect.map(Option.getOrUndefined),
   )
 
 /**
@@ -111,15 +110,16 @@ const haltByFile = Effect.fnUntraced(function* (
 ) {
   const said = `${author}: ${reason}`
   const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
-  const shared = yield* sharedSetup(chosen, dataDir)
-  const halting =
-    shared &&
-    asGuest(shared, haltSigning("operator", said)).pipe(
-      quiet,
-      // Whoever loses patience with a database that does not answer has stopped this host at least.
-      Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, said))),
-    )
-  const done = halting && (yield* Effect.exit(halting))
+  const place = yield* readableSetup(chosen, dataDir)
+  const done =
+    place?.isShared === true
+      ? yield* asGuest(place.found, haltSigning("operator", said)).pipe(
+          quiet,
+          // Whoever loses patience with a database that does not answer has stopped this host at least.
+          Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, said))),
+          Effect.exit,
+        )
+      : undefined
   if (done !== undefined && Exit.isSuccess(done)) {
     const text = `halted wherever it runs: nothing is signed or sent; ${undo.shared}`
     return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
@@ -130,10 +130,8 @@ const haltByFile = Effect.fnUntraced(function* (
   }
   yield* writeHaltFile(dataDir, said)
   if (done !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(done.cause)}`)
-  if (!isDaemonThere) {
-    yield* Effect.flatMap(storedSetup(chosen, dataDir), (found) =>
-      Effect.provide(haltSigning("halt_file", said), storeLayer(found)),
-    ).pipe(quiet, Effect.ignoreCause)
+  if (!isDaemonThere && place !== undefined) {
+    yield* Effect.provide(haltSigning("halt_file", said), storeLayer(place.found)).pipe(quiet, Effect.ignoreCause)
   }
   const text = isDaemonThere
     ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo.file}`
@@ -148,9 +146,9 @@ const decodePause = (body: unknown) =>
 
 /** Pauses in a store that other processes share; undefined where nobody does. */
 const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof PauseBody.Type) {
-  const found = yield* sharedSetup(chosen, dataDir)
-  if (found === undefined) return undefined
-  const done = yield* asGuest(found, pauseScope(found.treasury, asked)).pipe(
+  const place = yield* readableSetup(chosen, dataDir)
+  if (place?.isShared !== true) return undefined
+  const done = yield* asGuest(place.found, pauseScope(place.found.treasury, asked)).pipe(
     quiet,
     Effect.mapError((message) => failWith("failure", message)),
   )
