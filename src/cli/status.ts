@@ -124,16 +124,21 @@ const flags = {
   ...commonFlags,
 }
 
-/** What the store says, its own headline, and one that names the process elsewhere that runs the treasury, if any. */
-const readElsewhere = (chosen: Chosen) =>
-  Effect.gen(function* () {
-    const view = yield* readView()
-    const holder = yield* leaseHolder
-    const before = view.sentence
-    if (holder === undefined) return { ...view, sentence: stopped(chosen), isElsewhere: false, before }
-    const text = `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${view.sentence.text}`
-    return { ...view, sentence: { ...view.sentence, text }, isElsewhere: true, before }
-  })
+/** The view of the store, and the process elsewhere that runs its treasury, if any. */
+const readElsewhere = Effect.gen(function* () {
+  return { ...(yield* readView()), holder: yield* leaseHolder }
+})
+
+type Elsewhere = Pick<Effect.Success<typeof readElsewhere>, "sentence" | "holder">
+
+/** The headline where no daemon runs here, in place of that of the store. */
+const headlineOf = (chosen: Chosen, { sentence, holder }: Elsewhere): View["sentence"] =>
+  holder === undefined
+    ? {
+        severity: "bad",
+        text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}"`,
+      }
+    : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
 /** The headline of each treasury of a folder, the worst first. */
 const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: StatusChosen) {
@@ -144,8 +149,8 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
         const answer = yield* control(yield* dataDirOf(chosen), "GET", "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
         const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
-        const view = found && (yield* Effect.provide(readElsewhere(chosen), storeLayer(found, "reader")))
-        if (view?.isElsewhere === true) return { treasury: name, ...view.sentence }
+        const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))
+        if (view?.holder !== undefined) return { treasury: name, ...headlineOf(chosen, view) }
         return { treasury: name, severity: "bad" as const, text: "no daemon runs it" }
       }).pipe(
         Effect.catch(({ message }) => Effect.succeed({ treasury: name, severity: "bad" as const, text: message })),
@@ -158,12 +163,6 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
   yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, hinted(row)])))
   const bad = worst.filter(({ severity }) => severity !== "ok").length
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined
-})
-
-/** The headline where no daemon runs, in place of that of its database. */
-const stopped = (chosen: Chosen): View["sentence"] => ({
-  severity: "bad",
-  text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}"`,
 })
 
 export const status = Command.make(
@@ -180,18 +179,14 @@ export const status = Command.make(
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
-    const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere(chosen))
-    const { isElsewhere, before, ...view } = {
-      ...body,
-      isElsewhere: !isHere && body.isElsewhere,
-      before: isHere ? body.sentence : body.before,
-    }
-    const { sentence } = view
-    const running = isHere || isElsewhere
-    yield* printResult(chosen.output, { running, ...view }, () =>
+    const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
+    const { holder, ...view } = body
+    const sentence = isHere ? view.sentence : headlineOf(chosen, body)
+    const running = isHere || holder !== undefined
+    yield* printResult(chosen.output, { running, ...view, sentence }, () =>
       running
-        ? viewText(view)
-        : `${signs.bad}${sentence.text}. Its database says:\n${viewText({ ...view, sentence: before }, false)}`,
+        ? viewText({ ...view, sentence })
+        : `${signs.bad}${sentence.text}. Its database says:\n${viewText(view, false)}`,
     )
     if (chosen.fail && sentence.severity !== "ok") {
       return yield* failWith("unhealthy", running ? sentence.text : "no daemon runs")
