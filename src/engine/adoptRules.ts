@@ -100,7 +100,7 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 
-/** What is gone has no timer. An alert that ended with its rule is raised anew once the rule is back. */
+/** A subject that is gone has no timer. An alert that ended with its rule is raised anew once the rule is back. */
 const untimed = (memory: RuleMemory, isThere: boolean): RuleMemory => {
   const { reason, firingSince } = memory
   const held = isThere || reason === undefined ? memory : { ...memory, reason: undefined }

@@ -38,7 +38,7 @@ export interface ChainReader {
   readonly parameters: Effect.Effect<ReadonlyMap<string, string>, GatewayError>
   /** The present epoch. */
   readonly epoch: Effect.Effect<Epoch, GatewayError>
-  /** What a key has used of its limit in the present epoch. */
+  /** Used part of a key's limit in the present epoch. */
   readonly epochCount: (publicKey: string) => Effect.Effect<EpochCount, GatewayError>
 }
 

@@ -28,7 +28,7 @@ export interface CatalogueEntry {
   readonly renews?: true
   /** Its end, in words; absent where `until` is a time, and for information without an end. */
   readonly ends?: string
-  /** What the store shows its end by; absent where its cause raises `over`, and for information without an end. */
+  /** Fact of the store that ends it; absent where its cause raises `over`, and for information without an end. */
   readonly until?: Until
   /** Its all-clear. `id` is its own identity, `ends` what it resolves; absent: the identity of the alert. */
   readonly over?: { readonly text: string; readonly id?: string; readonly ends?: ReadonlyArray<string> }

@@ -31,7 +31,7 @@ interface Signatures {
   readonly about: (subject: string) => Effect.Effect<ReadonlyArray<Approval>, StoreError>
 }
 
-/** What people have agreed to: signatures of operators, and the terms in force, with acceptances of weaker ones. */
+/** Agreements of people: signatures of operators, and the terms in force, with acceptances of weaker ones. */
 export class Approvals extends Context.Service<Approvals, Signatures & StoredTerms>()("cofferer/store/Approvals") {
   static readonly layerNoDeps = Layer.effect(
     Approvals,

@@ -3,7 +3,7 @@ import { type AcceptedHeads, makeAcceptedHeads } from "./acceptedHeads.ts"
 import { type Epochs, makeEpochs } from "./epochs.ts"
 import { type KnownWork, makeKnownWork } from "./work.ts"
 
-/** What is believed of the chain: its newest block, the work that it asks for, and its epoch. */
+/** The chain as it is believed to be: its newest block, the work that it asks for, and its epoch. */
 export class ChainState extends Context.Service<ChainState, AcceptedHeads & KnownWork & Epochs>()(
   "cofferer/store/ChainState",
 ) {
