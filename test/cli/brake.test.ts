@@ -44,7 +44,7 @@ describe("pause and resume at the command line", () => {
       assert.match(other.stderr, /party:bob is not paused/)
       const all = yield* resume()
       assert.match(all.stdout, /^resumed all\nstill paused until someone resumes it: asset:USDT, by .*: audit; "/)
-      assert.include(all.stdout, '"cofferer resume --scope asset:USDT --reason TEXT"')
+      assert.include(all.stdout, `"cofferer resume --scope asset:USDT --reason TEXT --data ${options.dataDir}"`)
       yield* (yield* Brake).halt("restored_store", "copied")
       const usdt = yield* resume("--scope", "asset:USDT")
       assert.match(usdt.stdout, /^resumed asset:USDT\nstill halted: restored store; "cofferer recover /)

@@ -119,7 +119,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     assert.match(stderr, /^warn the daemon's answer is not JSON: nonsense/)
     const instead = "everything is stopped instead of party:hot for 2h, and until someone resumes it: "
     assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon at its next check; `)
-    assert.include(stdout, '"cofferer resume --reason TEXT" removes it')
+    assert.include(stdout, `"cofferer resume --reason TEXT --data ${data}" removes it`)
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 

@@ -54,7 +54,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
     assert.strictEqual(held.code, 8, held.stderr)
     assert.match(
       held.stdout,
-      /^queued as [0-9a-z]{8}; "cofferer intents show [0-9a-z]{8}" shows its progress\n(if a lost database paid this idempotencyKey since|the gateways list no) /,
+      /^queued as [0-9a-z]{8}; "cofferer intents show [0-9a-z]{8} -c \S+ --data \S+" shows its progress\n(if a lost database paid this idempotencyKey since|the gateways list no) /,
     )
     assert.match(
       held.stderr,
@@ -98,7 +98,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
       assert.strictEqual(halted.code, 8, halted.stderr)
       assert.match(
         halted.stderr,
-        /halted \(operator\): .*: drill; once the cause is gone: "cofferer resume --reason TEXT"/,
+        /halted \(operator\): .*: drill; once the cause is gone: "cofferer resume --reason TEXT -c \S+ --data \S+"/,
       )
       assert.match((await call("intents")).stdout, /proposed .*halted \(operator\)/)
     } finally {

@@ -34,12 +34,13 @@ it("is as wide as the terminal, and 80 where that names no width", () => {
   assert.deepStrictEqual(widths.map(terminalColumns), [undefined, 80, 80, 100])
 })
 
-it("names the treasury in each printed command, where the call named one of several", () => {
+it("names the treasury in each printed command as the call named it", () => {
   const flags = treasuryFlagsOf(["status", "-c", "files", "--treasury=north", "--fail"])
   const text = '"cofferer plan" says more; "cofferer resume --reason TEXT"; "cofferer run files"'
   const named =
     '"cofferer plan -c files --treasury=north" says more; "cofferer resume --reason TEXT -c files --treasury=north"'
   assert.strictEqual(withFlags(text, flags), `${named}; "cofferer run files"`)
   assert.strictEqual(withFlags(named, "-c others --treasury south"), named)
-  assert.strictEqual(withFlags(text, treasuryFlagsOf(["status", "-c", "a.yaml"])), text)
+  assert.strictEqual(treasuryFlagsOf(["status", "-c", "a b.yaml", "-d", "x"]), "-c 'a b.yaml' -d x")
+  assert.strictEqual(withFlags(text, treasuryFlagsOf(["status"])), text)
 })

@@ -63,7 +63,10 @@ describe("terms accept", () => {
       assert.lengthOf(stdout.match(/No daemon runs/g) ?? [], 1)
       const other = yield* run("terms", "accept", "0".repeat(8))
       assert.strictEqual(other.code, 6)
-      assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
+      assert.include(
+        other.stderr,
+        `"cofferer terms accept ${hash} -c ${options.treasury.file} --data ${options.dataDir}"`,
+      )
       const done = yield* run("terms", "accept", hash)
       assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
       const refusal = yield* Effect.flatMap(refusedReload, ({ now }) => now).pipe(inStore)
@@ -83,7 +86,7 @@ describe("terms accept", () => {
         assert.match(asked.stderr, /the terms in force name operators: ana, ben, chloe; "cofferer approve terms /)
         const done = yield* run("terms", "accept", hash, "--reason", "both keys burnt")
         assert.strictEqual(done.code, 0, done.stderr)
-        assert.match(done.stdout, /after an hour in which nothing is signed; "cofferer halt" stops it/)
+        assert.match(done.stdout, /after an hour in which nothing is signed; "cofferer halt -c .*" stops it/)
         assert.match(
           (yield* run("status")).stdout,
           /accepted without operators by .*: both keys burnt; in force after one/,

@@ -2,7 +2,7 @@ import type { Writable } from "node:stream"
 import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
-import { fitted, visible, visibleJson, visibleLines } from "../../domain/text.ts"
+import { fitted, shellWord, visible, visibleJson, visibleLines } from "../../domain/text.ts"
 import type { GatewayError } from "../../gateway/GatewayError.ts"
 import { CommandFlags, withFlags } from "../../telemetry/commandFlags.ts"
 
@@ -55,14 +55,14 @@ export const toJson = (value: unknown): string => visibleJson(JSON.stringify(val
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   output === "json" ? Console.log(toJson(value)) : printText(text())
 
-/** Flags of a call that names one treasury of several, as typed; empty for any other call. */
-export const treasuryFlagsOf = (args: ReadonlyArray<string>): string => {
-  const typed = args.flatMap((arg, i) => {
-    if (/^(--config|--treasury)=/.test(arg)) return [arg]
-    return ["-c", "--config", "--treasury"].includes(arg) ? [`${arg} ${args[i + 1]}`] : []
-  })
-  return typed.some((flag) => flag.startsWith("--treasury")) ? typed.join(" ") : ""
-}
+/** Flags of a call that say which treasury it is about, as typed. */
+export const treasuryFlagsOf = (args: ReadonlyArray<string>): string =>
+  args
+    .flatMap((arg, i) => {
+      if (/^--(config|data|treasury)=/.test(arg)) return [arg]
+      return /^(-c|-d|--config|--data|--treasury)$/.test(arg) ? [`${arg} ${shellWord(args[i + 1] ?? "")}`] : []
+    })
+    .join(" ")
 
 const fittedText = (text: string, columns: number | undefined) =>
   Effect.map(CommandFlags, (flags) => inColumns(withFlags(text, flags), columns))

@@ -41,7 +41,7 @@ const spend = (world: World) => world.pay("hot", "eve", 20_000n)
 
 /** Follows "cofferer plan", which must name the reason, and does what that asks for. */
 const planned = async (world: World, first: Heard, word: RegExp) => {
-  if (!first.detail.includes('"cofferer plan"')) throw new Error(`no plan in: ${first.detail}`)
+  if (!first.detail.includes('"cofferer plan')) throw new Error(`no plan in: ${first.detail}`)
   const { out } = await world.run("plan")
   const found = word.exec(out)
   if (found === null) throw new Error(`plan does not say ${word}: ${out}`)
