@@ -16,7 +16,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { payersOf, pollRules, readParameters } from "./pollRules.ts"
+import { payersOf, pollWorkAndEpoch, readParameters } from "./pollNetwork.ts"
 
 /**
  * Holds the listing against the pins. Where one is contradicted, nothing of that asset is signed or sent from the same
@@ -175,7 +175,7 @@ export const assetLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const begun = yield* Clock.currentTimeMillis
   // Before the listing, whatever becomes of it: payments wait for what these tell.
-  yield* pollRules(payersOf(parties.values()), readParameters)
+  yield* pollWorkAndEpoch(payersOf(parties.values()), readParameters)
   yield* counted("assets", pollAssets([...assets.values()])).pipe(
     Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })),
   )

@@ -9,7 +9,7 @@ import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch, readParameters } from "../../src/poller/pollNetwork.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
@@ -30,7 +30,7 @@ const everyLoop = Effect.fnUntraced(function* ([options, sandbox]: Parameters<Fl
     )
   yield* TestClock.adjust(waits as "1 second")
   yield* sandbox.stepBlock
-  yield* pollRules(payersOf(options.treasury.parties.values()))
+  yield* pollWorkAndEpoch(payersOf(options.treasury.parties.values()))
   yield* readParameters
   yield* tried(pollAssets([...options.treasury.assets.values()]))
   for (let i = 0; i < 3; i++) yield* tried(pollBalances(options.treasury))

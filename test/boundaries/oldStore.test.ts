@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { pollRules } from "../../src/poller/pollRules.ts"
+import { pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { alice, type Flow, lives, paid, round, states } from "../support/Flow.ts"
@@ -28,7 +28,7 @@ const recovers: Flow = (options, sandbox) =>
     assert.deepStrictEqual(yield* states, ["confirmed"])
     assert.strictEqual((yield* paid(sandbox)).length, 1)
     yield* TestClock.adjust("1 minute")
-    yield* pollRules([alice])
+    yield* pollWorkAndEpoch([alice])
     const epoch = yield* (yield* ChainState).epoch
     assert.isBelow(epoch?.endsAtMillis ?? Number.POSITIVE_INFINITY, 2 ** 42)
   })

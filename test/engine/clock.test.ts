@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
-import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.ts"
+import { payersOf, pollParameters, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -80,7 +80,7 @@ describe("a clock that is wrong for a while", () => {
     flow(function* ({ treasury }) {
       const settings = yield* Settings
       const readAt = Effect.forEach(["parametersReadAt", "headReadAt", "epochReadAt"], settings.get)
-      const read = Effect.andThen(pollRules(payersOf(treasury.parties.values())), pollParameters())
+      const read = Effect.andThen(pollWorkAndEpoch(payersOf(treasury.parties.values())), pollParameters())
       yield* TestClock.setTime(start + 3 * day)
       yield* read
       assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 3 * day)))

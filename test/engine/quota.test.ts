@@ -4,14 +4,14 @@ import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
-import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, flow, round } from "../support/Flow.ts"
 
-const look = ({ treasury }: DaemonOptions) => pollRules(payersOf(treasury.parties.values()))
+const look = ({ treasury }: DaemonOptions) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
 const steps = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"], count: number) {
   for (let i = 0; i < count; i++) {

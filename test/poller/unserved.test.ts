@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
-import { payersOf, pollParameters, pollRules } from "../../src/poller/pollRules.ts"
+import { payersOf, pollParameters, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
@@ -53,7 +53,7 @@ const behind = (use: Body<[front: Front, ...Parameters<Flow>], FlowServices>) =>
     })
   })
 
-const look = ({ treasury }: Parameters<Flow>[0]) => pollRules(payersOf(treasury.parties.values()))
+const look = ({ treasury }: Parameters<Flow>[0]) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
 const epoch = Effect.flatMap(ChainState, (state) => state.epoch)
 const minute = TestClock.adjust("1 minute")

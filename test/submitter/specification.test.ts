@@ -9,7 +9,7 @@ import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import { writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -94,7 +94,7 @@ const specification = (use: Use) => {
           return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
         }
         yield* prepare(options).pipe(
-          Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
+          Effect.andThen(pollWorkAndEpoch(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
           Effect.andThen(pollAssets()),
           // A new store waits for a window to pass.
           Effect.andThen(Effect.flatMap(Settings, ({ set }) => set(`waited/${alice.publicKey}`, "once"))),

@@ -8,7 +8,7 @@ import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch, readParameters } from "../../src/poller/pollNetwork.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -68,7 +68,7 @@ export const steps = Effect.fnUntraced(function* (
       Effect.map(poll, (hasMore) => !hasMore),
       Effect.yieldNow,
     ),
-    rules: pollRules(payersOf(parties.values())),
+    rules: pollWorkAndEpoch(payersOf(parties.values())),
     parameters: readParameters,
     assets: pollAssets([...assets.values()]),
     compare: reconcileBalances(options.treasury),

@@ -9,7 +9,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import type { DaemonOptions, daemonLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { payersOf, pollRules, readParameters } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch, readParameters } from "../../src/poller/pollNetwork.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
@@ -180,7 +180,7 @@ export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
               prepare(options).pipe(
                 Effect.andThen(readParameters),
                 Effect.andThen(setup.isFirst === true ? Effect.void : knowsChain(treasury.network.chainId)),
-                Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
+                Effect.andThen(pollWorkAndEpoch(payersOf(treasury.parties.values()))),
                 Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(Effect.suspend(() => effectOf(use(options, sandbox, client)))),

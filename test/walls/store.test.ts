@@ -10,7 +10,7 @@ import { approve } from "../../src/http/approvals.ts"
 import { daemonLayer } from "../../src/layers.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import { Brake } from "../../src/store/controls/Brake.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { entryHash, genesis } from "../../src/store/journal/Journal.ts"
@@ -42,7 +42,7 @@ const pays = (dataDir: string, isWhole: boolean) =>
     const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
     yield* Effect.gen(function* () {
       yield* prepare(options)
-      yield* pollRules(payersOf(treasury.parties.values()))
+      yield* pollWorkAndEpoch(payersOf(treasury.parties.values()))
       yield* pollAssets()
       const outbox = yield* Outbox
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)

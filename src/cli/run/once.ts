@@ -7,7 +7,7 @@ import { settleTerms } from "../../http/termsApproval.ts"
 import type { DaemonOptions } from "../../layers.ts"
 import { pollAssets } from "../../poller/AssetPoller.ts"
 import { pollBalances } from "../../poller/BalancePoller.ts"
-import { payersOf, pollRules, readParameters } from "../../poller/pollRules.ts"
+import { payersOf, pollWorkAndEpoch, readParameters } from "../../poller/pollNetwork.ts"
 import { reconcileBalances } from "../../poller/Reconciliation.ts"
 import { Drifts } from "../../store/balances/Drifts.ts"
 import { holdsOf } from "../../store/controls/Brake.ts"
@@ -76,7 +76,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
 
 /** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
-  yield* pollRules(payersOf(options.treasury.parties.values()), readParameters)
+  yield* pollWorkAndEpoch(payersOf(options.treasury.parties.values()), readParameters)
   yield* assetsOf(options)
   while (yield* pollOf(options)) yield* Effect.yieldNow
   yield* compareOnce(options)

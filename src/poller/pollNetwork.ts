@@ -57,7 +57,7 @@ export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
  * reports is removed. `before` is read together with the epoch and before the required work: equal parameters let the
  * work be accepted at once.
  */
-export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
+export const pollWorkAndEpoch = Effect.fn("Poller.workAndEpoch")(function* <R = never>(
   payers: ReadonlyArray<string>,
   before: Effect.Effect<void, StoreError, R> = Effect.void,
 ) {
