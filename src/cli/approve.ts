@@ -43,7 +43,7 @@ const requireOneWay = (chosen: Command.Command.Config.Infer<typeof signingFlags>
 const nothingSigned = "nothing is signed; check that --data names the right daemon"
 
 /** True if the input is the id, its short form, or a prefix of either. */
-const isMeant = (typed: string, id: string): boolean =>
+export const matchesId = (typed: string, id: string): boolean =>
   /^[0-9a-f]{64}$/.test(id) && typed !== "" && (id.startsWith(typed) || shortId(id).startsWith(typed))
 
 /** The terms in the text of a payment's approval. Fails where it is another text, or that of another payment. */
@@ -52,7 +52,7 @@ const signablePayment = Effect.fnUntraced(function* (typed: string, text: string
   // A text for people must not contain invisible characters or ones that move other words.
   if (terms === undefined || text.split("\n").some((line) => visible(line) !== line))
     return yield* failWith("refused", `the daemon's answer is not an approval of a payment: ${nothingSigned}`)
-  if (!isMeant(typed, terms.intentId))
+  if (!matchesId(typed, terms.intentId))
     return yield* failWith(
       "refused",
       `the daemon shows payment ${visible(terms.intentId)}, not ${typed}: ${nothingSigned}`,
@@ -73,7 +73,7 @@ const shownText = (text: string): string => text.trimEnd().split("\n").map(visib
 /** The request as typed: the signed text must agree with it. */
 export interface TypedVerb {
   readonly kind: ApprovalKind
-  /** Values of facts, or what a value must be. */
+  /** Facts that the text must state: each value, or a test of it. */
   readonly says: Readonly<Record<string, string | ((value: string) => boolean)>>
 }
 
@@ -93,9 +93,6 @@ const needSignable = Effect.fnUntraced(function* (text: string, { kind, says }: 
   }
   return read
 })
-
-/** Matches the id of one payment. */
-export const meant = (typed: string) => (id: string) => isMeant(typed, id)
 
 const Waiting = Schema.Struct({
   waits: Schema.String,
@@ -140,13 +137,13 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   return yield* failWith("needsApproval", `${done}${next}`)
 })
 
-const Given = Schema.Struct({
+const ApprovalAnswer = Schema.Struct({
   operator: Schema.String,
   missing: Schema.Int,
   others: Schema.Array(Schema.String),
 })
 
-const AskedTerms = Schema.Struct({
+const TermsAnswer = Schema.Struct({
   terms: Schema.String,
   policy: Schema.String,
   text: Schema.String,
@@ -175,7 +172,7 @@ const approveTerms = Command.make(
     const files = filesOf(chosen).map((file) => resolve(file))
     const answer = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files })
     if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-    const { terms, policy, text } = yield* Schema.decodeUnknownEffect(AskedTerms)(yield* bodyOf(answer))
+    const { terms, policy, text } = yield* Schema.decodeUnknownEffect(TermsAnswer)(yield* bodyOf(answer))
     if (terms !== termsHash(treasuryTermsOf({ treasury }))) {
       return yield* failWith(
         "refused",
@@ -212,7 +209,7 @@ const approveTerms = Command.make(
         )
     const taken = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files, signature: given })
     if (taken === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-    const done = yield* Schema.decodeUnknownEffect(Given)(yield* bodyOf(taken))
+    const done = yield* Schema.decodeUnknownEffect(ApprovalAnswer)(yield* bodyOf(taken))
     return yield* printResult(output, done, () => {
       const next =
         done.missing > 0 ? neededText(done) : '"cofferer reload" puts them in force; a start that they halted goes on'
@@ -241,7 +238,11 @@ const viewOf = Effect.fnUntraced(function* ({ config, data, id }: PaymentChoice)
   return yield* failWith("refused", "the daemon's answer is not an approval of a payment: nothing is signed")
 })
 
-const give = Effect.fnUntraced(function* ({ config, data, output }: PaymentChoice, id: string, signature: string) {
+const submitApproval = Effect.fnUntraced(function* (
+  { config, data, output }: PaymentChoice,
+  id: string,
+  signature: string,
+) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approve`
   const stored = ({ treasury }: Setup) => giveApproval(treasury, id, { signature })
   const { body } = yield* throughDaemon({ config, data }, path, stored, { body: { signature } })
@@ -254,7 +255,7 @@ const give = Effect.fnUntraced(function* ({ config, data, output }: PaymentChoic
 })
 
 /** Shows what is signed on standard error, so that standard output is the exact text alone. */
-const print = Effect.fnUntraced(function* ({ output }: PaymentChoice, view: ApprovalView) {
+const printApproval = Effect.fnUntraced(function* ({ output }: PaymentChoice, view: ApprovalView) {
   if (output === "json") return yield* printResult("json", view, () => "")
   yield* Console.error([view.words, ...approvalLines(view), "What is signed, to the byte:"].join("\n"))
   return yield* Console.log(view.text.slice(0, -1))
@@ -297,13 +298,13 @@ export const approveCommand = Command.make(
   Effect.fn(function* (chosen) {
     const { key, signature } = chosen
     yield* requireOneWay(chosen)
-    if (Option.isSome(signature)) return yield* give(chosen, chosen.id, signature.value)
+    if (Option.isSome(signature)) return yield* submitApproval(chosen, chosen.id, signature.value)
     const view = yield* viewOf(chosen)
     const terms = yield* signablePayment(chosen.id, view.text)
     const words = paymentWords(terms)
-    if (Option.isNone(key)) return yield* print(chosen, { ...view, words })
+    if (Option.isNone(key)) return yield* printApproval(chosen, { ...view, words })
     yield* Console.error([words, shownText(view.text)].join("\n"))
-    return yield* give(chosen, terms.intentId, yield* signApproval(key.value, view.text))
+    return yield* submitApproval(chosen, terms.intentId, yield* signApproval(key.value, view.text))
   }),
 ).pipe(
   Command.withDescription("Approve a waiting payment with the signature of an operator's key"),

@@ -14,6 +14,7 @@ import { DurationText, durationMillis, PercentText } from "../config/schema/Fiel
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { plural } from "../domain/text.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
@@ -307,10 +308,9 @@ export const testCommand = Command.make(
     const seconds = ((performance.now() - began) / 1_000).toFixed(2)
     const failed = results.filter(({ faults }) => faults.length > 0).length
     yield* printResult(output, { ok: failed === 0, tests: results.map(toResult) }, () =>
-      [
-        ...results.flatMap(resultLines),
-        `${results.length} ${results.length === 1 ? "test" : "tests"}, ${failed} failed, in ${seconds} s`,
-      ].join("\n"),
+      [...results.flatMap(resultLines), `${plural(results.length, "test")}, ${failed} failed, in ${seconds} s`].join(
+        "\n",
+      ),
     )
     if (failed > 0) return yield* failWith("failure", `${failed} of ${results.length} tests failed`)
   }),

@@ -21,7 +21,7 @@ const percent = (part: bigint | number, whole: bigint | number): string =>
 
 const indent = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split("\n").map((line) => `  ${line}`))
 
-const part = (title: string, rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
+const section = (title: string, rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
   rows.length === 0 ? [] : [title, ...indent(table(rows))]
 
 /** Sums of what was paid, and of the fees, by asset. */
@@ -75,7 +75,7 @@ const bandRows = ({ bands, from, to }: Backtest): ReadonlyArray<ReadonlyArray<st
     account,
     least === undefined ? `above ${formatLevel(most ?? 0n, decimals)}` : `below ${formatLevel(least, decimals)}`,
     `${timeText(outsideMillis)}${percent(outsideMillis, to - from)}`,
-    `${times} ${times === 1 ? "time" : "times"}`,
+    plural(times, "time"),
   ])
 
 const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => {
@@ -95,13 +95,13 @@ const shownMax = 20
 
 const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
   conditions.map(({ rule, severity, told, times, millis, longestMillis, begun, forMillis }) => {
-    const title = [rule, severity, `${told} ${told === 1 ? "alert" : "alerts"}`]
+    const title = [rule, severity, plural(told, "alert")]
     if (times > 0) {
-      const held = `held ${times} ${times === 1 ? "time" : "times"}`
+      const held = `held ${plural(times, "time")}`
       return [...title, held, `${timeText(millis)}${percent(millis, to - from)}`, `longest ${timeText(longestMillis)}`]
     }
     if (begun === 0) return [...title, "never held", "", ""]
-    const often = `true ${begun} ${begun === 1 ? "time" : "times"}, never for ${timeText(forMillis)}`
+    const often = `true ${plural(begun, "time")}, never for ${timeText(forMillis)}`
     return [...title, "never long enough", often, ""]
   })
 
@@ -126,7 +126,7 @@ const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): Rea
     ...(denied === 0 ? [] : [`${denied} not signed any more`]),
     ...(waiting === 0 ? [] : [`${waiting} still ${waiting === 1 ? "waits" : "wait"}`]),
   ])
-  return part(`payments that people must approve, with --approved-after: ${how}`, rows)
+  return section(`payments that people must approve, with --approved-after: ${how}`, rows)
 }
 
 /** The whole report for people. */
@@ -139,26 +139,26 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
     `${past.rows} balances of the past; ${plural(past.taken, "payment")} really made ${past.taken === 1 ? "is" : "are"} taken out of them`,
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
-    `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,
+    `${plural(payments.length, "payment")}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,
     ...approvalLines(result),
-    ...part(
+    ...section(
       "paid each day (UTC)",
       days.map((d) => [
         d.day,
         `line ${d.line}`,
         `${formatAmount(d.amount, d.decimals)} ${d.asset}`,
-        `${d.count} ${d.count === 1 ? "transfer" : "transfers"}`,
+        plural(d.count, "transfer"),
       ]),
     ),
-    ...part("nearest to the limits, in any 24 hours", lineRows(result)),
-    ...part(
+    ...section("nearest to the limits, in any 24 hours", lineRows(result)),
+    ...section(
       "transfers in an epoch of the network",
       quota.map(({ party, most, limit }) => [party, `${most} of ${limit}`]),
     ),
-    ...part("accounts", accountRows(result)),
-    ...part("outside the band", bandRows(result)),
-    ...part("why rules did not act", holdRows(result)),
-    ...part("conditions that alert", conditionRows(result)),
+    ...section("accounts", accountRows(result)),
+    ...section("outside the band", bandRows(result)),
+    ...section("why rules did not act", holdRows(result)),
+    ...section("conditions that alert", conditionRows(result)),
     ...(raised.length === 0 ? [] : ["alerts", ...alertLines(result)]),
   ].join("\n")
 }

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
@@ -39,7 +39,7 @@ const rebase = Command.make(
   }),
 ).pipe(Command.withDescription("Read an account's history again where it differs from the gateway's"))
 
-const many = (name: string, description: string) =>
+const repeated = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.atLeast(0), Flag.withDescription(`${description}; may be repeated`))
 
 /** Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z. */
@@ -54,8 +54,8 @@ const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : 
 
 const flags = {
   asset: optionalText("asset-id", "Balances of this asset"),
-  party: many("party", "Accounts of this public key"),
-  market: many("market", "Accounts connected to this market"),
+  party: repeated("party", "Accounts of this public key"),
+  market: repeated("market", "Accounts connected to this market"),
   accountType: Flag.Literals("account-type", specifiedAccountTypes).pipe(
     Flag.atLeast(0),
     Flag.withDescription("Accounts of this type; may be repeated"),
@@ -72,13 +72,13 @@ const asOf = (mark: BlockMark | undefined, now: number): string =>
     ? "of no known block"
     : `as of block ${mark.height}, ${((now - Number(mark.timestamp / 1_000_000n)) / 1_000).toFixed(1)} s old`
 
-/** The specification's balance changes by hand. */
+/** Lists balance changes, filtered as the specification's request allows. */
 export const balances = Command.make(
   "balances",
   flags,
   Effect.fn(function* (chosen) {
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    const start = chosen.start._tag === "Some" ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
+    const now = yield* Clock.currentTimeMillis
+    const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
     const gateway = gatewayOf((yield* setup(chosen)).treasury, chosen.gateway)
     const page = yield* reading(
       chosen,
@@ -89,7 +89,7 @@ export const balances = Command.make(
           marketIds: chosen.market,
           accountTypes: chosen.accountType,
           startTimestamp: start,
-          ...(chosen.end._tag === "Some" ? { endTimestamp: nanos(chosen.end.value) } : {}),
+          ...(Option.isSome(chosen.end) ? { endTimestamp: nanos(chosen.end.value) } : {}),
           ...paginationOf(chosen),
         }),
       ),

@@ -68,7 +68,7 @@ const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {
   return [document.problem(["rules", place], message, "allow user namespaces for this user, or run without them")]
 }
 
-/** As plain JSON, with the names of the people who approve. */
+/** A line as JSON, with the names of the people who approve. */
 const toPlain = ({ approval, ...line }: WorstLine) => ({
   ...line,
   approval: approval && { need: approval.group.need, of: [...approval.group.of.keys()], above: approval.above },
@@ -131,7 +131,7 @@ export const check = Command.make(
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
     const shared = yield* Effect.result(refuseSharedFolder(treasury.watermarkFile))
     const folders = Result.isFailure(shared) ? shared.failure.problems : []
-    const notes = [...warnings(treasury), ...folders, ...network, ...keys]
+    const warned = [...warnings(treasury), ...folders, ...network, ...keys]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,
@@ -144,7 +144,7 @@ export const check = Command.make(
       policy: policy.hash,
       worst: { ...worst, lines: worst.lines.map(toPlain) },
       atWorst: worstText(worst),
-      warnings: notes,
+      warnings: warned,
     }
     const counts = [plural(rules.length, "rule"), `${parties.size} parties`, plural(assets.size, "asset")].join(", ")
     return yield* printResult(chosen.output, result, () =>
@@ -152,7 +152,7 @@ export const check = Command.make(
         `${treasury.file}  ok   ${counts}, mode ${mode}, policy ${policy.hash}`,
         "At worst, whatever the gateway says and whatever the rules decide, in any 24 hours:",
         ...worstText(worst).map((line) => `  ${line}`),
-        ...notes.map((note) => `warn ${formatProblem(note)}`),
+        ...warned.map((one) => `warn ${formatProblem(one)}`),
       ].join("\n"),
     )
   }),

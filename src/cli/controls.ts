@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { Cause, Console, Effect, Exit, Logger, Option, Result, Schema } from "effect"
+import { Cause, Clock, Console, Effect, Exit, Logger, Option, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { readHaltFile, writeHaltFile } from "../config/files.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
@@ -115,7 +115,7 @@ const haltByFile = Effect.fnUntraced(function* (
     place?.isShared === true
       ? yield* asGuest(place.found, haltSigning("operator", said)).pipe(
           quiet,
-          // Whoever loses patience with a database that does not answer has stopped this host at least.
+          // An interrupt of a database that does not answer still halts this host.
           Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, said))),
           Effect.exit,
         )
@@ -171,7 +171,7 @@ export const pause = Command.make(
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen, "stop")
     const { scope, reason } = chosen
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
     const until = Option.match(chosen.for, { onNone: () => undefined, onSome: (text) => now + durationMillis(text) })
     const author = userName()
     const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { type HoldReason, reasonText } from "../domain/Decision.ts"
@@ -262,7 +262,7 @@ export const explainCommand = Command.make(
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
     const asking = {
       name: chosen.name,
       subject: Option.getOrUndefined(chosen.subject),

@@ -7,7 +7,7 @@ import { storyWithApproval } from "../http/approvals.ts"
 import { type EndBody, type EndVerb, endPayment } from "../http/brakeVerbs.ts"
 import { listIntents } from "../http/stories.ts"
 import { InFlight } from "../submitter/InFlight.ts"
-import { agreementFlags, meant, signAgreement } from "./approve.ts"
+import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
@@ -23,7 +23,7 @@ interface ChosenEnd extends Chosen {
   readonly signature?: Option.Option<string>
 }
 
-/** Through the daemon, or where none runs on its database. */
+/** Ends a payment through the daemon, or in its database if none runs. */
 const end = Effect.fnUntraced(function* (
   chosen: ChosenEnd,
   verb: EndVerb,
@@ -35,7 +35,7 @@ const end = Effect.fnUntraced(function* (
     {
       kind: "resolve",
       says: {
-        payment: meant(chosen.id),
+        payment: (id) => matchesId(chosen.id, id),
         outcome: more.executed === undefined ? "never executed" : `executed ${more.executed.toLowerCase()}`,
         reason: chosen.reason,
       },
@@ -90,7 +90,7 @@ const resolve = Command.make(
   }),
 ).pipe(Command.withDescription("Record how a manual or unknown payment ended"))
 
-const plain = (verb: EndVerb, description: string) =>
+const endCommand = (verb: EndVerb, description: string) =>
   Command.make(
     verb,
     endFlags,
@@ -98,21 +98,19 @@ const plain = (verb: EndVerb, description: string) =>
   ).pipe(Command.withDescription(description))
 
 /** Rejects a payment. Anybody who may use this machine can, not its approvers alone. */
-export const reject = plain("reject", "Reject a payment that is proposed or waits for approval")
+export const reject = endCommand("reject", "Reject a payment that is proposed or waits for approval")
 
 /** Verbs by which a person ends a payment. */
 const endCommands = [
   resolve,
   reject,
-  plain("cancel", "Cancel a payment that is not signed yet"),
-  plain("abandon", "End a payment whose attempts provably never execute"),
+  endCommand("cancel", "Cancel a payment that is not signed yet"),
+  endCommand("abandon", "End a payment whose attempts provably never execute"),
 ] as const
-
-const shared = { ...commonFlags }
 
 const show = Command.make(
   "show",
-  { id: textArgument("id", "Id, or the start of one"), ...shared },
+  { id: textArgument("id", "Id, or the start of one"), ...commonFlags },
   Effect.fn(function* (chosen) {
     const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}`
     const stored = ({ treasury }: Setup) => storyWithApproval(treasury, chosen.id)
@@ -132,7 +130,7 @@ export const intents = Command.make(
       Flag.withDescription("Show at most this many payments, the newest first"),
       Flag.withDefault(20),
     ),
-    ...shared,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { limit } = chosen

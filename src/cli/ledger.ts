@@ -140,7 +140,7 @@ export const reconcile = Command.make(
     const { body: found } = yield* throughDaemon(chosen, "/api/v1/reconcile", stored, call)
     yield* printResult(chosen.output, found, () => textOf(found))
     const count = found.differences.length
-    if (count > 0) return yield* failWith("unhealthy", `${count} ${count === 1 ? "difference" : "differences"}`)
+    if (count > 0) return yield* failWith("unhealthy", plural(count, "difference"))
     if (found.accounts === null) return yield* failWith("timeOut", "the balances could not be compared in time")
   }),
 ).pipe(Command.withDescription("Compare balances and payments with the gateway; exit 8 on a difference"))
@@ -208,7 +208,7 @@ export const backfill = Command.make(
   "backfill",
   backfillFlags,
   Effect.fn(function* (chosen) {
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
     const since = BigInt(parseMoment(chosen.since, now)) * 1_000_000n
     const stored = ({ treasury }: Setup) => askBackfill(since, treasury.keepMillis)
     const call = { body: { since: String(since) } }

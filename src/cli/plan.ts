@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { timeText } from "../domain/Time.ts"
+import { plural } from "../domain/text.ts"
 import {
   type PlanAnswer,
   type PlanDifference,
@@ -48,7 +49,7 @@ const section = (title: string, lines: ReadonlyArray<string>, none?: string): Re
   return shown.map((line, i) => `${(i === 0 ? title : "").padEnd(9)} ${line}`)
 }
 
-/** The mark behind payments that are not really made. */
+/** Marks payments that are not made. */
 const rehearsedText = ({ rehearsed, trial }: PlannedSubject): string =>
   trial ? " (on trial: only rehearsed)" : rehearsed ? " (only rehearsed)" : ""
 
@@ -65,7 +66,7 @@ const soonLine = (planned: PlannedSubject, at: number): string => {
 
 const paymentLine = (payment: PlannedPayment): string => `${moneyText(payment)} (${payment.rule} ${payment.subject})`
 
-/** Where decimals differ figures alone would read alike. */
+/** With base units: where decimals differ, amounts alone may look equal. */
 const inUnits = (payment: PlannedPayment): string => `${paymentLine(payment)}, ${payment.units} base units`
 
 const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
@@ -88,14 +89,14 @@ const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
   return ["", "against what is in force", ...lines]
 }
 
-const usual = "treasury.yaml"
+const defaultFile = "treasury.yaml"
 
 /** Prints payments due now under the file in force or a changed one; exits 9 if any are, 8 if a restart would halt. */
 export const plan = Command.make(
   "plan",
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
-    const isNamed = chosen.file._tag === "Some" || chosen.config.length > 0
+    const isNamed = Option.isSome(chosen.file) || chosen.config.length > 0
     // Problems of the file are reported with their lines, before a daemon is asked.
     const files = isNamed ? filesOf(chosen).map((file) => resolve(file)) : []
     if (isNamed) yield* setup(chosen)
@@ -108,7 +109,7 @@ export const plan = Command.make(
     yield* printResult(chosen.output, { running, ...planned }, () => planText(planned, running))
     if (planned.halt !== null) return yield* failWith("unhealthy", "a restart with this file would halt")
     const { fires } = planned.plan
-    if (fires > 0) return yield* failWith("wouldFire", `${fires} ${fires === 1 ? "payment" : "payments"} would be made`)
+    if (fires > 0) return yield* failWith("wouldFire", `${plural(fires, "payment")} would be made`)
     return undefined
   }),
 ).pipe(
@@ -117,9 +118,11 @@ export const plan = Command.make(
   ),
 )
 
-/** Against the database itself: a changed file is compared with the one that lies at the usual place. */
+/** Plans by the database. A file of another name is compared with treasury.yaml in this folder. */
 const stored = Effect.fnUntraced(function* (found: Setup, isNamed: boolean) {
-  const isOther = isNamed && existsSync(usual) && resolve(found.treasury.file) !== resolve(usual)
-  const inForce: InForce | undefined = isOther ? { treasury: yield* loadTreasury(usual), mode: found.mode } : undefined
+  const isOther = isNamed && existsSync(defaultFile) && resolve(found.treasury.file) !== resolve(defaultFile)
+  const inForce: InForce | undefined = isOther
+    ? { treasury: yield* loadTreasury(defaultFile), mode: found.mode }
+    : undefined
   return yield* planOf({ plan: found, inForce, asLastSeen: true })
 })

@@ -3,7 +3,7 @@ import { Console, Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import { visible, visibleJson, visibleLines } from "../domain/text.ts"
+import { plural, visible, visibleJson, visibleLines } from "../domain/text.ts"
 import {
   type ExportAsked,
   type ExportPage,
@@ -34,7 +34,7 @@ import {
   treasuryFlag,
 } from "./common/setup.ts"
 
-const said = (value: unknown): string => (value === null || value === undefined ? "unknown" : visible(String(value)))
+const textOf = (value: unknown): string => (value === null || value === undefined ? "unknown" : visible(String(value)))
 
 const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
   signed.flatMap(({ k, command, chainId, from, to, assetId, units, transferId }) => {
@@ -46,21 +46,21 @@ const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
   })
 
 const nameLine = ({ from, to, symbol, decimals }: Names, units: string): string =>
-  `its configuration calls that ${formatAmount(BigInt(units), decimals)} ${said(symbol)} (${decimals} decimals) ${said(from)} -> ${said(to)}`
+  `its configuration calls that ${formatAmount(BigInt(units), decimals)} ${textOf(symbol)} (${decimals} decimals) ${textOf(from)} -> ${textOf(to)}`
 
 const recordedLines = ({ signed, recorded }: Proven): ReadonlyArray<string> =>
   recorded.flatMap(({ k, seq, policy, line, approval, names }: Recorded) => {
-    const by = approval === null ? "no approval needed" : `approved by ${approval.by.map(said).join(", ")}`
-    const need = approval === null ? "" : ` (${said(approval.group)} needs ${approval.need})`
+    const by = approval === null ? "no approval needed" : `approved by ${approval.by.map(textOf).join(", ")}`
+    const need = approval === null ? "" : ` (${textOf(approval.group)} needs ${approval.need})`
     const units = signed.find((one) => one.k === k)?.units ?? "0"
-    const permitted = `attempt ${k}: permitted by line ${line} of policy ${said(policy)}, ${by}${need}; entry ${seq}`
+    const permitted = `attempt ${k}: permitted by line ${line} of policy ${textOf(policy)}, ${by}${need}; entry ${seq}`
     return names === null ? [permitted] : [permitted, `  ${nameLine(names, units)}`]
   })
 
-const people = ({ payment, states }: Statement): ReadonlyArray<string> => [
-  ...(payment.submittedBy === undefined ? [] : [`submitted by ${said(payment.submittedBy)}`]),
+const peopleLines = ({ payment, states }: Statement): ReadonlyArray<string> => [
+  ...(payment.submittedBy === undefined ? [] : [`submitted by ${textOf(payment.submittedBy)}`]),
   ...states.flatMap(({ verb, author, reason }) =>
-    author === null ? [] : [`${said(verb)} by ${said(author)}: "${said(reason)}"`],
+    author === null ? [] : [`${textOf(verb)} by ${textOf(author)}: "${textOf(reason)}"`],
   ),
 ]
 
@@ -71,18 +71,18 @@ const claimedLines = (statement: Statement, { recorded }: Proven): ReadonlyArray
   const sent = attempts.flatMap(({ k, signedAt, sends }) => {
     const hash = sends.at(-1)?.txHash
     const last = typeof hash === "string" ? `, sent last as tx ${hash.toUpperCase()}` : ", never sent"
-    return [`attempt ${said(k)}: signed at ${signedAt}${last}`]
+    return [`attempt ${textOf(k)}: signed at ${signedAt}${last}`]
   })
   return [
-    `payment ${said(payment.id)} of treasury ${said(treasury)} is ${said(states.at(-1)?.state)}`,
+    `payment ${textOf(payment.id)} of treasury ${textOf(treasury)} is ${textOf(states.at(-1)?.state)}`,
     ...(hasNames
       ? []
       : [
-          `names and units: ${said(payment.amount)} ${said(payment.asset)} ${said(payment.from)} -> ${said(payment.to)}`,
+          `names and units: ${textOf(payment.amount)} ${textOf(payment.asset)} ${textOf(payment.from)} -> ${textOf(payment.to)}`,
         ]),
-    `rule ${said(payment.rule)}${decision === null ? "" : `, decided at ${decision.at}: ${said(decision.sentence)}`}`,
-    ...(isRecorded || decision === null ? [] : [`policy ${said(decision.policy)}, line ${said(decision.line)}`]),
-    ...(isRecorded ? [] : approvals.map(({ operator, at }) => `approved by ${said(operator)} at ${at}`)),
+    `rule ${textOf(payment.rule)}${decision === null ? "" : `, decided at ${decision.at}: ${textOf(decision.sentence)}`}`,
+    ...(isRecorded || decision === null ? [] : [`policy ${textOf(decision.policy)}, line ${textOf(decision.line)}`]),
+    ...(isRecorded ? [] : approvals.map(({ operator, at }) => `approved by ${textOf(operator)} at ${at}`)),
     ...sent,
   ]
 }
@@ -99,22 +99,22 @@ const receiptText = (statement: Statement, proven: Proven, { entries }: EntryCha
     ({ k }) => `attempt ${k}: its bytes carry no hash of a permit: its policy line, decision and approvals are claims`,
   )
   return [
-    `receipt whole: ${proven.signed.length === 1 ? "1 signed command" : `${proven.signed.length} signed commands`} of ${from}`,
+    `receipt whole: ${plural(proven.signed.length, "signed command")} of ${from}`,
     ...section("proven by the signature of that key:", signedLines(proven)),
     ...section(
       "proven to be the payer's own record from before it signed, whose hash is signed:",
       recordedLines(proven),
     ),
     ...section("claimed by the payer, and not proven:", [...lacking, ...claimedLines(statement, proven)]),
-    ...section("statements of people, as the payer recorded them:", people(statement)),
+    ...section("statements of people, as the payer recorded them:", peopleLines(statement)),
     `journal entries ${first?.seq} to ${last?.seq}, the last with hash ${last?.hash}: "verify" and "export" show the same`,
   ].join("\n")
 }
 
-/** A receipt with a thousand entries is smaller. */
+/** Receipts of a thousand entries are smaller. */
 const receiptBytesMax = 16_000_000
 
-const read = (file: string) =>
+const readJson = (file: string) =>
   Effect.suspend(() => {
     const text = readUtf8(file, receiptBytesMax)
     if (typeof text === "string") return Effect.succeed(text)
@@ -129,7 +129,7 @@ const verifyReceipt = Command.make(
   "verify",
   { file: pathArgument("file", "A receipt"), output: outputFlag },
   Effect.fn(function* (chosen) {
-    const document = yield* read(chosen.file)
+    const document = yield* readJson(chosen.file)
     const { problem, statement, proven } = checkReceipt(document)
     if (problem !== undefined || statement === undefined) {
       if (chosen.output === "json") yield* printResult("json", { whole: false, problem }, () => "")
@@ -171,7 +171,7 @@ const timeoutMillis = 3_600_000
 /** Checks the journal's chain and compares it with every payment. */
 export const verify = Command.make(
   "verify",
-  { ...commonFlags },
+  commonFlags,
   Effect.fn(function* (chosen) {
     const { body: found } = yield* throughDaemon(chosen, "/api/v1/verify", verifyStore, { timeoutMillis }).pipe(
       withSeconds("verify"),
@@ -208,7 +208,7 @@ export const csvText = (columns: ReadonlyArray<string>, rows: ReadonlyArray<Expo
 const pathOf = ({ what, from, to, after }: ExportAsked): string =>
   `/api/v1/export?what=${what}&from=${from}&to=${to}&after=${after}`
 
-/** Page after page of an export, from the daemon or where none runs from its database: none is held as a whole. */
+/** Passes page after page of an export to `use`: from the daemon, or from the database if none runs. */
 export const exportPages = Effect.fnUntraced(function* (
   chosen: Chosen,
   asked: Omit<ExportAsked, "after">,
@@ -247,7 +247,7 @@ const eachPage = <E, R>(
 const dayMillis = 86_400_000
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
 
-/** Begin and end of what a date or a time names, in Unix milliseconds; undefined where it names nothing. */
+/** Begin and end of a date, in Unix milliseconds; equal for a time. Undefined if the text is neither. */
 export const instantOf = (text: string): { readonly begin: number; readonly end: number } | undefined => {
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text)
   const begin = isDay(text) || isTime ? Date.parse(text) : Number.NaN

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
@@ -14,7 +14,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { checkKeys } from "./checks.ts"
 import { bodyOf, control } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
-import { needSandbox } from "./common/sandboxClient.ts"
+import { missingSandboxKeys } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
 import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
@@ -69,12 +69,12 @@ export const submitCommand = Command.make(
       const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
       return yield* printTaken(chosen.output, taken)
     }
-    if (needSandbox(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
+    if (missingSandboxKeys(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)
     yield* secureDataDir(found.dataDir)
     const { treasury, mode, dataDir } = found
     const options = { treasury, mode, dataDir }
-    const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const startedAt = yield* Clock.currentTimeMillis
     const { taken, final } = yield* Effect.gen(function* () {
       yield* prepare(options)
       yield* pollOf(options).pipe(

@@ -46,10 +46,10 @@ export const outputFlag = Flag.Literals("output", ["text", "json"]).pipe(
 )
 export type Output = "text" | "json"
 
-const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
+const digitsOfBigints = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
 
 /** JSON with 64-bit and larger integers as strings. */
-export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, plain, 2))
+export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, digitsOfBigints, 2))
 
 /** Prints a result in the requested form. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
@@ -79,14 +79,14 @@ export const printError = Effect.fnUntraced(function* (text: string) {
   yield* Console.error(yield* fittedText(text, progress && terminalColumns(progress)))
 })
 
-/** Each line of a text in so many columns; as it is where they are undefined. */
+/** Lines broken to a terminal's width; unchanged if it is undefined. */
 const inColumns = (text: string, columns: number | undefined): string =>
   text
     .split("\n")
     .map((line) => fitted(line, columns))
     .join("\n")
 
-/** Text as it is, once the reader has taken what came before. A reader that has seen enough ends the command. */
+/** Writes text unchanged, and waits until its reader took it. A reader that closes the pipe ends the command. */
 export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
   Effect.flatMap(ProcessContext, ({ output }) =>
     Effect.callback((resume) => {
@@ -101,7 +101,7 @@ export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
     }),
   )
 
-/** Columns padded to the widest cell; two spaces between. A line break inside a cell begins no row. */
+/** Columns padded to the widest cell; two spaces between. A line break in a cell does not begin a row. */
 export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
   const rows = cells.map((row) => row.map(visible))
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
@@ -115,26 +115,26 @@ export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("\n")
 }
 
-const written = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+const visibleValues = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   values.map((value) => (typeof value === "string" ? visibleLines(value) : value))
 
-/** A console that writes nothing unseen: texts of gateways, files and people reach a terminal by it. */
+/** Console that shows invisible characters: texts of gateways, files and people reach a terminal through it. */
 export const visibleConsole = (console: Console.Console): Console.Console => ({
   ...console,
-  log: (...values) => console.log(...written(values)),
-  error: (...values) => console.error(...written(values)),
-  warn: (...values) => console.warn(...written(values)),
-  info: (...values) => console.info(...written(values)),
+  log: (...values) => console.log(...visibleValues(values)),
+  error: (...values) => console.error(...visibleValues(values)),
+  warn: (...values) => console.warn(...visibleValues(values)),
+  info: (...values) => console.info(...visibleValues(values)),
 })
 
 const barWidth = 30
 const clearLine = `\r${String.fromCharCode(27)}[K`
 
-/** A bar on a terminal's standard error; nothing where there is none. */
+/** Progress bar on standard error; without a terminal it draws nothing. */
 export const progressBar = (terminal: Writable | undefined, title: string) => {
   let drawn = -1
   return {
-    /** Draws the share that is done, 0 to 1, where it is another percent. */
+    /** Draws the completed share, 0 to 1, if its percentage changed. */
     show: (share: number): void => {
       const percent = Math.floor(Math.min(1, Math.max(0, share)) * 100)
       if (percent === drawn) return
@@ -142,7 +142,7 @@ export const progressBar = (terminal: Writable | undefined, title: string) => {
       const done = Math.round((percent / 100) * barWidth)
       terminal?.write(`${clearLine}${title} [${"#".repeat(done)}${" ".repeat(barWidth - done)}] ${percent} %`)
     },
-    /** Takes the bar away. */
+    /** Removes the bar. */
     end: (): void => {
       if (drawn >= 0) terminal?.write(clearLine)
     },

@@ -5,10 +5,9 @@ import { isEmbedded } from "../../config/Treasury.ts"
 import { ConfigError, type Problem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import { urlFile } from "../../sandbox/urlFile.ts"
-import { optionalText } from "../common/setup.ts"
 import { exchange } from "./client.ts"
 import { failWith } from "./output.ts"
-import { type Chosen, dataDirOf, type Setup } from "./setup.ts"
+import { type Chosen, dataDirOf, optionalText, type Setup } from "./setup.ts"
 
 /** Folder of a data directory in which the play-money network keeps its files. */
 export const sandboxDir = "sandbox"
@@ -44,7 +43,7 @@ const Refused = Schema.Struct({ error: Schema.String })
 
 const isRefused = Schema.is(Refused)
 
-interface Asked {
+interface SandboxRequest {
   readonly method: "GET" | "POST" | "DELETE"
   readonly path: string
   readonly body?: unknown
@@ -53,12 +52,12 @@ interface Asked {
 /** A request to the network's own paths. A refused one is a usage failure in the network's words, 404 not found. */
 export const askSandbox = Effect.fnUntraced(function* (
   chosen: Chosen & { readonly url: Option.Option<string> },
-  asked: Asked,
+  request: SandboxRequest,
 ) {
   const url = yield* urlOf(chosen)
   const { hostname, port } = new URL(url)
-  const target = { host: hostname.replace(/^\[|\]$/g, ""), port, method: asked.method, path: asked.path }
-  const answer = yield* exchange({ ...target, timeout: timeoutMillis }, asked.body).pipe(
+  const target = { host: hostname.replace(/^\[|\]$/g, ""), port, method: request.method, path: request.path }
+  const answer = yield* exchange({ ...target, timeout: timeoutMillis }, request.body).pipe(
     Effect.mapError(({ kind }) =>
       kind === "late"
         ? failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)
@@ -70,12 +69,12 @@ export const askSandbox = Effect.fnUntraced(function* (
     catch: () => failWith("failure", `${url} answered with no JSON: is it a play-money network?`),
   })
   if (answer.status < 300) return body
-  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${asked.path}: is it a play-money network?`)
+  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${request.path}: is it a play-money network?`)
   return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
 })
 
-/** Keys that the file's own network makes when it runs, and has not made yet: undefined where nothing lacks them. */
-export const needSandbox = ({ treasury, mode, dataDir }: Setup, command: string): ConfigError | undefined => {
+/** Error that names keys which the file's own network makes at its first run; undefined if they exist. */
+export const missingSandboxKeys = ({ treasury, mode, dataDir }: Setup, command: string): ConfigError | undefined => {
   if (mode !== "live" || !isEmbedded(treasury)) return undefined
   const problems = [...treasury.parties.values()].flatMap(({ name, signer }): ReadonlyArray<Problem> => {
     if (signer === undefined || !("sandbox" in signer)) return []

@@ -46,9 +46,10 @@ const describe = (treasury: Treasury, line: PolicyLine) => {
 /** The policy's lines as fields of the log: limits in units of the asset, without separators. */
 export const permittedLines = (treasury: Treasury) =>
   treasury.policy.lines.map((line) => {
-    const { perTransfer, per24h, people, ...names } = describe(treasury, line)
-    const [each, day] = [perTransfer, per24h].map((limit) => limit.replaceAll(",", ""))
-    return { ...names, perTransfer: each!, per24h: day!, people: people === "" ? undefined : people }
+    const shown = describe(treasury, line)
+    const plain = (limit: string) => limit.replaceAll(",", "")
+    const people = shown.people === "" ? undefined : shown.people
+    return { ...shown, perTransfer: plain(shown.perTransfer), per24h: plain(shown.per24h), people }
   })
 
 const namedMax = 4
@@ -73,10 +74,10 @@ const leavesUnasked = ({ leavesTo, approval }: WorstLine): boolean =>
 
 const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
   const unasked = lines.filter(leavesUnasked)
-  const said = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
-  const width = Math.max(0, ...said.map(([, what]) => what.length))
+  const cells = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
+  const width = Math.max(0, ...cells.map(([, what]) => what.length))
   return lines.map((line, i): readonly [string, string] => {
-    const [who, what] = said[i]!
+    const [who, what] = cells[i]!
     if (!unasked.includes(line)) return [who, what]
     const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
     const words =

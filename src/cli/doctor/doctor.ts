@@ -16,11 +16,11 @@ import { commonFlags, fileArgument, setup } from "../common/setup.ts"
 import { layerMetrics } from "../run/logging.ts"
 import {
   bad,
+  conditionFinding,
   type DoctorFinding,
   daemonFindings,
   dataDirFindings,
   doctorChecks,
-  found,
   healthy,
   keyFindings,
   portFinding,
@@ -126,7 +126,10 @@ const clockFinding = (readings: ReadonlyArray<Reading>, maxAgeMillis: number): D
   const gap = clockGap(newest.at, newest.blockAt, maxAgeMillis)
   const condition = conditionTable.clock({ wrongClock: wrongClock(ahead, maxAgeMillis), gap })
   const seconds = (Math.abs(newest.at - newest.blockAt) / 1_000).toFixed(1)
-  return found("clock", condition) ?? healthy("clock", `${seconds} s from the newest block of gateway ${newest.name}`)
+  return (
+    conditionFinding("clock", condition) ??
+    healthy("clock", `${seconds} s from the newest block of gateway ${newest.name}`)
+  )
 }
 
 /** Work of 124,880 hashes, about a tenth of a second. */
@@ -168,9 +171,9 @@ const networkFindings = Effect.fn("Doctor.network")(
     const facts = { network: { ...network, gateways: views }, halts: [] }
     const names = views.filter(({ state }) => state === "up").map(({ name, height }) => `${name} at block ${height}`)
     const findings: Array<DoctorFinding> = [
-      found("chain", conditionTable.wrong_chain(facts)) ??
+      conditionFinding("chain", conditionTable.wrong_chain(facts)) ??
         (up.length === 0 ? undefined : healthy("chain", `${network.chainId}, as the file says`)),
-      found("gateway", conditionTable.gateway_down(facts)) ??
+      conditionFinding("gateway", conditionTable.gateway_down(facts)) ??
         (names.length === 0 ? undefined : healthy("gateway", `${names.join(", ")}; ${network.quorum} must agree`)),
     ].filter((one) => one !== undefined)
     const [first] = up

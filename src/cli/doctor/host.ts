@@ -32,8 +32,9 @@ export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   ]
 })
 
-/** The directory, or the nearest one above it that exists: there the start would make it. */
-const nearest = (dir: string): string => (existsSync(dir) || dirname(dir) === dir ? dir : nearest(dirname(dir)))
+/** The directory, or the nearest existing one above it, in which a start would make it. */
+const nearestExisting = (dir: string): string =>
+  existsSync(dir) || dirname(dir) === dir ? dir : nearestExisting(dirname(dir))
 
 /** Error code of a real write to the directory; undefined if it was taken. */
 const writeProbe = (dir: string): string | undefined => {
@@ -49,12 +50,12 @@ const writeProbe = (dir: string): string | undefined => {
 }
 
 /** A disk, quota or limit that takes no more bytes. */
-const full: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
+const fullDiskCodes: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
 
 /** Permissions and room of the data directory, by a real write. */
 export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir }: Setup) {
-  const real = nearest(dataDir)
-  const code = writeProbe(real)
+  const existing = nearestExisting(dataDir)
+  const code = writeProbe(existing)
   const examined = yield* Effect.result(
     Effect.all([
       existsSync(dataDir) ? examineDataDir(dataDir, false) : Effect.void,
@@ -63,22 +64,24 @@ export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir 
   )
   const findings: Array<DoctorFinding> = []
   if (Result.isFailure(examined)) findings.push(...problemsAs("permissions", "bad", examined.failure.problems))
-  else if (code !== undefined && !full.has(code)) {
+  else if (code !== undefined && !fullDiskCodes.has(code)) {
     const remedy = "name a directory of this user in --data or store.dir, on a file system that takes writes"
-    findings.push(bad("permissions", `Nothing can be written to ${real} (${code})`, remedy))
+    findings.push(bad("permissions", `Nothing can be written to ${existing} (${code})`, remedy))
   } else
     findings.push(
-      healthy("permissions", `${dataDir} is this user's alone${real === dataDir ? "" : ", once a start makes it"}`),
+      healthy("permissions", `${dataDir} is this user's alone${existing === dataDir ? "" : ", once a start makes it"}`),
     )
   const room = yield* Effect.provide(
     Effect.flatMap(DiskSpace, (space) => space.room),
-    DiskSpace.layer(real),
+    DiskSpace.layer(existing),
   )
   const at = new Date(0).toISOString()
-  const halts = full.has(code) ? [{ reason: "disk_full", detail: "", at }] : []
-  const disk = { dir: real, free: room.free, low: enoughSpace(room) }
+  const halts = fullDiskCodes.has(code) ? [{ reason: "disk_full", detail: "", at }] : []
+  const disk = { dir: existing, free: room.free, low: enoughSpace(room) }
   const free = room.free === undefined ? "free space unknown" : `${bytesText(room.free)} free`
-  findings.push(found("disk", conditionTable.low_disk({ disk, halts })) ?? healthy("disk", `${free} under ${real}`))
+  findings.push(
+    conditionFinding("disk", conditionTable.low_disk({ disk, halts })) ?? healthy("disk", `${free} under ${existing}`),
+  )
   return findings
 })
 
@@ -155,7 +158,7 @@ export const daemonFindings = Effect.fnUntraced(function* (dataDir: string) {
   const { conditions, mode } = (yield* bodyOf(answer)) as Pick<View, "conditions" | "mode">
   return conditions.length === 0
     ? [healthy("daemon", `it runs in mode ${mode}, and no condition holds`)]
-    : conditions.map((condition): DoctorFinding => found("daemon", condition)!)
+    : conditions.map((condition): DoctorFinding => conditionFinding("daemon", condition)!)
 })
 
 /** Subjects that `doctor` examines, in the order in which it prints them. */
@@ -206,7 +209,7 @@ export const bad = (check: DoctorCheck, text: string, remedy: string): DoctorFin
 })
 
 /** A condition that holds, as a finding. */
-export const found = (check: DoctorCheck, condition: Found | undefined): DoctorFinding | undefined =>
+export const conditionFinding = (check: DoctorCheck, condition: Found | undefined): DoctorFinding | undefined =>
   condition === undefined
     ? undefined
     : { check, severity: condition.severity, text: condition.text, remedy: condition.remedy }

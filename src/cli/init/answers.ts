@@ -14,7 +14,7 @@ import { type Pin, pinOf } from "../assets.ts"
 import { failureOf, failWith } from "../common/output.ts"
 import { layerMetrics } from "../run/logging.ts"
 
-interface Given {
+interface InitFlags {
   readonly gateway: ReadonlyArray<string>
   readonly asset: Option.Option<string>
   readonly below: Option.Option<string>
@@ -34,7 +34,7 @@ export interface InitAnswers {
 }
 
 /** Flags without which a treasury cannot be written. */
-export const missingFlags = ({ gateway, asset, below, target }: Given): ReadonlyArray<string> => [
+export const missingFlags = ({ gateway, asset, below, target }: InitFlags): ReadonlyArray<string> => [
   ...(gateway.length === 0 ? ["--gateway URL"] : []),
   ...(Option.isNone(asset) ? ["--asset SYMBOL"] : []),
   ...(Option.isNone(below) ? ["--below AMOUNT"] : []),
@@ -61,22 +61,22 @@ const askGateway = Effect.fnUntraced(function* () {
     )
     const read = yield* Effect.result(readNetwork(url))
     if (read._tag === "Success") return { url, network: read.success }
-    yield* Console.log(unread(url, read.failure).message)
+    yield* Console.log(explainUnread(url, read.failure).message)
   }
 })
 
-/** The error in the words of someone who knows the address alone. */
-const unread = (url: string, error: GatewayError) => ({
+/** The error, with a message for someone who knows only the address. */
+const explainUnread = (url: string, error: GatewayError) => ({
   ...error,
   message: `gateway ${url}: ${wordsOf(error.reason)}; check the address, and that this host reaches it`,
 })
 
-/** Reads each gateway. Those of one treasury must be on one chain. */
+/** Reads each gateway; all must be on one chain. Returns the facts of the first, undefined without a URL. */
 const readGateways = Effect.fnUntraced(function* (urls: ReadonlyArray<string>) {
   let first: ReadNetwork | undefined
   for (const url of urls) {
     yield* decodeUrl(url).pipe(Effect.mapError(({ message }) => failWith("usage", `--gateway: ${message}`)))
-    const network = yield* readNetwork(url).pipe(Effect.mapError((error) => failureOf(unread(url, error))))
+    const network = yield* readNetwork(url).pipe(Effect.mapError((error) => failureOf(explainUnread(url, error))))
     if (first !== undefined && network.chainId !== first.chainId) {
       const chains = `${escapeText(network.chainId)}, and ${urls[0]} on ${escapeText(first.chainId)}`
       return yield* failWith("refused", `${url} is on chain ${chains}; name gateways of one network`)
@@ -118,7 +118,9 @@ const askAmount = (message: string, { symbol, decimals }: Pin) =>
   )
 
 /** Reads the gateways, and asks for whatever the flags leave out. */
-export const askMissing = Effect.fnUntraced(function* (given: Given & { readonly name: string; readonly mode: Mode }) {
+export const askMissing = Effect.fnUntraced(function* (
+  given: InitFlags & { readonly name: string; readonly mode: Mode },
+) {
   const named = yield* readGateways(given.gateway)
   const asked = named === undefined ? yield* askGateway() : undefined
   const network = named ?? asked!.network
@@ -143,34 +145,41 @@ export const askMissing = Effect.fnUntraced(function* (given: Given & { readonly
   return answers
 })
 
-/** Shows the file, and asks if it may be written. */
-export const askYes = (text: string) =>
+/** Shows the file, and asks whether to write it. */
+export const confirmWrite = (text: string) =>
   Effect.andThen(
     Console.log(`\n${text}`),
     run(Prompt.Confirm({ message: "Write this file and its keys", initial: true })),
   )
 
-const gateway = "init"
+const gatewayName = "init"
 const requestDeadlineMillis = 5_000
 
 /** Facts of a gateway for a treasury file: chain id, assets, and the transfer fee (undefined if it is not served). */
 const readNetwork = Effect.fnUntraced(
   function* (url: string) {
-    const transport = yield* makeTransport(gatewayOptions({ name: gateway, url, requestDeadlineMillis }))
-    const { chainId } = yield* GatewayReader.make(transport).head
-    const { rows, complete } = yield* walkAssets(GatewayReader.make(transport))
+    const transport = yield* makeTransport(gatewayOptions({ name: gatewayName, url, requestDeadlineMillis }))
+    const reader = GatewayReader.make(transport)
+    const { chainId } = yield* reader.head
+    const { rows, complete } = yield* walkAssets(reader)
     if (!complete) {
       const detail = "the pages of the asset listing do not end"
-      return yield* new GatewayError({ gateway, operation: "assets", reason: { _tag: "Unreadable", detail } })
+      return yield* new GatewayError({
+        gateway: gatewayName,
+        operation: "assets",
+        reason: { _tag: "Unreadable", detail },
+      })
     }
-    const parameters = yield* GatewayReader.make(transport).parameters.pipe(
+    const parameters = yield* reader.parameters.pipe(
       Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
     )
     const feeFactor: Share | undefined = fraction(parameters.get("transfer.fee.factor") ?? "")
     return { chainId, assets: rows, feeFactor }
   },
   Effect.scoped,
-  Effect.provide(Layer.merge(layerHttp, layerMetrics({ name: gateway, network: { gateways: [{ name: gateway }] } }))),
+  Effect.provide(
+    Layer.merge(layerHttp, layerMetrics({ name: gatewayName, network: { gateways: [{ name: gatewayName }] } })),
+  ),
 )
 
 type ReadNetwork = Effect.Success<ReturnType<typeof readNetwork>>

@@ -14,7 +14,7 @@ import type { Pin } from "../assets.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
 import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
 import { percent } from "../common/worstCase.ts"
-import { askMissing, askYes, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
+import { askMissing, confirmWrite, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
 
 const nameFlag = (name: string, usual: string, description: string) =>
   Flag.String(name).pipe(
@@ -139,7 +139,7 @@ export const init = Command.make(
     })
     // Checked before anything is written: a wrong answer leaves no file behind.
     yield* Effect.flatMap(parseYaml(file, text), treasuryOf)
-    if (isAsked && !(yield* askYes(text))) return yield* failWith("failure", "stopped; nothing was written")
+    if (isAsked && !(yield* confirmWrite(text))) return yield* failWith("failure", "stopped; nothing was written")
     for (const key of [payer, payee]) if (key.made !== undefined) yield* key.made.writeTo(key.file!)
     yield* write(file, text)
     const next = nextSteps(file, answers, [payer, payee])

@@ -3,7 +3,7 @@ import { needCertificates, ProcessContext } from "../../config/Environment.ts"
 import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { formatProblem } from "../../config/yaml/ConfigError.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
-import { needSandbox } from "../common/sandboxClient.ts"
+import { missingSandboxKeys } from "../common/sandboxClient.ts"
 import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
 
 /** Reads the files and secures the data directory. Returns a line for each doubt about settings, keys and modes. */
@@ -14,7 +14,7 @@ export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sa
   const problems = [...(yield* checkNetwork(treasury)), ...(yield* checkKeys(written, true))]
   const lacking = chosen.sandbox
     ? undefined
-    : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
+    : missingSandboxKeys(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
   if (lacking !== undefined) return yield* lacking
   const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
   yield* refuseSharedFolder(treasury.watermarkFile)
