@@ -38,10 +38,10 @@ import { Outbox } from "./store/payments/Outbox.ts"
 import { SpendLog } from "./store/payments/SpendLog.ts"
 import { Tags } from "./store/payments/Tags.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
+import { ChainHeadCache } from "./submitter/ChainHeadCache.ts"
 import { InFlight } from "./submitter/InFlight.ts"
 import { Looks } from "./submitter/Looks.ts"
 import { SigningFacts } from "./submitter/SigningFacts.ts"
-import { Tip } from "./submitter/Tip.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
 /** One treasury, ready to run. */
@@ -252,7 +252,7 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     InFlight.layer,
     Looks.layer,
     Reconciliation.layer,
-    Tip.layer.pipe(
+    ChainHeadCache.layer.pipe(
       Layer.provideMerge(gatewayLayer(options, machine.http).pipe(Layer.provide(machine.gateways ?? Layer.empty))),
     ),
     tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),

@@ -27,12 +27,12 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
+import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { loadEnds, seeMoved } from "./loadEnds.ts"
-import { haltOnWrongChain, Tip } from "./Tip.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
@@ -190,7 +190,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const open = yield* outbox.open
   const live = yield* outbox.live
   if (live.length === 0) return
-  const head = yield* Effect.map((yield* Tip).head, Result.succeed).pipe(
+  const head = yield* Effect.map((yield* ChainHeadCache).head, Result.succeed).pipe(
     Effect.catchTag("GatewayError", (error) => Effect.succeed(Result.fail(error))),
   )
   if (Result.isSuccess(head) && (yield* haltOnWrongChain(head.success))) return
@@ -234,7 +234,7 @@ const look = Effect.fnUntraced(function* (
 /** The newest reported block of our chain. */
 const knownHeight = Effect.gen(function* () {
   const { chainId } = (yield* CycleConfig).treasury.network
-  const heads = (yield* (yield* Tip).recent).filter((head) => head.chainId === chainId)
+  const heads = (yield* (yield* ChainHeadCache).recent).filter((head) => head.chainId === chainId)
   const watermark = (yield* (yield* Observations).watermark)?.height ?? heightUnknown
   return heads.reduce((newest, { height }) => (height > newest ? height : newest), watermark)
 })

@@ -29,10 +29,10 @@ import { Listings } from "../store/network/Listings.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
+import { ChainHeadCache } from "./ChainHeadCache.ts"
 import { knownFraming } from "./knownFraming.ts"
 import { tooSlow } from "./solveWork.ts"
 import { otherParts, standing } from "./standing.ts"
-import { Tip } from "./Tip.ts"
 
 const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
   return (yield* (yield* disagreement).now)?.detail ?? (yield* (yield* Clearance).lacking(payment.fromKey))
@@ -91,13 +91,13 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
 /** The newest blocks, by the network; people hear of work that is not to be expected. */
 const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["rows"]>) {
   const { chainId } = (yield* CycleConfig).treasury.network
-  const tip = yield* Tip
-  const head = yield* tip.head
+  const headCache = yield* ChainHeadCache
+  const head = yield* headCache.head
   const now = yield* Clock.currentTimeMillis
   const rows = (yield* (yield* ChainState).acceptedHead(head.chainId)).accepted?.block ?? watermark
   const refused = headRefused(head, chainId, rows, now)
   const slow = refused === undefined ? yield* tooSlow(head) : undefined
-  const recent = (yield* tip.recent).filter((one) => headRefused(one, chainId, rows, now) === undefined)
+  const recent = (yield* headCache.recent).filter((one) => headRefused(one, chainId, rows, now) === undefined)
   const chain: Anchors = {
     heads: [head, ...recent],
     refusal: slow === undefined ? refused : { _tag: "Wait", why: slow },

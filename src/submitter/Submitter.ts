@@ -13,10 +13,10 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { awaitApproval } from "./awaitApproval.ts"
 import { blockedBy } from "./beginSend.ts"
+import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
-import { haltOnWrongChain, Tip } from "./Tip.ts"
 import { endWaiting, waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
@@ -40,7 +40,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   }
   const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
-  const head = yield* (yield* Tip).head
+  const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return
   yield* sendAttempt(live, head.height)
   yield* reflect(intent.id)

@@ -10,8 +10,8 @@ import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
-import { haltOnWrongChain, Tip } from "./Tip.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
 export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
@@ -58,9 +58,9 @@ export const hasWork = (attempt: Attempt): attempt is Solved =>
  * may be long before now if the answer is slow and shared, or the machine slept. Undefined on another chain.
  */
 export const heightNow = Effect.fnUntraced(function* () {
-  const tip = yield* Tip
-  const head = yield* tip.head
-  const askedAt = yield* tip.askedAt
+  const headCache = yield* ChainHeadCache
+  const head = yield* headCache.head
+  const askedAt = yield* headCache.askedAt
   if (yield* haltOnWrongChain(head)) return undefined
   const millis = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
   const blocks = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / millis)

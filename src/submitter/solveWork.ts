@@ -17,8 +17,8 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { sha3Hex } from "../tx/Transaction.ts"
 import { type Solved, sendable, solutionOf, solvedBy } from "./beginSend.ts"
+import { ChainHeadCache } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
-import { Tip } from "./Tip.ts"
 
 /** A search looks so often whether it is still needed. */
 const lookMillis = 100
@@ -48,11 +48,11 @@ const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMa
 
 /** Returns once nothing may be sent of the attempt, or its work may be another one: the search is of no use then. */
 const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
-  const tip = yield* Tip
+  const headCache = yield* ChainHeadCache
   const state = yield* ChainState
   const isNeeded = Effect.gen(function* () {
     if ((yield* state.oddWork) !== undefined) return false
-    const heads = (yield* tip.recent).filter(({ chainId }) => chainId === attempt.chainId)
+    const heads = (yield* headCache.recent).filter(({ chainId }) => chainId === attempt.chainId)
     const newest = heads.reduce((most, head) => (head.height > most ? head.height : most), height)
     return (yield* sendable(attempt, newest)) !== undefined
   })

@@ -69,7 +69,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Outbox.move"),
   within("Outbox.move", "Journal.append"),
   at("Submitter.sign"),
-  at("Tip.head", 3),
+  at("ChainHeadCache.head", 3),
   at("Submitter.signAndPersist", 2),
   at("Signer.permit", 2),
   at("Signer.nonce"),

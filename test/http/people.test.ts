@@ -6,9 +6,9 @@ import { Brake } from "../../src/store/controls/Brake.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { Tip } from "../../src/submitter/Tip.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
 import { newestIntent } from "../support/Intents.ts"
@@ -122,7 +122,7 @@ describe("people at a payment", () => {
       for (let i = 0; i < 30; i++) {
         yield* round(options, sandbox, new Set(["submit", "confirm", "decide", "reconcile"]))
         // What is over is judged by a block that has stood.
-        yield* (yield* Tip).head
+        yield* (yield* ChainHeadCache).head
       }
       const manual = yield* outbox.move(yield* newestIntent, "manual", { detail: "nothing tells" })
       const done = yield* end(options, manual.id, "resolve", { neverExecuted: true })

@@ -4,8 +4,8 @@ import { Database } from "../../src/store/database/Database.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { Looks } from "../../src/submitter/Looks.ts"
-import { Tip } from "../../src/submitter/Tip.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
@@ -55,8 +55,8 @@ describe("a key that is not compared with the journal", () => {
         fronts[0]!.manner = withoutBlocks
         yield* clearance.revoke
         yield* looks.restart
-        const start = yield* looks.startHeight((yield* (yield* Tip).head).height + 6n)
-        for (let height = 0n; height < start; height = (yield* (yield* Tip).head).height) {
+        const start = yield* looks.startHeight((yield* (yield* ChainHeadCache).head).height + 6n)
+        for (let height = 0n; height < start; height = (yield* (yield* ChainHeadCache).head).height) {
           assert.isFalse(yield* clearance.isGranted(alice), `cleared at block ${height} of ${start}`)
           yield* rounds(options, sandbox, 1)
         }

@@ -5,8 +5,8 @@ import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { heightNow } from "../../src/submitter/beginSend.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { Tip } from "../../src/submitter/Tip.ts"
 import { flow, round } from "../support/Flow.ts"
 import { type Front, honest, startFront } from "../support/Fronts.ts"
 import { chainId, powOf } from "../support/TestSandbox.ts"
@@ -75,7 +75,7 @@ it.effect.each([
       const answer = Deferred.makeUnsafe<ChainHead>()
       const chain = Layer.mock(GatewayReader, { head: Deferred.await(answer) })
       const height = yield* Effect.gen(function* () {
-        const { head } = yield* Tip
+        const { head } = yield* ChainHeadCache
         // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
         yield* Effect.forkChild(head, { startImmediately: true })
         yield* TestClock.adjust("9 seconds")
@@ -84,7 +84,7 @@ it.effect.each([
         yield* Deferred.succeed(answer, newest)
         return yield* Fiber.join(sending)
       }).pipe(
-        Effect.provide(Layer.fresh(Tip.layer).pipe(Layer.provide(chain))),
+        Effect.provide(Layer.fresh(ChainHeadCache.layer).pipe(Layer.provide(chain))),
         Effect.updateService(Observations, (one) => ({ ...one, blockMillis: Effect.succeed(millis) })),
       )
       assert.strictEqual(height, wanted)

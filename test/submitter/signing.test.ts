@@ -9,10 +9,10 @@ import type { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signAttempt } from "../../src/submitter/signAttempt.ts"
-import { Tip } from "../../src/submitter/Tip.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 
@@ -121,11 +121,11 @@ describe("a payment about which the network is asked is not signed if meanwhile"
 it.effect("a block of another chain, which another loop has just read, is none to sign on", () =>
   flow(function* (options, sandbox) {
     for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-    const tip = yield* Tip
-    const head = yield* tip.head
-    const other = { ...tip, recent: Effect.succeed([{ ...head, chainId: "other" }, head]) }
+    const headCache = yield* ChainHeadCache
+    const head = yield* headCache.head
+    const other = { ...headCache, recent: Effect.succeed([{ ...head, chainId: "other" }, head]) }
     const rows = (yield* (yield* Observations).watermark) ?? assert.fail("no balances")
-    const { heads } = yield* Effect.provideService((yield* SigningFacts).chain(rows), Tip, other)
+    const { heads } = yield* Effect.provideService((yield* SigningFacts).chain(rows), ChainHeadCache, other)
     assert.deepStrictEqual(new Set(heads.map(({ chainId }) => chainId)), new Set([head.chainId]))
   }),
 )

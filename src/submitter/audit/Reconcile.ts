@@ -12,8 +12,8 @@ import type { StoreError } from "../../store/database/StoreError.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
+import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
 import { Looks } from "../Looks.ts"
-import { haltOnWrongChain, Tip } from "../Tip.ts"
 import { countHistory, isCounted, noteListing } from "./noteListing.ts"
 import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
 import { handOver, settleListed } from "./settleListed.ts"
@@ -122,7 +122,7 @@ const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor 
 
 /** The newest block when this process began to look; undefined while the gateway is on another chain. */
 const startHeight = Effect.fnUntraced(function* () {
-  const head = yield* (yield* Tip).head
+  const head = yield* (yield* ChainHeadCache).head
   return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* Looks).startHeight(head.height)
 })
 

@@ -5,8 +5,8 @@ import { Settings } from "../../store/database/Settings.ts"
 import { ChainState } from "../../store/network/ChainState.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
+import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
 import { Looks } from "../Looks.ts"
-import { haltOnWrongChain, Tip } from "../Tip.ts"
 
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
@@ -64,7 +64,7 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const stored = (yield* settings.get(quarantineKey)) ?? ""
   if (stored === "") return yield* unlessBegun(stored, clearance.quarantine(undefined))
   yield* clearance.quarantine(why)
-  const head = yield* (yield* Tip).head
+  const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return undefined
   const counted = stored === "pending" ? undefined : BigInt(stored)
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks

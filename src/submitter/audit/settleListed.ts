@@ -26,10 +26,10 @@ import { listedBefore } from "../../store/payments/Tags.ts"
 import { RuleStates } from "../../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
+import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { inTurn } from "../InFlight.ts"
 import { settleAndAlert } from "../settleAndAlert.ts"
 import { standing } from "../standing.ts"
-import { Tip } from "../Tip.ts"
 
 /**
  * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys
@@ -147,7 +147,7 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
 const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
   const live = (yield* (yield* Outbox).attempts(id)).find(({ state }) => !isFinalAttempt(state))
   if (live === undefined) return false
-  const { height } = yield* (yield* Tip).head
+  const { height } = yield* (yield* ChainHeadCache).head
   return !isOver(
     live,
     sureHeight(live, {

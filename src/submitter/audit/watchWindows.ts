@@ -12,10 +12,10 @@ import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
+import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
 import { Looks } from "../Looks.ts"
 import { loadSteps, sendsOf } from "../loadEnds.ts"
-import { Tip } from "../Tip.ts"
 import { judgeCount } from "./noteListing.ts"
 
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
@@ -110,10 +110,10 @@ interface Heights {
 }
 
 const heightsNow = Effect.fnUntraced(function* () {
-  const tip = yield* Tip
+  const headCache = yield* ChainHeadCache
   const { height } = (yield* (yield* Observations).watermark) ?? { height: 0n }
-  const balances = height > 0n ? height : (yield* tip.head).height
-  const newest = (yield* tip.recent)[0]?.height ?? 0n
+  const balances = height > 0n ? height : (yield* headCache.head).height
+  const newest = (yield* headCache.recent)[0]?.height ?? 0n
   return { balances, chain: newest > balances + stillBlocks ? newest : balances }
 })
 

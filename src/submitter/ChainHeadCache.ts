@@ -15,8 +15,8 @@ const freshMillis = 100
 const pastMax = 32
 
 /** The newest block begun, and the few before it, whose hashes may anchor a command. */
-export class Tip extends Context.Service<
-  Tip,
+export class ChainHeadCache extends Context.Service<
+  ChainHeadCache,
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
@@ -25,9 +25,9 @@ export class Tip extends Context.Service<
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
->()("cofferer/submitter/Tip") {
+>()("cofferer/submitter/ChainHeadCache") {
   static readonly layer = Layer.effect(
-    Tip,
+    ChainHeadCache,
     Effect.gen(function* () {
       const { head: askHead } = yield* GatewayReader
       const state = yield* ChainState
@@ -57,14 +57,14 @@ export class Tip extends Context.Service<
           answer = exit
         }),
       )
-      return Tip.of({
+      return ChainHeadCache.of({
         head: Effect.gen(function* () {
           const known = recent[0]
           if (known !== undefined && !hasElapsed(askedAt, yield* Clock.currentTimeMillis, freshMillis)) return known
           const before = answers
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
-        }).pipe(Effect.withSpan("Tip.head")),
+        }).pipe(Effect.withSpan("ChainHeadCache.head")),
         askedAt: Effect.sync(() => askedAt),
         recent: Effect.sync(() => recent),
       })

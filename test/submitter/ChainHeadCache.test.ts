@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
-import { Tip } from "../../src/submitter/Tip.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { json, live, openTransport, startGateway } from "../gateway/GatewayServer.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -15,7 +15,10 @@ const silent = new GatewayError({ gateway: "g", operation: "height", reason: { _
 
 /** A node that answers when the test says so. */
 const withTip = (
-  use: Body<[node: { readonly asked: () => number; readonly answer: Deferred.Deferred<ChainHead, GatewayError> }], Tip>,
+  use: Body<
+    [node: { readonly asked: () => number; readonly answer: Deferred.Deferred<ChainHead, GatewayError> }],
+    ChainHeadCache
+  >,
 ) =>
   Effect.suspend(() => {
     const store = testStore()
@@ -28,12 +31,14 @@ const withTip = (
       }),
     })
     return effectOf(use({ asked: () => asked, answer })).pipe(
-      Effect.provide(Tip.layer.pipe(Layer.provide([chain, store.layer()]))),
+      Effect.provide(ChainHeadCache.layer.pipe(Layer.provide([chain, store.layer()]))),
       Effect.ensuring(Effect.sync(store.remove)),
     )
   })
 
-const ask = Effect.forkChild(Effect.result(Effect.flatMap(Tip, ({ head }) => head)), { startImmediately: true })
+const ask = Effect.forkChild(Effect.result(Effect.flatMap(ChainHeadCache, ({ head }) => head)), {
+  startImmediately: true,
+})
 
 describe("the newest block", () => {
   it.effect("is asked for once by all that wait for it", () =>
@@ -45,7 +50,7 @@ describe("the newest block", () => {
       assert.deepStrictEqual(heads.map(Result.getOrUndefined), [headAt(7n), headAt(7n), headAt(7n)])
       assert.strictEqual(asked(), 1)
       yield* TestClock.adjust("1 second")
-      yield* Effect.flatMap(Tip, ({ head }) => head)
+      yield* Effect.flatMap(ChainHeadCache, ({ head }) => head)
       assert.strictEqual(asked(), 2)
     }),
   )
