@@ -38,9 +38,9 @@ import { Outbox } from "./store/payments/Outbox.ts"
 import { SpendLog } from "./store/payments/SpendLog.ts"
 import { Tags } from "./store/payments/Tags.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
+import { AuditMemory } from "./submitter/AuditMemory.ts"
 import { ChainHeadCache } from "./submitter/ChainHeadCache.ts"
 import { InFlight } from "./submitter/InFlight.ts"
-import { Looks } from "./submitter/Looks.ts"
 import { SigningFacts } from "./submitter/SigningFacts.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
@@ -250,7 +250,7 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
   const { treasury, mode } = options
   const parts = Layer.mergeAll(
     InFlight.layer,
-    Looks.layer,
+    AuditMemory.layer,
     Reconciliation.layer,
     ChainHeadCache.layer.pipe(
       Layer.provideMerge(gatewayLayer(options, machine.http).pipe(Layer.provide(machine.gateways ?? Layer.empty))),

@@ -25,13 +25,13 @@ import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { AuditMemory } from "./AuditMemory.ts"
 import { noteListing } from "./audit/noteListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
-import { Looks } from "./Looks.ts"
 import { loadEnds, seeMoved } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
 
@@ -79,7 +79,7 @@ const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt,
   const executions = yield* (yield* Findings).executions(attempt.transferId)
   if (executions === 0 && !isOver(attempt, height)) return undefined
   const clock = yield* Clock.currentTimeMillis
-  if (!(yield* (yield* Looks).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
+  if (!(yield* (yield* AuditMemory).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
   const told = yield* gateways
     .several((reader) => looksFor(intent.command, reader).listing(attempt.party))

@@ -7,7 +7,7 @@ import { approvalOf } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { Looks } from "./Looks.ts"
+import { AuditMemory } from "./AuditMemory.ts"
 
 const waitMillis = 5_000
 /** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
@@ -20,11 +20,11 @@ const lookedMillisMin = 120_000
 export const callOverdue = Effect.fn("Overdue.round")(function* () {
   const { treasury, mode } = yield* CycleConfig
   const outbox = yield* Outbox
-  const looks = yield* Looks
+  const memory = yield* AuditMemory
   if (mode !== "live") return
   const now = yield* Clock.currentTimeMillis
   for (const intent of yield* outbox.open) {
-    const first = yield* looks.since(`open/${intent.id}`, now)
+    const first = yield* memory.since(`open/${intent.id}`, now)
     if (now - first < lookedMillisMin) continue
     const overdue = yield* overdueNow(treasury, intent)
     if (overdue !== undefined) yield* page(intent, overdue)

@@ -8,7 +8,7 @@ import { behindNanos, type Ends, hasFallen, inMicros, signedAfterOf, signedBy, s
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { Looks } from "./Looks.ts"
+import { AuditMemory } from "./AuditMemory.ts"
 
 /** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
 export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
@@ -66,7 +66,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     if (attempt === undefined) continue
     const isShown = hasFallen(intent, attempt, yield* loadEnds(intent, attempt))
     const now = yield* Clock.currentTimeMillis
-    if (!isShown && !(yield* (yield* Looks).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
+    if (!isShown && !(yield* (yield* AuditMemory).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
     // Whoever does not tell of movements now keeps no other payment from being looked up.
     const asked = sendsOf(attempt.party, [attempt]).pipe(
       Effect.catchTag("GatewayError", (error) =>

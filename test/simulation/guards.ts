@@ -334,7 +334,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
       {
         file: "submitter/audit/watchWindows.ts",
         source: "    const seen = yield* doneMoreOften(own)\n",
-        instead: "    yield* (yield* Looks).noteExplained(party, newest)\n    const seen = yield* doneMoreOften(own)\n",
+        instead:
+          "    yield* (yield* AuditMemory).noteExplained(party, newest)\n    const seen = yield* doneMoreOften(own)\n",
       },
     ],
   },

@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import { Database } from "../../src/store/database/Database.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { AuditMemory } from "../../src/submitter/AuditMemory.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
 import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
-import { Looks } from "../../src/submitter/Looks.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
@@ -50,12 +50,12 @@ describe("a key that is not compared with the journal", () => {
   it.effect("is cleared, where listings name no block, once the gateway's own head was there before one", () =>
     flow(
       function* (options, sandbox) {
-        const [clearance, looks] = [yield* Clearance, yield* Looks]
+        const [clearance, memory] = [yield* Clearance, yield* AuditMemory]
         yield* rounds(options, sandbox, 3)
         fronts[0]!.manner = withoutBlocks
         yield* clearance.revoke
-        yield* looks.restart
-        const start = yield* looks.startHeight((yield* (yield* ChainHeadCache).head).height + 6n)
+        yield* memory.restart
+        const start = yield* memory.startHeight((yield* (yield* ChainHeadCache).head).height + 6n)
         for (let height = 0n; height < start; height = (yield* (yield* ChainHeadCache).head).height) {
           assert.isFalse(yield* clearance.isGranted(alice), `cleared at block ${height} of ${start}`)
           yield* rounds(options, sandbox, 1)

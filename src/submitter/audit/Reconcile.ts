@@ -12,8 +12,8 @@ import type { StoreError } from "../../store/database/StoreError.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
+import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
-import { Looks } from "../Looks.ts"
 import { countHistory, isCounted, noteListing } from "./noteListing.ts"
 import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
 import { handOver, settleListed } from "./settleListed.ts"
@@ -59,10 +59,10 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
  * for signing, with all its withdrawals.
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
-  const looks = yield* Looks
+  const memory = yield* AuditMemory
   const { pollIdleMillis } = (yield* CycleConfig).treasury.network
   const now = yield* Clock.currentTimeMillis
-  const last = yield* looks.last(party)
+  const last = yield* memory.last(party)
   const isGranted = yield* (yield* Clearance).isGranted(party)
   const isDue =
     last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
@@ -72,7 +72,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const listing = yield* list(party)
   if (listing === "silent") return
   const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
-  yield* looks.note(party, { at: now, until })
+  yield* memory.note(party, { at: now, until })
   if (listing !== undefined) yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (!isGranted) yield* clear(party, start, listing)
 })
@@ -116,14 +116,14 @@ const againMax = 500
 /** From where the next reading goes on: rows count as read only when two readings of them ended at the same one. */
 const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
   if (cursor === undefined) return undefined
-  const isSame = yield* (yield* Looks).endsAgain(party, cursor)
+  const isSame = yield* (yield* AuditMemory).endsAgain(party, cursor)
   return isSame || transfers.length > againMax ? cursor : undefined
 })
 
 /** The newest block when this process began to look; undefined while the gateway is on another chain. */
 const startHeight = Effect.fnUntraced(function* () {
   const head = yield* (yield* ChainHeadCache).head
-  return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* Looks).startHeight(head.height)
+  return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* AuditMemory).startHeight(head.height)
 })
 
 /** Undefined: no gateway lists any. */

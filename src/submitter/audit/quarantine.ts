@@ -5,8 +5,8 @@ import { Settings } from "../../store/database/Settings.ts"
 import { ChainState } from "../../store/network/ChainState.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
 import { Findings } from "../../store/payments/Findings.ts"
+import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
-import { Looks } from "../Looks.ts"
 
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
@@ -32,10 +32,10 @@ export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* 
 })
 
 const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
-  const looks = yield* Looks
+  const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
-  if (isNow) return now - (yield* looks.since(passedName, now)) >= passedMillis
-  yield* looks.forget("", passedName)
+  if (isNow) return now - (yield* memory.since(passedName, now)) >= passedMillis
+  yield* memory.forget("", passedName)
   return false
 })
 
@@ -75,7 +75,7 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
-    yield* (yield* Looks).restart
+    yield* (yield* AuditMemory).restart
     const { readWhole } = yield* Findings
     const end = Effect.all([readWhole, settings.set(quarantineKey, ""), clearance.quarantine(undefined)])
     return yield* unlessBegun(String(until), end)

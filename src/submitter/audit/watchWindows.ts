@@ -12,9 +12,9 @@ import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
+import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
-import { Looks } from "../Looks.ts"
 import { loadSteps, sendsOf } from "../loadEnds.ts"
 import { judgeCount } from "./noteListing.ts"
 
@@ -98,7 +98,7 @@ export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
     const due = own.filter((a) => isOver(a) || excess.has(a.intentId) || seen.has(a.transferId))
     const isCounted = due.length > 0 && (yield* count({ party, due, excess, seen, heights }))
     // A count that failed, or does not reach what the balances show, is made again.
-    if (excess.size === 0 || isCounted) yield* (yield* Looks).noteExplained(party, newest)
+    if (excess.size === 0 || isCounted) yield* (yield* AuditMemory).noteExplained(party, newest)
   }
 })
 
@@ -120,7 +120,7 @@ const heightsNow = Effect.fnUntraced(function* () {
 /** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
 const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>, newest: bigint) {
   const found = new Map<string, number>()
-  if (!(yield* (yield* Looks).isNews(party, newest))) return found
+  if (!(yield* (yield* AuditMemory).isNews(party, newest))) return found
   const outbox = yield* Outbox
   const since = Math.min(...own.map(({ createdAt }) => createdAt))
   const known = [...(yield* outbox.settledSince(since)), ...(yield* outbox.open)]
@@ -136,11 +136,11 @@ const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray
 /** Blocks in which attempts were seen as done, by transfer, where they are more than when they were last counted. */
 const doneMoreOften = Effect.fnUntraced(function* (own: ReadonlyArray<Attempt>) {
   const findings = yield* Findings
-  const looks = yield* Looks
+  const memory = yield* AuditMemory
   const found = new Map<string, number>()
   for (const { transferId } of own) {
     const executions = yield* findings.executions(transferId)
-    if (executions > (yield* looks.counted(transferId))) found.set(transferId, executions)
+    if (executions > (yield* memory.counted(transferId))) found.set(transferId, executions)
   }
   return found
 })
@@ -156,7 +156,7 @@ interface Due {
 /** Returns true if the ledger reported all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
   const findings = yield* Findings
-  const looks = yield* Looks
+  const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
   const sends = yield* sendsOf(party, due)
   const isWhole = sends?.complete !== false && (sends?.mark === undefined || sends.mark.height >= heights.balances)
@@ -165,7 +165,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
     yield* judgeCount(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
-    if (blocks > 0 && isWhole) yield* looks.noteCounted(attempt.transferId, blocks)
+    if (blocks > 0 && isWhole) yield* memory.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
@@ -174,7 +174,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
     if ((moved?.count ?? 0) === 0 && !(yield* auditMissing(attempt))) continue
     yield* findings.endWatch(attempt)
-    yield* looks.forget(attempt.transferId, nameOf(attempt))
+    yield* memory.forget(attempt.transferId, nameOf(attempt))
   }
   return isWhole
 })
@@ -182,6 +182,6 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
 const nameOf = ({ intentId, k }: Attempt): string => `${intentId}/${k}`
 
 const isLongOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, now: number) {
-  const first = yield* (yield* Looks).since(nameOf(attempt), now)
+  const first = yield* (yield* AuditMemory).since(nameOf(attempt), now)
   return now - first >= settleMillis && height > deadlineHeight(attempt) + settleBlocks
 })

@@ -10,8 +10,8 @@ interface Look {
 }
 
 /** In-memory state of the ledger audit. Rebuilt after a restart. */
-export class Looks extends Context.Service<
-  Looks,
+export class AuditMemory extends Context.Service<
+  AuditMemory,
   {
     readonly last: (party: string) => Effect.Effect<Look | undefined>
     readonly note: (party: string, look: Look) => Effect.Effect<void>
@@ -37,9 +37,9 @@ export class Looks extends Context.Service<
     /** Forgets a transfer and a name that nobody asks for any more. */
     readonly forget: (transferId: string, name: string) => Effect.Effect<void>
   }
->()("cofferer/submitter/Looks") {
+>()("cofferer/submitter/AuditMemory") {
   static readonly layer = Layer.effect(
-    Looks,
+    AuditMemory,
     Effect.sync(() => {
       const last = new Map<string, Look>()
       const ends = new Map<string, string>()
@@ -48,7 +48,7 @@ export class Looks extends Context.Service<
       const times = new Map<string, number>()
       const dues = new Map<string, number>()
       let start: bigint | undefined
-      return Looks.of({
+      return AuditMemory.of({
         last: (party) => Effect.sync(() => last.get(party)),
         note: (party, look) => Effect.sync(() => last.set(party, look)),
         startHeight: (height) =>
