@@ -26,7 +26,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { AuditMemory } from "./AuditMemory.ts"
-import { noteListing } from "./audit/noteListing.ts"
+import { recordListing } from "./audit/recordListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
@@ -102,7 +102,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const told = yield* gateways.several((reader) => looksFor(command, reader).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
   const isAlone = gateways.all.length === 1 && command === "transfer"
-  for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
+  for (const { value } of told) yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
   // A node that was restored without its past lists less than what an earlier listing showed.
   const newest = yield* (yield* Findings).newestListed(attempt.party, command)
   const listings = told.map(({ value: { mark, complete, transfers } }) => ({

@@ -13,7 +13,7 @@ import { Approvals } from "../store/controls/Approvals.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { noteExecution, noteListing } from "./audit/noteListing.ts"
+import { noteExecution, recordListing } from "./audit/recordListing.ts"
 import { alertOnContradiction, escalateIfOverdue, type Live, nowNanos, settleExecuted } from "./endings.ts"
 import { loadEnds, sendsOf } from "./loadEnds.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
@@ -90,7 +90,7 @@ const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, am
   const listing = yield* (yield* GatewayReader)
     .withdrawalsFrom(fromKey)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (listing !== undefined) yield* noteListing(fromKey, { ...listing, cursor: undefined })
+  if (listing !== undefined) yield* recordListing(fromKey, { ...listing, cursor: undefined })
   return yield* (yield* Findings).alike({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
 })
 

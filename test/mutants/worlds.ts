@@ -35,7 +35,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["foreign"],
     edits: [
       {
-        file: "submitter/audit/noteListing.ts",
+        file: "submitter/audit/recordListing.ts",
         source: "  const last = foreign.at(-1)\n  if (last !== undefined) {",
         instead: "  const last = foreign.at(-1)\n  if (last !== undefined && foreign.length > 9) {",
       },

@@ -152,7 +152,7 @@ export const planted: ReadonlyArray<Planted> = [
     oracles: ["replay"],
     edits: [
       {
-        file: "submitter/audit/noteListing.ts",
+        file: "submitter/audit/recordListing.ts",
         source: "  if (executions < (denied ? 1 : 2)) return\n",
         instead: "  if (executions < 9) return\n",
       },

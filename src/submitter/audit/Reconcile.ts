@@ -14,8 +14,8 @@ import { Findings } from "../../store/payments/Findings.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
-import { countHistory, isCounted, noteListing } from "./noteListing.ts"
 import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
+import { countHistory, isCounted, recordListing } from "./recordListing.ts"
 import { handOver, settleListed } from "./settleListed.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { newestRow, watchWindows } from "./watchWindows.ts"
@@ -73,7 +73,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   if (listing === "silent") return
   const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
   yield* memory.note(party, { at: now, until })
-  if (listing !== undefined) yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
+  if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (!isGranted) yield* clear(party, start, listing)
 })
 
@@ -85,7 +85,7 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
   const withdrawals = yield* (yield* GatewayReader)
     .withdrawalsFrom(party)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (withdrawals !== undefined) yield* noteListing(party, { ...withdrawals, cursor: undefined })
+  if (withdrawals !== undefined) yield* recordListing(party, { ...withdrawals, cursor: undefined })
   if (!isWhole(withdrawals)) return
   if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)

@@ -10,8 +10,8 @@ import { Settings } from "../../store/database/Settings.ts"
 import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
-import { countSpends, judgeStrangers, lastOwnSequence, noteListing, ownSequence } from "./noteListing.ts"
 import { beginQuarantine } from "./quarantine.ts"
+import { countSpends, judgeStrangers, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
 import { handOverKey } from "./settleListed.ts"
 
 /** The person who asks, and the reason: both are journalled. */
@@ -161,7 +161,7 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
     }
     transfers += listing.transfers.length
     // Read from the beginning, it says nothing about where the next reading of news goes on.
-    yield* noteListing(party, { ...listing, cursor: undefined })
+    yield* recordListing(party, { ...listing, cursor: undefined })
     const ended = (yield* findings.ended(party)).filter(
       ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
     )

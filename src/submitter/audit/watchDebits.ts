@@ -19,7 +19,7 @@ import { Settings } from "../../store/database/Settings.ts"
 import { debitBook, knownTransfers } from "../../store/payments/Debits.ts"
 import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { noteListing } from "./noteListing.ts"
+import { recordListing } from "./recordListing.ts"
 
 /** A gateway may correct the last minute, and rows never lead the watermark by more. */
 const settleNanos = 60_000_000_000n
@@ -164,7 +164,7 @@ const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
 /** Stores what nobody explains as payments that the journal does not know, and halts. */
 const tell = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Sighted>) {
   const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
-  yield* noteListing(party, { transfers: ofKind(true), cursor: undefined })
+  yield* recordListing(party, { transfers: ofKind(true), cursor: undefined })
   const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }
   const { strangers } = yield* (yield* Findings).note(seen)
   const last = found.findLast(({ id }) => id === strangers.at(-1)?.id)

@@ -16,7 +16,7 @@ import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
 import { loadSteps, sendsOf } from "../loadEnds.ts"
-import { judgeCount } from "./noteListing.ts"
+import { judgeCount } from "./recordListing.ts"
 
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
 const listingOf = (command: IntentCommand, party: string) =>
