@@ -6,8 +6,8 @@ import { Gateways, makeGateways } from "./Gateways.ts"
 import { GatewayWriter } from "./GatewayWriter.ts"
 import { Health, isUnheard } from "./Health.ts"
 import { onChain } from "./onChain.ts"
+import { layerQuorum } from "./quorumGateway.ts"
 import { type GatewayOptions, makeTransport } from "./Transport.ts"
-import { layerTogether } from "./together.ts"
 
 interface NetworkOptions {
   readonly chainId: string
@@ -36,7 +36,7 @@ export const layerGateways = (
       Layer.succeed(GatewayWriter, GatewayWriter.routed(new Map(writers), writers[0]![1])),
     )
   })
-  return layerTogether({ chainId, isOwn }).pipe(
+  return layerQuorum({ chainId, isOwn }).pipe(
     Layer.provideMerge(Layer.unwrap(single)),
     Layer.provideMerge(Health.layer(gateways.map(({ name }) => name))),
   )

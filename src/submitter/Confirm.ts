@@ -5,9 +5,9 @@ import type { Intent, IntentCommand } from "../domain/Intent.ts"
 import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import { agreedSighting } from "../gateway/quorumGateway.ts"
 import type { TransferSighting } from "../gateway/readTransfers.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { agreedSighting } from "../gateway/together.ts"
 import {
   absencesOf,
   apartMillis,

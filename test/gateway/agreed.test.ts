@@ -3,10 +3,10 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import { commonHead, isForked } from "../../src/gateway/acceptedHead.ts"
 import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { Gateway, GatewayAnswer } from "../../src/gateway/Gateways.ts"
+import { agreedSighting } from "../../src/gateway/quorumGateway.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/readTransfers.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import type { ObservedTransfer } from "../../src/gateway/schema/Transfers.ts"
-import { agreedSighting } from "../../src/gateway/together.ts"
 import { oddWork } from "../../src/rules/workParameters.ts"
 
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }

@@ -168,7 +168,7 @@ export const classics: ReadonlyArray<Mutant> = [
     tests: ["gateway/agreed.test.ts"],
     edits: [
       {
-        file: "gateway/together.ts",
+        file: "gateway/quorumGateway.ts",
         source: "find((s) => s.length >= quorum)",
         instead: "find((s) => s.length >= 1)",
       },

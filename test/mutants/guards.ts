@@ -21,7 +21,7 @@ export interface Guard {
 const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/submitter\//,
   /^src\/signer\//,
-  /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
+  /^src\/gateway\/(accepted|agreed|common|quorumGateway|onChain)/,
   /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Clearance)|network\/epochs|balances\/blockPace)\.ts$/,
   /^src\/store\/(controls\/(Approvals|Brake|haltSigning)|database\/storeErrors)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|loadRound|snapshot)\.ts$/,

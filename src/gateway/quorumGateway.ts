@@ -150,7 +150,7 @@ const agreedCount = (told: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: num
 }
 
 /** Readings of a network that several gateways show. */
-export const layerTogether = (chain: ChainOptions): Layer.Layer<GatewayReader, never, Gateways | Health> =>
+export const layerQuorum = (chain: ChainOptions): Layer.Layer<GatewayReader, never, Gateways | Health> =>
   Layer.effect(
     GatewayReader,
     Effect.gen(function* () {
