@@ -17,7 +17,7 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import { raise } from "./store/alerts/raise.ts"
-import { Brake } from "./store/controls/Brake.ts"
+import { Controls } from "./store/controls/Controls.ts"
 import { haltSigning } from "./store/controls/haltSigning.ts"
 import * as Database from "./store/database/Database.ts"
 import { watchDiskSpace } from "./store/database/DiskSpace.ts"
@@ -82,13 +82,13 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
  * other processes run the treasury in turn, which have no such file.
  */
 const applyHaltFile = Effect.fnUntraced(function* ({ dataDir, postgresUrlFile }: DaemonOptions) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   const said = yield* readHaltFile(dataDir)
-  const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
+  const isHalted = Effect.map(controls.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
   if (said !== undefined) return (yield* isHalted) ? undefined : yield* haltSigning("halt_file", said)
   const isKept = postgresUrlFile !== undefined || neededOf(yield* operatorsInForce) > 0
   if (isKept && (yield* isHalted)) return
-  yield* brake.release("halt_file", "the HALT file is gone")
+  yield* controls.release("halt_file", "the HALT file is gone")
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */

@@ -22,7 +22,7 @@ import { AlertQueue } from "./store/alerts/AlertQueue.ts"
 import { Drifts } from "./store/balances/Drifts.ts"
 import { Observations } from "./store/balances/Observations.ts"
 import { Approvals } from "./store/controls/Approvals.ts"
-import { Brake } from "./store/controls/Brake.ts"
+import { Controls } from "./store/controls/Controls.ts"
 import type { LeaseHolder, StoreAccess } from "./store/database/Connections.ts"
 import * as Database from "./store/database/Database.ts"
 import { DiskSpace } from "./store/database/DiskSpace.ts"
@@ -110,7 +110,7 @@ export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mo
     Outbox.layerNoDeps,
     Listings.layerNoDeps,
     SpendLog.layerNoDeps,
-    Brake.layerNoDeps,
+    Controls.layerNoDeps,
     Findings.layerNoDeps,
     Observations.layerNoDeps,
     RuleStates.layerNoDeps,

@@ -5,7 +5,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { drain, prepare } from "../src/daemon.ts"
 import { AlertQueue } from "../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../src/store/controls/Brake.ts"
+import { Controls } from "../src/store/controls/Controls.ts"
 import { Settings } from "../src/store/database/Settings.ts"
 import { Journal } from "../src/store/journal/Journal.ts"
 import { Outbox } from "../src/store/payments/Outbox.ts"
@@ -18,7 +18,7 @@ import { chainId } from "./support/TestSandbox.ts"
 import { waitUntil } from "./support/until.ts"
 
 const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.map((h) => `${h.reason}: ${h.detail}`),
 )
 const proposed = new Set(["submit", "confirm"])
@@ -49,7 +49,7 @@ describe("the daemon at its start", () => {
       yield* prepare(options)
       yield* prepare(options)
       assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
-      yield* (yield* Brake).halt("chain_changed", "elsewhere")
+      yield* (yield* Controls).halt("chain_changed", "elsewhere")
       rmSync(file)
       yield* prepare(options)
       assert.deepStrictEqual(yield* halts, ["chain_changed: elsewhere"])

@@ -10,7 +10,7 @@ import type { Knowledge, Snapshot } from "../rules/Snapshot.ts"
 import { overlaidBalance, type TrialMovement } from "../rules/Snapshot.ts"
 import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
@@ -135,6 +135,6 @@ const contextOf = Effect.fnUntraced(function* (snapshot: Snapshot, memories: Mem
     due: due ?? subjects.paying,
     alerts,
     past: ((past) => pasts.get(pastKey(past))) satisfies RoundContext["past"],
-    ended: mayLock(snapshot.settled) ? yield* (yield* Brake).ended : none,
+    ended: mayLock(snapshot.settled) ? yield* (yield* Controls).ended : none,
   }
 })

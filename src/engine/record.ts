@@ -16,7 +16,7 @@ import { type LetGo, timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, intentFor, paymentName, type Subject } from "../rules/Subject.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -168,9 +168,9 @@ const propose = Effect.fnUntraced(function* (planned: {
 
 /** Makes a round durable: pauses, memories, payments, requests and alerts. Call it in its transaction. */
 export const keepRound = Effect.fn("Engine.keep")(function* ({ locks, alerts, conclusions }: Decided) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   for (const { scope, reason, notice } of locks) {
-    yield* brake.pause({ scope, reason, author: "cofferer", until: undefined })
+    yield* controls.pause({ scope, reason, author: "cofferer", until: undefined })
     yield* tell(notice)
   }
   for (const { memory, before, notice } of alerts) {

@@ -15,7 +15,7 @@ import { disagreement as disagreed } from "../store/alerts/makeTrouble.ts"
 import { type Drift, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -53,7 +53,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const observations = yield* Observations
   const listings = yield* Listings
   const outbox = yield* Outbox
-  const brake = yield* Brake
+  const controls = yield* Controls
   const drifts = yield* Drifts
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
@@ -70,8 +70,8 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* disagreed).now)?.detail
-  const halts = (yield* brake.halts).map((h) => h.reason)
-  const pauses = yield* brake.pauses
+  const halts = (yield* controls.halts).map((h) => h.reason)
+  const pauses = yield* controls.pauses
   const chainUnsettled = yield* (yield* ChainState).oddWork
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {

@@ -19,7 +19,7 @@ import {
   windowUse,
 } from "../rules/policy/Policy.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { holdsOf } from "../store/controls/Brake.ts"
+import { holdsOf } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
 import { Findings } from "../store/payments/Findings.ts"

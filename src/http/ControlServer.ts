@@ -35,7 +35,7 @@ import {
   ResumeBody,
   resumeScope,
   Words,
-} from "./brakeVerbs.ts"
+} from "./controlVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { askBackfill, type LedgerVerb, ledgerVerb, reconcileNow } from "./ledgerVerbs.ts"
 import { planOf } from "./planOf.ts"

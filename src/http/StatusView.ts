@@ -13,7 +13,7 @@ import { type AlertRecord, listAlerts } from "../store/alerts/alertRecords.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
@@ -36,14 +36,14 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const { treasury, mode } = (yield* ConfigInForce).now()
   const outbox = yield* Outbox
   const observations = yield* Observations
-  const brake = yield* Brake
+  const controls = yield* Controls
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
   const open = yield* outbox.open
   const memories = yield* (yield* RuleStates).all
   const settings = yield* Settings
-  const halts = yield* brake.halts
-  const pauses = yield* brake.pauses
+  const halts = yield* controls.halts
+  const pauses = yield* controls.pauses
   const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
   const blockAgeSeconds = watermark === undefined ? null : (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
   // A clock that is wrong tells no age: a block of ten minutes ahead of it would seem to be of now.

@@ -4,7 +4,7 @@ import { acknowledge, listAlerts, resend, showAlert } from "../store/alerts/aler
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { addSilence, endSilence, silencesNow } from "../store/alerts/silences.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Words } from "./brakeVerbs.ts"
+import { Words } from "./controlVerbs.ts"
 import { problem } from "./stories.ts"
 
 const Seq = Schema.Int.check(Schema.isGreaterThan(0))

@@ -3,7 +3,7 @@ import { alertAfterMillis, type ConditionName } from "../domain/alerts/healthCon
 import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural, several } from "../domain/text.ts"
-import { resumeCommand, untilText } from "../store/controls/Brake.ts"
+import { resumeCommand, untilText } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
 import type { Found, GatewayView, HealthFacts, IntentView } from "./View.ts"
 

@@ -7,7 +7,7 @@ import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.ts"
@@ -63,7 +63,7 @@ const agreeTo =
   (found: ReadonlyArray<UnrecognizedTransfer>) =>
     Effect.gen(function* () {
       const ended = verb === "adopt" ? "foreign_payment" : "restored_store"
-      const halts = (yield* (yield* Brake).halts).filter((halt) => halt.reason === ended).map(haltNamed)
+      const halts = (yield* (yield* Controls).halts).filter((halt) => halt.reason === ended).map(haltNamed)
       const ids = found.map(({ id }) => `${id}\n`).toSorted()
       const list = createHash("sha256").update(ids.join("")).digest("hex")
       return yield* needAgreement(treasury, { kind: verb, halts, payments: found.length, list, reason })

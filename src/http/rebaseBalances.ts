@@ -21,7 +21,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
-import { Words } from "./brakeVerbs.ts"
+import { Words } from "./controlVerbs.ts"
 import { problem } from "./stories.ts"
 
 export const RebaseBody = Schema.Struct({

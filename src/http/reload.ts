@@ -5,7 +5,7 @@ import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Brake, resumeCommand, ruleOfScope } from "../store/controls/Brake.ts"
+import { Controls, resumeCommand, ruleOfScope } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -62,7 +62,7 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
 /** Pauses and locks of rules that a changed file no longer has: under another name the rule would go on. */
 const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasury) {
   const [had, has] = [old, next].map(({ rules }) => new Set(rules.map(({ name }) => name)))
-  return (yield* (yield* Brake).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
+  return (yield* (yield* Controls).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
     const rule = ruleOfScope(scope)
     if (rule === undefined || had?.has(rule) !== true || has?.has(rule) === true) return []
     const message = `${scope} stops a rule that the file has no more: ${reason}`
@@ -117,7 +117,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const treasury = loaded.success
   const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
   const metrics = yield* Metrics
-  const isHalted = (yield* (yield* Brake).halts).some(({ reason }) => reason === "terms")
+  const isHalted = (yield* (yield* Controls).halts).some(({ reason }) => reason === "terms")
   if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     yield* asOne(endRefusal(treasury.name))

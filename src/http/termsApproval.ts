@@ -8,7 +8,7 @@ import { weakens } from "../rules/policy/weakens.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
 import type { Acceptance } from "../store/controls/terms.ts"
 import { Database } from "../store/database/Database.ts"
@@ -18,7 +18,7 @@ import { logEvent } from "../telemetry/Logging.ts"
 import type { Agreement } from "../tx/Approval.ts"
 import { agreementOf, operatorsInForce, takeAgreement, treasuryPlace } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
-import { Words } from "./brakeVerbs.ts"
+import { Words } from "./controlVerbs.ts"
 import { asOne, endRefusal, putInForce } from "./putInForce.ts"
 import { problem } from "./stories.ts"
 
@@ -120,7 +120,7 @@ const short = (hash: string): string => hash.slice(0, 8)
 const hashOf = (inForce: InForce): string => termsHash(treasuryTermsOf(inForce))
 
 const termsHaltNow = Effect.map(
-  Effect.flatMap(Brake, ({ halts }) => halts),
+  Effect.flatMap(Controls, ({ halts }) => halts),
   (halts) => halts.find(({ reason }) => reason === "terms"),
 )
 
@@ -147,7 +147,7 @@ export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, 
 /** Ends the halt and an hour that runs, in one transaction with what removes the cause. */
 export const endTermsHalt = Effect.fnUntraced(function* (detail: string, end: "in force" | "void" = "void") {
   yield* (yield* Approvals).endHour(end)
-  yield* (yield* Brake).release("terms", detail)
+  yield* (yield* Controls).release("terms", detail)
 })
 
 /** Puts the file's terms in force and ends the halt, as one, with a page. */

@@ -9,7 +9,7 @@ import { walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -39,10 +39,12 @@ const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: ReadonlyArray<P
 
 /** A contradiction of what is pinned no more stops nothing. */
 const endOfOthers = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   const kept = new Set(pins.flatMap(({ symbol, id }) => [pinScope(symbol), pinScope(id)]))
-  const others = (yield* brake.pauses).filter((pause) => pause.kept.startsWith(pinScope("")) && !kept.has(pause.kept))
-  for (const { kept: scope } of others) yield* brake.resume({ scope, reason: "it is pinned no more", author })
+  const others = (yield* controls.pauses).filter(
+    (pause) => pause.kept.startsWith(pinScope("")) && !kept.has(pause.kept),
+  )
+  for (const { kept: scope } of others) yield* controls.resume({ scope, reason: "it is pinned no more", author })
 })
 
 const keyOf = ({ symbol, id }: PinnedAsset): string => `pin/${symbol}/${id}`
@@ -53,10 +55,10 @@ const contradicted = Effect.fnUntraced(function* (
   pin: PinnedAsset,
   { reason, remedy }: { readonly reason: string; readonly remedy: string },
 ) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   const scope = pinScope(pin.symbol)
-  if (!(yield* brake.pauses).some((pause) => pause.scope === scope)) {
-    yield* brake.pause({ scope, reason, author, until: undefined })
+  if (!(yield* controls.pauses).some((pause) => pause.scope === scope)) {
+    yield* controls.pause({ scope, reason, author, until: undefined })
   }
   const facts = { asset: pin.id, symbol: pin.symbol, scope, at: yield* Clock.currentTimeMillis, reason, remedy }
   yield* raise("asset_pin", facts)
@@ -66,7 +68,7 @@ const contradicted = Effect.fnUntraced(function* (
 
 const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
   const reason = `the listing of ${pin.symbol} agrees with its pin again`
-  const ended = yield* (yield* Brake).resume({ scope: pinScope(pin.symbol), reason, author })
+  const ended = yield* (yield* Controls).resume({ scope: pinScope(pin.symbol), reason, author })
   if (ended === 0) return
   yield* logEvent("asset pin agrees", { asset: pin.symbol, detail: reason })
 })

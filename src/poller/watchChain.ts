@@ -5,7 +5,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { acceptAnew } from "../rules/saneHead.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -58,7 +58,7 @@ interface Begun {
 }
 
 const halted = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.find(({ reason }) => reason === "chain_changed"),
 )
 

@@ -20,7 +20,7 @@ import {
   type PolicyPayment,
   type WindowUse,
 } from "../rules/policy/Policy.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { bodyText, Journal, type JournalHead } from "../store/journal/Journal.ts"
@@ -135,7 +135,7 @@ export class Signer extends Context.Service<
       Signer,
       Effect.gen(function* () {
         const spends = yield* SpendLog
-        const brake = yield* Brake
+        const controls = yield* Controls
         const { isLeaseHeld } = yield* Database
         const clearance = yield* Clearance
         const journal = yield* Journal
@@ -158,7 +158,7 @@ export class Signer extends Context.Service<
           const pin = [...now().treasury.assets.values()].find(({ id }) => id === assetId)
           if (pin === undefined) return undefined
           const scopes = [pin.symbol, assetId].flatMap(assetScopes)
-          const pause = (yield* brake.pauses.pipe(asSignerError)).find(
+          const pause = (yield* controls.pauses.pipe(asSignerError)).find(
             ({ scope, kept }) => scopes.includes(scope) || scopes.includes(kept),
           )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
@@ -185,7 +185,7 @@ export class Signer extends Context.Service<
         const refuseWhereStopped = Effect.fnUntraced(function* (request: Judged) {
           const { treasury, mode } = now()
           const { chainId } = treasury.network
-          const halted = (yield* brake.halts.pipe(asSignerError)).map((h) => h.reason)
+          const halted = (yield* controls.halts.pipe(asSignerError)).map((h) => h.reason)
           if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
           const lacking = yield* clearance.lacking(request.party)

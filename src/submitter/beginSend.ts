@@ -5,7 +5,7 @@ import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
 import { blockMillis } from "../store/balances/blockPace.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { Brake } from "../store/controls/Brake.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
@@ -15,10 +15,10 @@ import { InFlight } from "./InFlight.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
 export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
-  const brake = yield* Brake
-  const halts = yield* brake.halts
+  const controls = yield* Controls
+  const halts = yield* controls.halts
   if (halts.length > 0) return `halted: ${halts.map(({ reason }) => reason.replaceAll("_", " ")).join(", ")}`
-  return pausesText((yield* brake.pauses).filter(stopsPayment(intent.rule, intent.payment)))
+  return pausesText((yield* controls.pauses).filter(stopsPayment(intent.rule, intent.payment)))
 })
 
 type Work = NonNullable<Attempt["work"]>

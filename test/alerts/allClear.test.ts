@@ -8,7 +8,7 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
@@ -45,14 +45,14 @@ describe("the all-clear", () => {
     return flow(
       (options) =>
         Effect.gen(function* () {
-          const brake = yield* Brake
+          const controls = yield* Controls
           const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
           yield* haltSigning("operator", "ana: audit")
           yield* haltSigning("disk_full", "free space")
           yield* deliver
-          yield* brake.resume({ scope: "all", reason: "looked", author: "ana" })
+          yield* controls.resume({ scope: "all", reason: "looked", author: "ana" })
           yield* deliver
-          yield* brake.release("disk_full", "space again")
+          yield* controls.release("disk_full", "space again")
           yield* deliver
           yield* deliver
           assert.deepStrictEqual(taken, [

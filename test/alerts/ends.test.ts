@@ -11,7 +11,7 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { acknowledge, listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -86,8 +86,8 @@ const move = (state: IntentState) =>
 
 /** Ends of causes in the store, in an order in which each ends nothing else. */
 const ends = {
-  halt: Effect.flatMap(Brake, (brake) => brake.release("operator", "looked")),
-  pause: Effect.flatMap(Brake, (brake) => brake.resume({ scope, reason: "looked", author: "ana" })),
+  halt: Effect.flatMap(Controls, (controls) => controls.release("operator", "looked")),
+  pause: Effect.flatMap(Controls, (controls) => controls.resume({ scope, reason: "looked", author: "ana" })),
   rows: Effect.flatMap(Observations, (known) => known.rebase([], { timestamp: 8n, height: 1n })),
   approval: move("reserved"),
   signature: Effect.flatMap(Outbox, (outbox) =>
@@ -116,9 +116,9 @@ describe("each alert of the catalogue that fires", () => {
     yield* outbox.record(paid)
     yield* outbox.persist(yield* outbox.move(paid, "reserved", { detail: "permitted" }), attempt)
     yield* move("awaiting_approval")
-    const brake = yield* Brake
-    yield* brake.halt("operator", "ana: audit")
-    yield* brake.pause({ scope, reason: "three came to nothing", author: "cofferer", until: undefined })
+    const controls = yield* Controls
+    yield* controls.halt("operator", "ana: audit")
+    yield* controls.pause({ scope, reason: "three came to nothing", author: "cofferer", until: undefined })
     yield* (yield* Findings).watch(attempt)
     yield* raiseAll(named(({ until }) => until !== undefined && until in ends))
     yield* deliver

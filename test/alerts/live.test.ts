@@ -11,7 +11,7 @@ import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/aler
 import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
 import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
 import { itWith } from "../support/it.ts"
@@ -74,11 +74,11 @@ const gotIn = Effect.fnUntraced(function* (millis: number) {
 
 const haltedTo = (to: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    yield* (yield* Brake).halt("operator", "ana: audit")
+    yield* (yield* Controls).halt("operator", "ana: audit")
     yield* raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" }, to)
   })
 const halted = haltedTo([])
-const release = Effect.flatMap(Brake, (brake) => brake.release("operator", "looked"))
+const release = Effect.flatMap(Controls, (controls) => controls.release("operator", "looked"))
 const halfAnHour = hour / 2
 
 describe("an alert that lasts", () => {
@@ -99,8 +99,8 @@ describe("an alert that lasts", () => {
 
   it.effect("stands in a store of a version that kept less of it", function* () {
     const queue = yield* AlertQueue
-    yield* (yield* Brake).halt("operator", "ana: audit")
-    yield* (yield* Brake).pause({ scope: "pin:USDT", reason: "other", author: "listing", until: undefined })
+    yield* (yield* Controls).halt("operator", "ana: audit")
+    yield* (yield* Controls).pause({ scope: "pin:USDT", reason: "other", author: "listing", until: undefined })
     const { fields: _, ...halt } = alertOf("halt", { reason: "operator", seq: 1, detail: "", remedy: "" })
     const pin = { asset: "a", symbol: "USDT", scope: "", at: 1, reason: "other", remedy: "" }
     yield* queue.raise({ ...halt, fields: { reason: "operator" } })

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { compiledDir, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
@@ -133,10 +133,10 @@ describe("operators at the command line", () => {
 
   it.effect("end a halt together, with one reason", () =>
     controlled(function* (options) {
-      const brake = yield* Brake
+      const controls = yield* Controls
       const resume = (reason: string, ...more: ReadonlyArray<string>) =>
         run("resume", "--reason", reason, ...more, "--data", options.dataDir)
-      yield* brake.halt("operator", "stop")
+      yield* controls.halt("operator", "stop")
       const asked = yield* resume("looked at it")
       assert.strictEqual(asked.code, 7)
       assert.match(asked.stdout, /^cofferer approval: resume\n(.+\n)*reason: looked at it\nvoid from: .+\n$/)
@@ -144,19 +144,19 @@ describe("operators at the command line", () => {
       assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7)
       assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
       assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
-      assert.lengthOf(yield* brake.halts, 1)
+      assert.lengthOf(yield* controls.halts, 1)
       const signature = yield* signElsewhere("ben", asked.stdout)
       const done = yield* resume("looked at it", "--signature", signature)
       assert.match(done.stdout, /^resumed all/, done.stderr)
-      assert.lengthOf(yield* brake.halts, 0)
-      yield* brake.halt("operator", "again")
+      assert.lengthOf(yield* controls.halts, 0)
+      yield* controls.halt("operator", "again")
       assert.strictEqual((yield* resume("looked at it")).code, 7, "what was signed was for the other halt")
     }, desk),
   )
 
   it.effect("end the halt of a HALT file together, and only then the file goes", () =>
     controlled(function* (options) {
-      const brake = yield* Brake
+      const controls = yield* Controls
       const file = join(options.dataDir, "HALT")
       const resume = (...more: ReadonlyArray<string>) =>
         run("resume", "--reason", "looked at it", ...more, "--data", options.dataDir)
@@ -165,13 +165,13 @@ describe("operators at the command line", () => {
       assert.strictEqual((yield* resume()).code, 7)
       assert.strictEqual((yield* resume("--key", fileOf("ana"))).code, 7)
       assert.isTrue(existsSync(file))
-      assert.lengthOf(yield* brake.halts, 1)
+      assert.lengthOf(yield* controls.halts, 1)
       const done = yield* resume("--key", fileOf("ben"))
       assert.match(done.stdout, /^resumed all, and removed the HALT file\n$/, done.stderr)
       assert.isFalse(existsSync(file))
-      assert.lengthOf(yield* brake.halts, 0)
+      assert.lengthOf(yield* controls.halts, 0)
       yield* prepare(options)
-      assert.lengthOf(yield* brake.halts, 0)
+      assert.lengthOf(yield* controls.halts, 0)
     }, desk),
   )
 })

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { socketFile } from "../../src/http/ControlServer.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
@@ -42,12 +42,12 @@ describe("commands of an emergency, where the treasury file is broken", () => {
       assert.match(halted.stderr, /^warn /)
       assert.match(halted.stderr, says)
       assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
-      assert.lengthOf(yield* (yield* Brake).halts, 1)
+      assert.lengthOf(yield* (yield* Controls).halts, 1)
       const resumed = yield* run("resume", ...reason, ...config)
       assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
       const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
       assert.strictEqual(paused.code, 0, paused.stderr)
-      assert.lengthOf(yield* (yield* Brake).pauses, 1)
+      assert.lengthOf(yield* (yield* Controls).pauses, 1)
       for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
         const answer = yield* run(...asked, ...config)
         assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)

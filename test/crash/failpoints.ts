@@ -47,7 +47,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   ),
 
   at("Daemon.prepare"),
-  at("Brake.release", 2),
+  at("Controls.release", 2),
   at("Journal.append", 4),
   at("GatewayReader.head", 3),
   at("Transport.request", 6),
@@ -128,8 +128,8 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("AlertQueue.delivered"),
   ...when("deafReceiver", at("AlertQueue.failed")),
 
-  ...when("haltFile", at("Brake.halt"), within("Brake.release", "Journal.append")),
-  ...when("pause", at("Brake.pause"), at("Brake.resume")),
+  ...when("haltFile", at("Controls.halt"), within("Controls.release", "Journal.append")),
+  ...when("pause", at("Controls.pause"), at("Controls.resume")),
   ...when("submit", at("Submit.submit"), within("Submit.submit", "Outbox.record")),
   ...when("stop", at("Daemon.drain")),
 ]

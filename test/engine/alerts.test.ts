@@ -12,7 +12,7 @@ import type { AlertRule } from "../../src/rules/Condition.ts"
 import { decideRound } from "../../src/rules/decideRound.ts"
 import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
@@ -159,14 +159,14 @@ describe("alerts of the engine", () => {
     flow(
       function* (options, sandbox) {
         const proposed = new Set(["submit", "confirm"])
-        yield* (yield* Brake).pause({ scope: "all", reason: "r", author: "a", until: undefined })
+        yield* (yield* Controls).pause({ scope: "all", reason: "r", author: "a", until: undefined })
         yield* haltSigning("operator", "test")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         const names = Effect.map(told, (texts) =>
           texts.filter((text) => text.includes("rule/")).map((t) => t.split(" ").slice(0, 2).join(" ")),
         )
         assert.deepStrictEqual(yield* names, ["page rule/bob-low/1"])
-        yield* (yield* Brake).resume({ scope: "all", reason: "r", author: "a" })
+        yield* (yield* Controls).resume({ scope: "all", reason: "r", author: "a" })
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "keep-bob")
         assert.deepStrictEqual([memory?.reason, memory?.detail], ["inhibited", "while bob-low fires"])

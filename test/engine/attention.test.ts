@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Attention } from "../../src/engine/Attention.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, reason, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
@@ -47,11 +47,11 @@ describe("a round of decisions", () => {
   it.effect("looks at everything when something stops all rules, and when it ends", () =>
     flow(function* (options, sandbox) {
       yield* calm(options, sandbox)
-      const brake = yield* Brake
-      yield* brake.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+      const controls = yield* Controls
+      yield* controls.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
       assert.strictEqual(yield* looks, 1)
       assert.strictEqual(yield* reason, "paused")
-      yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
+      yield* controls.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
       assert.strictEqual(yield* looks, 1)
       assert.strictEqual(yield* reason, "in_band")
     }),

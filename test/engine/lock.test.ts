@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { planOf } from "../../src/http/planOf.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alertRows } from "../support/alertRows.ts"
@@ -22,7 +22,7 @@ const end = Effect.fnUntraced(function* (state: "denied" | "abandoned") {
 })
 
 const locks = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.pauses),
+  Effect.flatMap(Controls, (controls) => controls.pauses),
   (all) => all.map(({ scope, reason, author }) => ({ scope, reason, author })),
 )
 const allClears = Effect.flatMap(makeAllClears, (raise) => raise(() => true))
@@ -34,7 +34,7 @@ describe("a rule whose payments come to nothing", () => {
   it.effect("locks itself after the third in a row, once, until a person unlocks it", () =>
     flow(
       function* (options, sandbox) {
-        const brake = yield* Brake
+        const controls = yield* Controls
         const journal = yield* Journal
         const fail = Effect.fnUntraced(function* (state: "denied" | "abandoned") {
           for (let i = 0; i < 4 && (yield* (yield* Outbox).open).length === 0; i++) {
@@ -68,7 +68,7 @@ describe("a rule whose payments come to nothing", () => {
         const before = (yield* journal.head).seq
         yield* allClears
         assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"], "it is not over")
-        yield* brake.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
+        yield* controls.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
         yield* allClears
         yield* allClears
         assert.deepStrictEqual(yield* tickets, ["ticket keep-bob", "info keep-bob"])

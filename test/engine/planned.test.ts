@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { explanationOf } from "../../src/http/explanationOf.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -28,10 +28,10 @@ const paidOf = Effect.map(
   (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),
 )
 const scope = "rule:wage"
-const pause = Effect.flatMap(Brake, (brake) =>
-  brake.pause({ scope, reason: "looks at it", author: "ana", until: undefined }),
+const pause = Effect.flatMap(Controls, (controls) =>
+  controls.pause({ scope, reason: "looks at it", author: "ana", until: undefined }),
 )
-const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope, reason: "looked", author: "ana" }))
+const resume = Effect.flatMap(Controls, (controls) => controls.resume({ scope, reason: "looked", author: "ana" }))
 
 describe("a planned payment that is held before it is decided", () => {
   it.effect("calls people once late and each day, then is paid once", () =>

@@ -10,7 +10,7 @@ import { general } from "../../src/domain/AccountType.ts"
 import { type Agrees, agreements, type VerbName } from "../../src/http/agreeing.ts"
 import { storeLayer } from "../../src/layers.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -34,12 +34,14 @@ const begin = Effect.gen(function* () {
   const flying = (yield* outbox.open).find(({ id }) => id === manual.id)!
   yield* outbox.move(flying, "manual", { detail: "nothing tells" })
 })
-const halted = (reason: string) => Effect.flatMap(Brake, (brake) => brake.halt(reason, "found"))
+const halted = (reason: string) => Effect.flatMap(Controls, (controls) => controls.halt(reason, "found"))
 const isHalted = (reason: string) =>
-  Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.some((halt) => halt.reason === reason)))
+  Effect.flatMap(Controls, (controls) =>
+    Effect.map(controls.halts, (all) => all.some((halt) => halt.reason === reason)),
+  )
 const stop = { scope: "lock:keep-bob", reason: "three failed", author: "cofferer", until: undefined }
-const isStopped = Effect.flatMap(Brake, (brake) =>
-  Effect.map(brake.pauses, (all) => all.some(({ scope }) => scope === stop.scope)),
+const isStopped = Effect.flatMap(Controls, (controls) =>
+  Effect.map(controls.pauses, (all) => all.some(({ scope }) => scope === stop.scope)),
 )
 const untrue = { party: alice, asset: usdt, market: "", type: general, balance: 7n, timestamp: 0n }
 const why = { reason: "looked at it", author: "zoe" }
@@ -49,9 +51,9 @@ interface Walk {
   readonly path: string
   readonly body: object
   readonly args: ReadonlyArray<string>
-  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | Observations>
+  readonly begin: Effect.Effect<unknown, unknown, Controls | Outbox | Observations>
   /** Whether nothing was done yet. */
-  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | Observations>
+  readonly waits: Effect.Effect<boolean, unknown, Controls | Outbox | Observations>
   /** What its text says beside place and expiry. */
   readonly says: RegExp
 }
@@ -72,7 +74,7 @@ const walks: ReadonlyArray<Walk> = [
     path: "resume",
     body: { scope: stop.scope, ...why },
     args: ["resume", "--scope", stop.scope],
-    begin: Effect.flatMap(Brake, (brake) => brake.pause(stop)),
+    begin: Effect.flatMap(Controls, (controls) => controls.pause(stop)),
     waits: isStopped,
     says: /approval: resume\n(.+\n)*scope: lock:keep-bob\nends stop 1: three failed, since .+\n/,
   },
@@ -140,7 +142,7 @@ const stopped = (
       where: {
         readonly dataDir: string
         readonly stored: <A>(
-          effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>,
+          effect: Effect.Effect<A, unknown, Controls | Outbox | Observations>,
         ) => Effect.Effect<A, unknown>
         /** Writes the file anew, with another end. */
         readonly write: (more: Fields | undefined) => void
@@ -162,7 +164,7 @@ const stopped = (
         const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
         writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
       }
-      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>) =>
+      const stored = <A>(effect: Effect.Effect<A, unknown, Controls | Outbox | Observations>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
       const write = (next: Fields | undefined) =>
         writeFileSync(file, treasury.document.text.replace(yamlText(more), next === undefined ? "" : yamlText(next)))
@@ -362,15 +364,15 @@ describe("the table of agreement", () => {
   it.effect("takes no signature for a halt that came back, though it says the same", () =>
     controlled(
       function* (options) {
-        const brake = yield* Brake
+        const controls = yield* Controls
         const post = (more: object = {}) => ask(options, "/api/v1/resume", { scope: "all", ...why, ...more })
-        yield* brake.halt("store_error", "disk full")
+        yield* controls.halt("store_error", "disk full")
         const text = textIn((yield* post()).json)
         const signatures = ["ana", "ben"].map((name) => operatorSigns(name, text))
         for (const signature of signatures) yield* post({ signature })
         assert.isFalse(yield* isHalted("store_error"))
         yield* TestClock.adjust("1 minute")
-        yield* brake.halt("store_error", "disk full")
+        yield* controls.halt("store_error", "disk full")
         for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
         assert.isTrue(yield* isHalted("store_error"))
       },

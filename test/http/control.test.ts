@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
@@ -28,7 +28,7 @@ describe("the control socket", () => {
       const body = { scope: "rule:keep-bob", reason: "audit", author: "ana" }
       const longest = { ...body, until: null }
       assert.deepStrictEqual((yield* ask(options, "/api/v1/pause", body)).json, { paused: "rule:keep-bob", longest })
-      assert.containSubset(yield* (yield* Brake).pauses, [body])
+      assert.containSubset(yield* (yield* Controls).pauses, [body])
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "paused"])
       const resumed = yield* ask(options, "/api/v1/resume", { ...body, reason: "done" })
@@ -45,7 +45,7 @@ describe("the control socket", () => {
       assert.deepStrictEqual((yield* ask(options, "/api/v1/halt", said)).json, { halted: true })
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
-      const [halt] = yield* (yield* Brake).halts
+      const [halt] = yield* (yield* Controls).halts
       assert.containSubset(halt, { reason: "operator", detail: "ana: something is odd" })
       const paged = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
       assert.deepStrictEqual(
@@ -60,7 +60,7 @@ describe("the control socket", () => {
 
   it.effect("says which halts a resume did not end", () =>
     controlled(function* (options) {
-      yield* (yield* Brake).halt("restored_store", "stop")
+      yield* (yield* Controls).halt("restored_store", "stop")
       const body = { scope: "all", reason: "go", author: "ana" }
       assert.deepStrictEqual((yield* ask(options, "/api/v1/resume", body)).json, {
         resumed: "all",
@@ -92,7 +92,7 @@ describe("the control socket", () => {
       }
       const large = yield* ask(options, "/api/v1/pause", { ...body, reason: "x".repeat(70_000) })
       assert.strictEqual(large.status, 413)
-      assert.deepStrictEqual(yield* (yield* Brake).pauses, [])
+      assert.deepStrictEqual(yield* (yield* Controls).pauses, [])
       assert.strictEqual((yield* ask(options, "/api/v1/live")).status, 200)
     }),
   )
@@ -170,7 +170,7 @@ describe("the page of a treasury that pays", () => {
 
   it.effect("shows a halt and stays ready, for readiness is about the page alone", () =>
     controlled(function* (_, __, page) {
-      yield* (yield* Brake).halt("chain_changed", "another chain")
+      yield* (yield* Controls).halt("chain_changed", "another chain")
       yield* decideOnce()
       const text = (yield* get({ url: page }, "/metrics")).text
       assert.include(text, 'cofferer_halted{treasury="flow",reason="chain_changed"} 1\n')

@@ -14,7 +14,7 @@ import { explainSubject } from "../../src/rules/explain/explain.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import type { Settings } from "../../src/store/database/Settings.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -43,7 +43,7 @@ interface Case {
   readonly store?: Effect.Effect<
     unknown,
     unknown,
-    Brake | ChainState | Settings | Drifts | Outbox | SpendLog | RuleStates
+    Controls | ChainState | Settings | Drifts | Outbox | SpendLog | RuleStates
   >
   /** What no row says yet. */
   readonly snapshot?: Partial<Snapshot>
@@ -55,7 +55,7 @@ interface Case {
 }
 
 const pause = (scope: string, until?: number) =>
-  Effect.flatMap(Brake, (brake) => brake.pause({ scope, reason: "audit of May", author: "ana", until }))
+  Effect.flatMap(Controls, (controls) => controls.pause({ scope, reason: "audit of May", author: "ana", until }))
 const recorded = Effect.fnUntraced(function* (...[more = {}]: Parameters<typeof payment>) {
   const outbox = yield* Outbox
   yield* outbox.record(payment(more))
@@ -118,7 +118,7 @@ export const rules = [{ name: "keep", code: { ...of, need } }]
 
 const cases = {
   halted: {
-    store: Effect.flatMap(Brake, (brake) => brake.halt("foreign_payment", "who was that")),
+    store: Effect.flatMap(Controls, (controls) => controls.halt("foreign_payment", "who was that")),
     says: /^foreign payment$/,
     after: /"cofferer resume --reason TEXT"/,
   },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { TestClock } from "effect/testing"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { flow, round, states } from "../support/Flow.ts"
 
 const series = (text: string, name: string): ReadonlyArray<string> =>
@@ -65,8 +65,8 @@ describe("what is scraped", () => {
   it.effect("counts pauses by what they cover, and the age of what no receiver took", () =>
     flow(function* (options) {
       const pause = { reason: "drill", author: "ana", until: undefined }
-      yield* (yield* Brake).pause({ scope: "rule:keep-bob", ...pause })
-      yield* (yield* Brake).pause({ scope: "all", ...pause })
+      yield* (yield* Controls).pause({ scope: "rule:keep-bob", ...pause })
+      yield* (yield* Controls).pause({ scope: "all", ...pause })
       const alert = { severity: "ticket", kind: "intent", subject: "a", detail: "b", fields: {} } as const
       yield* (yield* AlertQueue).raise({ dedup: "a", ...alert })
       yield* TestClock.adjust("90 seconds")

@@ -6,12 +6,12 @@ import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -466,7 +466,7 @@ const outages: ReadonlyArray<Outage> = [
   {
     name: "terms that wait, as a halt tells it",
     begin: () => haltSigning("terms", "the file permits more than the terms in force"),
-    end: () => Effect.flatMap(Brake, ({ release }) => release("terms", "approved")),
+    end: () => Effect.flatMap(Controls, ({ release }) => release("terms", "approved")),
     condition: "terms_waiting",
     leads: false,
     severity: "bad",

@@ -4,7 +4,7 @@ import { toJson } from "../../src/cli/common/output.ts"
 import { type Explained, explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { controlled } from "../support/Control.ts"
 import { flow, paid, round } from "../support/Flow.ts"
@@ -26,7 +26,7 @@ describe("what a rule did at a time", () => {
     flow(function* (options, sandbox) {
       const { treasury } = options
       for (let i = 0; i < 8; i++) yield* round(options, sandbox)
-      yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+      yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       const acted = yield* told(treasury, "keep-bob", start + 2_500)
       assert.match(acted, /^keep-bob bob\/USDT acted at 2027-01-15 08:00:02Z: 50\.00 is below 100\n/)

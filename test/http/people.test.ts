@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { DaemonOptions } from "../../src/layers.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -55,7 +55,7 @@ describe("people at a payment", () => {
         assert.deepStrictEqual([again.status, at(again, "error")], [409, `it is ${to} already`])
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
         assert.deepStrictEqual((yield* states).toSorted(), [to, "confirmed"].toSorted())
-        assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+        assert.deepStrictEqual(yield* (yield* Controls).halts, [])
       }),
     )
   }
@@ -95,7 +95,7 @@ describe("people at a payment", () => {
       for (let i = 0; i < 6; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [["confirmed"], "in_band"])
       assert.strictEqual((yield* paid(sandbox)).length, 1)
-      assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+      assert.deepStrictEqual(yield* (yield* Controls).halts, [])
     }),
   )
 
@@ -131,7 +131,7 @@ describe("people at a payment", () => {
       assert.strictEqual((yield* paid(sandbox)).length, 1, "the person was wrong")
       for (let i = 0; i < 30; i++) yield* round(options, sandbox, new Set(["decide"]))
       assert.include(
-        (yield* (yield* Brake).halts).map((h) => h.reason),
+        (yield* (yield* Controls).halts).map((h) => h.reason),
         "duplicate_execution",
       )
     }),

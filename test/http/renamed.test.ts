@@ -8,11 +8,11 @@ import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import type { Payment } from "../../src/domain/Decision.ts"
-import { pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { daemonLayer } from "../../src/layers.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
-import { Brake, holdsOf } from "../../src/store/controls/Brake.ts"
+import { Controls, holdsOf } from "../../src/store/controls/Controls.ts"
 import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
@@ -68,7 +68,7 @@ const resume = (scope: string) =>
   Effect.flatMap(ConfigInForce, ({ now }) =>
     resumeScope({ treasury: now().treasury, dataDir: "/nowhere" }, { scope, reason: "looked", author: "ana" }),
   )
-const scopes = Effect.flatMap(Brake, ({ pauses }) => Effect.map(pauses, (all) => all.map(({ scope }) => scope)))
+const scopes = Effect.flatMap(Controls, ({ pauses }) => Effect.map(pauses, (all) => all.map(({ scope }) => scope)))
 
 /** A payment that was decided before anything had another name. */
 const payment = {

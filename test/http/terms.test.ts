@@ -11,7 +11,7 @@ import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { operatorsInForce, takeAgreement, treasuryPlace } from "../../src/http/agreeing.ts"
-import { haltAll } from "../../src/http/brakeVerbs.ts"
+import { haltAll } from "../../src/http/controlVerbs.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
@@ -20,7 +20,7 @@ import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
@@ -166,7 +166,7 @@ describe("a start with weaker terms", () => {
       yield* life(yield* written(options), Effect.void)
       const file = yield* wider(options)
       yield* life(file, function* () {
-        yield* (yield* Brake).resume({ scope: "all", reason: "x", author: "x" })
+        yield* (yield* Controls).resume({ scope: "all", reason: "x", author: "x" })
         assert.deepStrictEqual(yield* halts, ["terms"])
         assert.containSubset(yield* reload(true), { _tag: "Refused" })
         assert.deepStrictEqual(yield* halts, ["terms"])
@@ -376,8 +376,8 @@ describe("terms accept, where operators are named whose keys are lost", () => {
         for (const halted of [
           haltAll({ author: "eve", reason: "not ours" }),
           haltAll({ author: "eve", reason: "not ours either" }),
-          Effect.flatMap(Brake, (brake) => brake.halt("halt_file", "eve was here")),
-          Effect.flatMap(Brake, (brake) => brake.halt("invariant", "a bug")),
+          Effect.flatMap(Controls, (controls) => controls.halt("halt_file", "eve was here")),
+          Effect.flatMap(Controls, (controls) => controls.halt("invariant", "a bug")),
         ]) {
           assert.isNull((yield* accepted)?.inForceAt)
           yield* halted
@@ -387,7 +387,7 @@ describe("terms accept, where operators are named whose keys are lost", () => {
           assert.strictEqual(yield* each, 200_000_000n)
           yield* again
         }
-        yield* (yield* Brake).halt("invariant", "the same bug")
+        yield* (yield* Controls).halt("invariant", "the same bug")
         yield* pass(file, sandbox, 0)
         yield* pass(file, sandbox, 61)
         assert.notInclude(yield* halts, "terms", "a halt of before leaves it")

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { HaltReason } from "../../src/domain/Halt.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import type { Services } from "../simulation/Replica.ts"
 import { payer } from "./LieTreasury.ts"
@@ -17,7 +17,7 @@ export interface Documented {
   readonly perform: (file: string) => Effect.Effect<unknown, unknown, Services>
 }
 
-const resume = () => Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", ...words }))
+const resume = () => Effect.flatMap(Controls, (controls) => controls.resume({ scope: "all", ...words }))
 
 /** The only halts that a lie may bring about, each with what demands it. Any other one is an error. */
 export const documentedHalts: Readonly<Partial<Record<HaltReason, Documented>>> = {

@@ -1,6 +1,6 @@
 /** A guard that no test needs to notice, since another one makes it harmless. */
 export interface Explained {
-  /** File below src/ and words as `--list` has them: "store/controls/Brake.ts: if (stored === undefined)". */
+  /** File below src/ and words as `--list` has them: "store/controls/Controls.ts: if (stored === undefined)". */
   readonly guard: string
   /** Which other guard makes it harmless, in one sentence. */
   readonly why: string

@@ -23,7 +23,7 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|quorumGateway|onChain)/,
   /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Clearance)|network\/epochs|balances\/blockPace)\.ts$/,
-  /^src\/store\/(controls\/(Approvals|Brake|haltSigning)|database\/storeErrors)\.ts$/,
+  /^src\/store\/(controls\/(Approvals|Controls|haltSigning)|database\/storeErrors)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|loadRound|snapshot)\.ts$/,
 ]
 

@@ -171,7 +171,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["on", "end", "replay"],
     edits: [
       {
-        file: "store/controls/Brake.ts",
+        file: "store/controls/Controls.ts",
         source: "        sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`",
         instead: "        sql`SELECT seq, reason, detail, at FROM halts ORDER BY seq`",
       },

@@ -9,7 +9,7 @@ import { gatewayLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import type { PinnedAsset } from "../../src/rules/Account.ts"
 import type { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -74,7 +74,7 @@ const options = Layer.succeed(CycleConfig, {
   } as unknown as Treasury,
 })
 
-type Services = AlertQueue | Brake | Listings | Settings
+type Services = AlertQueue | Controls | Listings | Settings
 
 /** Each step runs in a process of its own on one store: what it does not keep is lost. */
 const withNode = (
@@ -133,7 +133,7 @@ const withNode = (
     yield* Effect.sync(() => [server.close(), server.closeAllConnections(), store.remove()])
   })
 
-const scopes = Effect.flatMap(Brake, (brake) => Effect.map(brake.pauses, (list) => list.map((p) => p.scope)))
+const scopes = Effect.flatMap(Controls, (controls) => Effect.map(controls.pauses, (list) => list.map((p) => p.scope)))
 
 /** End of each ticket about a listing. */
 const issuer = "; compare the listing with the asset's issuer"
@@ -323,7 +323,7 @@ describe("a pinned asset", () => {
         yield* look,
         "page USDT USDT is pending listing: no payment of USDT is signed or sent; it goes on once the listing says enabled",
       )
-      yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
+      yield* (yield* Controls).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
       yield* look
       assert.deepStrictEqual(yield* scopes, [])
       node.assets = [{ ...usdt, status: "STATUS_REJECTED" }, vega]

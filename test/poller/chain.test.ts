@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Health } from "../../src/gateway/Health.ts"
 import { Reconciliation } from "../../src/poller/Reconciliation.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import {
   alerts,
   beginNetwork,
@@ -43,7 +43,7 @@ describe("another chain behind the same address", () => {
           yield* steps(args, 40, other)
           assert.deepStrictEqual(yield* contents, before, "not one row of it")
           assert.deepStrictEqual((yield* alerts).slice(told.length), ["page halt chain_changed"])
-          const [halt] = yield* (yield* Brake).halts
+          const [halt] = yield* (yield* Controls).halts
           assert.include(halt?.detail ?? "", "gateway sandbox is on chain other-1, this treasury on sandbox-1")
           front.manner = (_, ask) => ask()
           yield* (yield* Reconciliation).request

@@ -7,7 +7,7 @@ import { watchHealth } from "../../src/http/watchHealth.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -63,7 +63,7 @@ const attemptsOf = Effect.gen(function* () {
 })
 const drifts = Effect.flatMap(Drifts, (store) => store.all)
 const haltWords = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all[0]?.detail ?? "",
 )
 

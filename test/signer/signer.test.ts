@@ -16,7 +16,7 @@ import type { Command } from "../../src/domain/Command.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
 import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
 import { deriveNonce, type Signer, type SignRequest } from "../../src/signer/Signer.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
@@ -381,7 +381,7 @@ describe("what the signer refuses", () => {
 
   it.effect("anything while halted", () =>
     signing(function* (signer) {
-      yield* (yield* Brake).halt("operator", "stop")
+      yield* (yield* Controls).halt("operator", "stop")
       assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
     }),
   )
@@ -397,13 +397,13 @@ describe("what the signer refuses", () => {
 
   it.effect("an asset that a person paused, or that its listing stopped, and no other", () =>
     signing(function* (signer) {
-      const brake = yield* Brake
-      const pause = (scope: string) => brake.pause({ scope, reason: "odd", author: "ann", until: undefined })
+      const controls = yield* Controls
+      const pause = (scope: string) => controls.pause({ scope, reason: "odd", author: "ann", until: undefined })
       yield* pause("asset:VEGA")
       for (const scope of ["asset:USDT", "pin:USDT"]) {
         yield* pause(scope)
         assert.strictEqual(yield* refusalOf(signer, request(transfer(), { intentId: scope })), "halted")
-        yield* brake.resume({ scope, reason: "fine", author: "ann" })
+        yield* controls.resume({ scope, reason: "fine", author: "ann" })
       }
       yield* signer.sign(request(transfer()))
     }),

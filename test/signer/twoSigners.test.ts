@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSound, keyOf, nonceKeyOf, openKeyFile, signTwice } from "../../src/signer/KeyFile.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -94,7 +94,7 @@ describe("a signature that two implementations do not agree on", () => {
           entries.map(({ kind }) => kind),
           "signature",
         )
-        const halts = yield* (yield* Brake).halts
+        const halts = yield* (yield* Controls).halts
         assert.deepStrictEqual(
           halts.map((halt) => halt.reason),
           ["invariant"],
@@ -103,7 +103,7 @@ describe("a signature that two implementations do not agree on", () => {
         const alerts = yield* (yield* AlertQueue).due(10)
         assert.isTrue(alerts.some(({ kind, severity }) => kind === "halt" && severity === "page"))
         assert.lengthOf(yield* paid(sandbox), 0)
-        yield* (yield* Brake).resume({ scope: "all", reason: "another machine", author: "ana" })
+        yield* (yield* Controls).resume({ scope: "all", reason: "another machine", author: "ana" })
         for (let i = 0; i < 7; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["confirmed"])
         assert.lengthOf(yield* paid(sandbox), 1)

@@ -1,11 +1,11 @@
 import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { haltEnds } from "../../src/domain/Halt.ts"
-import { type EndVerb, endPayment, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { type EndVerb, endPayment, resumeScope } from "../../src/http/controlVerbs.ts"
 import { ledgerVerb, reconcileNow } from "../../src/http/ledgerVerbs.ts"
 import { rebaseBalances } from "../../src/http/rebaseBalances.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Signals } from "../../src/store/database/Signals.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { agreed } from "./agreed.ts"
@@ -64,10 +64,10 @@ const endNamed = (treasury: Treasury, answers: ReadonlyArray<object>) =>
 
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
 export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, deceived }: Asked) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   const place = { treasury, dataDir }
   const verbs: Array<OperatorVerb> = []
-  const halts = yield* brake.halts
+  const halts = yield* controls.halts
   for (const { reason } of halts) {
     const end = Object.hasOwn(haltEnds, reason) ? haltEnds[reason as keyof typeof haltEnds] : "resume"
     if (end === "adopt" || end === "recover")
@@ -78,7 +78,8 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
     else if (end === "terms") verbs.push({ name: "approve or accept terms", perform: agreeTerms })
     else if (end === "resume") verbs.push({ name: `resume (${reason})`, perform: resuming(place, "all") })
   }
-  for (const { scope } of yield* brake.pauses) verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })
+  for (const { scope } of yield* controls.pauses)
+    verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })
   const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
   if ((yield* (yield* Drifts).all).length > 0)
     verbs.push({

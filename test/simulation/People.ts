@@ -1,7 +1,7 @@
 import { Effect, Exit, type Fiber } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { type EndVerb, endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { type EndVerb, endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { makeDice } from "../support/Dice.ts"

@@ -12,7 +12,7 @@ import { type Channel, NotifyError } from "../../src/notify/Channel.ts"
 import { logChannel, Notifier } from "../../src/notify/Notifier.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -198,8 +198,8 @@ const receiverOf = (name: string, deafness: ReplicaOptions["deafness"]): Channel
 
 /** Ends every halt, those too that a resume of everything leaves in force. */
 const releaseAll = Effect.gen(function* () {
-  const brake = yield* Brake
-  for (const { reason } of yield* brake.halts) yield* brake.release(reason, "operator")
+  const controls = yield* Controls
+  for (const { reason } of yield* controls.halts) yield* controls.release(reason, "operator")
 })
 
 const errors = (hear: (text: string) => void) =>

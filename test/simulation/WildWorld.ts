@@ -7,11 +7,11 @@ import { haltFile, removeHaltFile, writeHaltFile } from "../../src/config/files.
 import type { HaltReason } from "../../src/domain/Halt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { approvalViewOf, approve } from "../../src/http/approvals.ts"
-import { endPayment } from "../../src/http/brakeVerbs.ts"
+import { endPayment } from "../../src/http/controlVerbs.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
@@ -420,7 +420,7 @@ interface Place {
 /** Nobody does a verb of the ledger before its halt is there. */
 const onceHalted = (reason: HaltReason, verb: "recover" | "adopt") =>
   Effect.fnUntraced(function* (place: Place) {
-    const halts = yield* (yield* Brake).halts
+    const halts = yield* (yield* Controls).halts
     if (halts.every((halt) => halt.reason !== reason)) return yield* Effect.fail("nothing halts")
     return yield* agreed((signature) => ledgerVerb(verb, place, { ...said, signature }))
   })

@@ -2,11 +2,11 @@ import { Effect, Schedule } from "effect"
 import { ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { acceptTerms, approveTerms, settleTerms } from "../../src/http/termsApproval.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
 
 const termsHalt = Effect.map(
-  Effect.flatMap(Brake, ({ halts }) => halts),
+  Effect.flatMap(Controls, ({ halts }) => halts),
   (halts) => halts.find(({ reason }) => reason === "terms"),
 )
 

@@ -182,7 +182,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "whose keys are lost",
     edits: [
       {
-        file: "store/controls/Brake.ts",
+        file: "store/controls/Controls.ts",
         source: "        if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)\n",
         instead: "        void stopAcceptance(reason, at)\n",
       },

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors, isDoubtful, isUnwritable } from "../../src/store/database/storeErrors.ts"
@@ -20,7 +20,7 @@ const withStore = Effect.fnUntraced(function* (use: Work<Store>) {
 })
 
 const reasons = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.map(({ reason }) => reason),
 )
 

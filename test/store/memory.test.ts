@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { tablesWritten } from "../../src/store/database/Writes.ts"
 import { itWith } from "../support/it.ts"
@@ -9,7 +9,9 @@ import { testStore } from "../support/TestStore.ts"
 
 const it = itWith(() => testStore().layer())
 
-const reasons = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (halts) => halts.map((h) => h.reason)))
+const reasons = Effect.flatMap(Controls, (controls) =>
+  Effect.map(controls.halts, (halts) => halts.map((h) => h.reason)),
+)
 
 describe("what was read of a table", () => {
   it.effect("is asked of the disk once, and again after each write", function* () {
@@ -40,12 +42,12 @@ describe("what was read of a table", () => {
 
   it.effect("inside a transaction is what it wrote, and is restored after failure", function* () {
     const database = yield* Database.Database
-    const brake = yield* Brake
+    const controls = yield* Controls
     assert.deepStrictEqual(yield* reasons, [])
     const failed = yield* Effect.exit(
       database.write(
         Effect.gen(function* () {
-          yield* brake.halt("invariant", "x")
+          yield* controls.halt("invariant", "x")
           assert.deepStrictEqual(yield* reasons, ["invariant"])
           return yield* Effect.fail("no")
         }),
@@ -55,9 +57,9 @@ describe("what was read of a table", () => {
     assert.deepStrictEqual(yield* reasons, [])
     yield* database.write(
       Effect.gen(function* () {
-        yield* Effect.exit(database.write(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
+        yield* Effect.exit(database.write(Effect.andThen(controls.halt("invariant", "x"), Effect.fail("no"))))
         assert.deepStrictEqual(yield* reasons, [], "of a part that failed")
-        yield* brake.halt("halt_file", "y")
+        yield* controls.halt("halt_file", "y")
       }),
     )
     assert.deepStrictEqual(yield* reasons, ["halt_file"])

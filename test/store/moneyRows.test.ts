@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
@@ -30,41 +30,41 @@ const withStore = Effect.fnUntraced(function* (
 describe("a person's resume", () => {
   it.effect("of one scope leaves the pauses of others, and every halt", () =>
     withStore(function* () {
-      const brake = yield* Brake
-      const pause = (scope: string, until?: number) => brake.pause({ scope, ...words, until })
+      const controls = yield* Controls
+      const pause = (scope: string, until?: number) => controls.pause({ scope, ...words, until })
       yield* pause("rule:a")
       yield* pause("rule:b")
       yield* pause("rule:c", start + 1_000)
-      yield* brake.halt("operator", "looks at it")
-      yield* brake.halt("store_error", "takes nothing")
-      assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 1)
+      yield* controls.halt("operator", "looks at it")
+      yield* controls.halt("store_error", "takes nothing")
+      assert.strictEqual(yield* controls.resume({ scope: "rule:a", ...words }), 1)
       assert.deepStrictEqual(
-        (yield* brake.pauses).map(({ scope }) => scope),
+        (yield* controls.pauses).map(({ scope }) => scope),
         ["rule:b", "rule:c"],
       )
       assert.deepStrictEqual(
-        (yield* brake.halts).map(({ reason }) => reason),
+        (yield* controls.halts).map(({ reason }) => reason),
         ["operator", "store_error"],
       )
-      assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 0, "a second time")
+      assert.strictEqual(yield* controls.resume({ scope: "rule:a", ...words }), 0, "a second time")
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* brake.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
+      assert.strictEqual(yield* controls.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
     }),
   )
 
   it.effect("of all ends the halts but those that end otherwise, once each", () =>
     withStore(function* () {
-      const brake = yield* Brake
-      yield* brake.halt("operator", "looks at it")
-      yield* brake.halt("disk_full", "no room")
-      yield* brake.halt("restored_store", "put back")
-      yield* brake.halt("store_error", "takes nothing")
-      assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 2)
+      const controls = yield* Controls
+      yield* controls.halt("operator", "looks at it")
+      yield* controls.halt("disk_full", "no room")
+      yield* controls.halt("restored_store", "put back")
+      yield* controls.halt("store_error", "takes nothing")
+      assert.strictEqual(yield* controls.resume({ scope: "all", ...words }), 2)
       assert.deepStrictEqual(
-        (yield* brake.halts).map(({ reason }) => reason),
+        (yield* controls.halts).map(({ reason }) => reason),
         ["disk_full", "restored_store"],
       )
-      assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 0, "a second time")
+      assert.strictEqual(yield* controls.resume({ scope: "all", ...words }), 0, "a second time")
     }),
   )
 
@@ -76,7 +76,7 @@ describe("a person's resume", () => {
       for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
         yield* sql.withTransaction(sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`)
       yield* findings.acknowledge(["known"], "adopted")
-      yield* (yield* Brake).resume({ scope: "all", ...words })
+      yield* (yield* Controls).resume({ scope: "all", ...words })
       const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`
       assert.deepStrictEqual(
         rows.map(({ id, known_as }) => [id, known_as]),
@@ -93,16 +93,16 @@ describe("a person's resume", () => {
 describe("a halt whose cause is gone", () => {
   it.effect("ends alone, and is written down once", () =>
     withStore(function* () {
-      const [brake, journal] = [yield* Brake, yield* Journal]
-      yield* brake.halt("operator", "looks at it")
-      yield* brake.halt("halt_file", "HALT")
+      const [controls, journal] = [yield* Controls, yield* Journal]
+      yield* controls.halt("operator", "looks at it")
+      yield* controls.halt("halt_file", "HALT")
       const ended = Effect.map(journal.about("halt_file"), (all) => all.filter(({ kind }) => kind === "resume").length)
-      yield* brake.release("halt_file", "the file is gone")
+      yield* controls.release("halt_file", "the file is gone")
       assert.strictEqual(yield* ended, 1)
-      yield* brake.release("halt_file", "the file is gone")
+      yield* controls.release("halt_file", "the file is gone")
       assert.strictEqual(yield* ended, 1, "there is nothing to end")
       assert.deepStrictEqual(
-        (yield* brake.halts).map(({ reason }) => reason),
+        (yield* controls.halts).map(({ reason }) => reason),
         ["operator"],
       )
     }),

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger } from "effect"
-import { resumeScope } from "../../src/http/brakeVerbs.ts"
+import { resumeScope } from "../../src/http/controlVerbs.ts"
 import { storeLayer } from "../../src/layers.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { it } from "../support/it.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
@@ -36,14 +36,14 @@ describe("a resume as a guest", () => {
     })
     const place = { treasury, dataDir, postgresUrlFile }
     const holder = yield* Layer.build(Layer.fresh(storeLayer(place)))
-    const brake = Context.get(holder, Brake)
+    const controls = Context.get(holder, Controls)
     const { write } = Context.get(holder, Database.Database)
     const resume = (signature?: string) =>
       resumeScope(
         { treasury, dataDir },
         { scope: "all", reason: "looked", author: "x", ...(signature && { signature }) },
       ).pipe(Effect.provide(Layer.merge(Layer.fresh(storeLayer(place, "guest")), Logger.layer([]))))
-    yield* brake.halt("operator", "first")
+    yield* controls.halt("operator", "first")
     const { text } = (yield* resume()) as Missing
     assert.strictEqual(((yield* resume(operatorSigns("ana", text))) as Missing).missing, 1)
     const isAwaited = Effect.map(
@@ -52,7 +52,7 @@ describe("a resume as a guest", () => {
     )
     const late = yield* write(
       Effect.gen(function* () {
-        yield* brake.halt("duplicate", "a payment executed twice")
+        yield* controls.halt("duplicate", "a payment executed twice")
         const resuming = yield* Effect.forkDetach(resume(operatorSigns("ben", text)))
         yield* waitUntil("a guest that waits", isAwaited, Effect.void)
         return resuming
@@ -60,7 +60,7 @@ describe("a resume as a guest", () => {
     )
     yield* Fiber.join(late)
     assert.deepStrictEqual(
-      (yield* write(brake.halts)).map(({ reason }) => reason),
+      (yield* write(controls.halts)).map(({ reason }) => reason),
       ["operator", "duplicate"],
     )
   })

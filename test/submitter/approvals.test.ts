@@ -7,13 +7,13 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve, findApproval } from "../../src/http/approvals.ts"
-import { endPayment } from "../../src/http/brakeVerbs.ts"
+import { endPayment } from "../../src/http/controlVerbs.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -179,13 +179,13 @@ describe("a payment that people must approve", () => {
   it.effect("is put to people and approved while payments are halted, and paid after", () =>
     flow(function* (options, sandbox) {
       yield* handIn(options, "a", "zoe")
-      const brake = yield* Brake
-      yield* brake.halt("operator", "stop")
+      const controls = yield* Controls
+      yield* controls.halt("operator", "stop")
       const intent = yield* proposed(options, sandbox)
       for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
       yield* rounds(options, sandbox, 3)
       assert.deepStrictEqual(yield* states, ["reserved"])
-      yield* brake.resume({ scope: "all", reason: "fine", author: "ana" })
+      yield* controls.resume({ scope: "all", reason: "fine", author: "ana" })
       yield* rounds(options, sandbox, 6)
       assert.include(yield* states, "confirmed")
     }, desk),
@@ -262,7 +262,7 @@ describe("approvals and another policy", () => {
       flow(function* (options, sandbox) {
         const config = yield* ConfigInForce
         const intent = yield* proposed(options, sandbox)
-        yield* (yield* Brake).pause({ scope: "party:alice", reason: "later", author: "ana", until: undefined })
+        yield* (yield* Controls).pause({ scope: "party:alice", reason: "later", author: "ana", until: undefined })
         const signed = before === "waits" ? ["ana"] : ["ana", "ben"]
         for (const name of signed) yield* signs(options, intent, name)
         yield* underConfig(submitOnce())
@@ -285,7 +285,7 @@ describe("approvals and another policy", () => {
           1,
           kinds.join(),
         )
-        yield* (yield* Brake).resume({ scope: "party:alice", reason: "now", author: "ana" })
+        yield* (yield* Controls).resume({ scope: "party:alice", reason: "now", author: "ana" })
         for (const name of ["ana", "ben"]) yield* signs(other, back, name)
         for (let i = 0; i < 6; i++)
           yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
@@ -299,7 +299,7 @@ describe("approvals and another policy", () => {
     flow(function* (options, sandbox) {
       const intent = yield* proposed(options, sandbox)
       for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
-      yield* (yield* Brake).halt("operator", "stop")
+      yield* (yield* Controls).halt("operator", "stop")
       yield* submitOnce()
       assert.deepStrictEqual(yield* states, ["reserved"])
       yield* TestClock.adjust("4 hours")

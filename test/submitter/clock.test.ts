@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, pass, round } from "../support/Flow.ts"
@@ -101,11 +101,11 @@ describe("a clock that no block agrees with", () => {
       flow(function* (options, sandbox) {
         const outbox = yield* Outbox
         yield* rounds(options, sandbox, 3)
-        yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+        yield* (yield* Controls).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
         yield* TestClock.adjust("1 minute")
-        yield* (yield* Brake).resume({ scope: "all", reason: "looked", author: "ana" })
+        yield* (yield* Controls).resume({ scope: "all", reason: "looked", author: "ana" })
         yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-        yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+        yield* (yield* Controls).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
         yield* submitOnce()
         const before = yield* outbox.open
         assert.isNotEmpty(before)

@@ -6,7 +6,7 @@ import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
@@ -103,7 +103,7 @@ describe("payments that a new store does not know", () => {
   it.effect("count for every receiver where the gateway lists none, and alerts are sent", () =>
     flow(
       function* (options, sandbox, client) {
-        yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         yield* sandbox.stepBlock
         yield* rounds(options, sandbox, 3)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
@@ -115,8 +115,8 @@ describe("a payment from its decision to its end", () => {
         (yield* outbox.sends(intent!.id)).map((s) => s.code),
         70,
       )
-      const brake = yield* Brake
-      const halts = (yield* brake.halts).map((h) => h.reason)
+      const controls = yield* Controls
+      const halts = (yield* controls.halts).map((h) => h.reason)
       assert.deepStrictEqual(halts, ["foreign_payment"], "the other's payment is not in the journal")
       yield* ticking(adopt([alice], { reason: "it was ours", author: "ana" }, () => Effect.void))
       yield* pass(sandbox, 70, ticking(round(options, sandbox, new Set(["decide"])), "20 millis"))
@@ -155,16 +155,16 @@ describe("a payment from its decision to its end", () => {
 
   it.effect("is neither sent during a pause nor signed during a halt", () =>
     flow(function* (options, sandbox) {
-      const brake = yield* Brake
-      yield* brake.halt("halt_file", "stop")
+      const controls = yield* Controls
+      yield* controls.halt("halt_file", "stop")
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
-      yield* brake.release("halt_file", "gone")
+      yield* controls.release("halt_file", "gone")
       yield* round(options, sandbox, new Set(["submit"]))
-      yield* brake.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+      yield* controls.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
       for (let i = 0; i < 2; i++) yield* round(options, sandbox)
       assert.strictEqual((yield* (yield* Outbox).live).length, 0)
-      yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
+      yield* controls.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
       for (let i = 0; i < 5; i++) yield* round(options, sandbox)
       assert.deepStrictEqual(yield* states, ["confirmed"])
     }),

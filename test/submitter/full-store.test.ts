@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltingOnStoreErrors, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
@@ -43,7 +43,7 @@ const payWith = Effect.fnUntraced(function* (spare: number) {
     const known = new Set((yield* sql<{ tx_hash: string }>`SELECT tx_hash FROM sends`).map((row) => row.tx_hash))
     for (const { hash } of yield* paid(sandbox)) assert.isTrue(known.has(hash), "its send is stored")
     yield* empty
-    assert.deepStrictEqual(yield* (yield* Brake).halts, [], "nothing has to be ended")
+    assert.deepStrictEqual(yield* (yield* Controls).halts, [], "nothing has to be ended")
     yield* rounds(30, options, sandbox)
     assert.deepStrictEqual(yield* states, ["confirmed"])
     assert.lengthOf(yield* paid(sandbox), 1)

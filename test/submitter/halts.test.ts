@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { haltingOnStoreErrors, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -23,7 +23,9 @@ const pages = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) => due.filter((alert) => alert.severity === "page" && alert.kind === "halt").map((alert) => alert.subject),
 )
-const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", reason: "looked at it", author: "ana" }))
+const resume = Effect.flatMap(Controls, (controls) =>
+  controls.resume({ scope: "all", reason: "looked at it", author: "ana" }),
+)
 const settling = new Set(["decide"])
 
 /** Makes blocks until the attempt's window has one left. */
@@ -169,8 +171,8 @@ describe("a second execution of a payment", () => {
   it.effect("of a withdrawal, whose movements bear no id, is counted on the ledger", () =>
     flow(
       function* (options, sandbox, client) {
-        const brake = yield* Brake
-        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        const controls = yield* Controls
+        yield* controls.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
         const step = yield* inContext(round(options, sandbox, settling))
         yield* toLastBlock(client, step)
@@ -186,8 +188,8 @@ describe("a second execution of a payment", () => {
   it.effect("is none of a withdrawal beside another one alike", () =>
     flow(
       function* (options, sandbox) {
-        const brake = yield* Brake
-        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        const controls = yield* Controls
+        yield* controls.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         yield* pass(sandbox, 90, round(options, sandbox))
         const made = yield* (yield* Outbox).recent(9)
         assert.deepStrictEqual(
@@ -214,9 +216,9 @@ describe("a second execution of a payment", () => {
   it.effect("is none of a withdrawal that failed in its block and was signed again", () =>
     flow(
       function* (options, sandbox, client) {
-        const brake = yield* Brake
+        const controls = yield* Controls
         yield* (yield* Settings).rememberFraming(chainId, "bare")
-        yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* controls.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         const body = JSON.stringify({ operation: "submit", kind: "execution_failure", count: 1 })
         yield* request(client, "/sandbox/faults", { body })
         const withdrawn = Effect.map(

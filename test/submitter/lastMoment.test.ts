@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round } from "../support/Flow.ts"
@@ -45,14 +45,14 @@ interface Stage {
 
 /** What may happen in the last moment before a send. */
 const changes: Readonly<Record<string, (stage: Stage) => Change>> = {
-  "a halt": () => Effect.flatMap(Brake, (brake) => brake.halt("operator", "stop")),
+  "a halt": () => Effect.flatMap(Controls, (controls) => controls.halt("operator", "stop")),
   "a pause of the rule": () =>
-    Effect.flatMap(Brake, (brake) =>
-      brake.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
+    Effect.flatMap(Controls, (controls) =>
+      controls.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
     ),
   "a pause of the receiver": () =>
-    Effect.flatMap(Brake, (brake) =>
-      brake.pause({ scope: "party:bob", reason: "odd", author: "ana", until: undefined }),
+    Effect.flatMap(Controls, (controls) =>
+      controls.pause({ scope: "party:bob", reason: "odd", author: "ana", until: undefined }),
     ),
   "the end of its window": Effect.fnUntraced(function* ({ options, sandbox }) {
     for (let i = 0; i < blocksLeft; i++) yield* sandbox.stepBlock

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { bob, paid, pass, round } from "../support/Flow.ts"
@@ -68,8 +68,8 @@ describe("a lone gateway", () => {
       yield* rounds(options, sandbox, 3)
       yield* TestClock.adjust("1 minute")
       yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-      const brake = yield* Brake
-      yield* brake.halt("operator", "looks at it")
+      const controls = yield* Controls
+      yield* controls.halt("operator", "looks at it")
       yield* rounds(options, sandbox, 2)
       yield* TestClock.adjust("6 minutes")
       let told = 0
@@ -83,7 +83,7 @@ describe("a lone gateway", () => {
       )
       yield* rounds(options, sandbox, 2)
       assert.isAbove(told, 0)
-      yield* brake.resume({ scope: "all", reason: "looked", author: "ana" })
+      yield* controls.resume({ scope: "all", reason: "looked", author: "ana" })
       yield* rounds(options, sandbox, 3)
       assert.notInclude(["confirmed", "cancelled"], (yield* wages)[0], "it waits")
       yield* TestClock.adjust("2 minutes")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alice, bob, type Flow, paid, pass, round, states } from "../support/Flow.ts"
@@ -180,7 +180,7 @@ describe("a lone gateway", () => {
     behind({ scenario: pow(100), ...withdrawing, network: bare }, function* (liar, url, ...flow) {
       const [, sandbox] = flow
       yield* (yield* Settings).rememberFraming(chainId, "bare")
-      yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+      yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
       const { kept, state, manner } = keeper()
       let createdTimestamp: string | undefined
       liar.manner = lying(

@@ -8,7 +8,7 @@ import { type Story, storyText } from "../../src/cli/common/storyText.ts"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { intentWaits, openIntentStates, overdueOf } from "../../src/domain/Intent.ts"
 import { storyOf } from "../../src/http/stories.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
@@ -116,7 +116,7 @@ describe("a payment that is open beyond its bound", () => {
     const use: Flow = (options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
-        yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         assert.include(yield* states, "proposed")
         yield* callOverdue()
         yield* passes("23 hours")

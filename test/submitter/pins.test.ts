@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, startFront } from "../support/Fronts.ts"
@@ -39,7 +39,7 @@ const details = Effect.map(
   (all) => all.map(({ detail }) => detail),
 )
 const scopes = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.pauses),
+  Effect.flatMap(Controls, (controls) => controls.pauses),
   (all) => all.map(({ scope }) => scope),
 )
 const pages = Effect.gen(function* () {
@@ -86,7 +86,7 @@ describe("a pin that a person resumed", () => {
     flow(
       function* (options, sandbox, client) {
         yield* pollAssets([...options.treasury.assets.values()])
-        yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "it is right", author: "ana" })
+        yield* (yield* Controls).resume({ scope: "pin:USDT", reason: "it is right", author: "ana" })
         yield* submit(options)
         yield* rounds(8)(options, sandbox, client)
         assert.match((yield* details).join(), /^waits: USDT is listed with 6 decimals, pinned with 8; /)

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
@@ -24,7 +24,7 @@ const attemptsOf = Effect.gen(function* () {
   return all.flat()
 })
 const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.map((halt) => halt.reason),
 )
 
@@ -68,7 +68,7 @@ const signsNothing = Effect.fnUntraced(function* (options: DaemonOptions, world:
     const had = (yield* attemptsOf).length
     for (let i = 0; i < 3; i++) yield* round(options, world)
     const reasons = yield* halts
-    yield* (yield* Brake).resume({ scope: "all", reason: "hurry", author: "bo" })
+    yield* (yield* Controls).resume({ scope: "all", reason: "hurry", author: "bo" })
     for (let i = 0; i < 2; i++) yield* round(options, world)
     assert.lengthOf(yield* attemptsOf, had, "no new signature")
     assert.include(yield* halts, "restored_store", "resume does not end it")
@@ -145,7 +145,7 @@ describe("a watermark outside the data directory", () => {
         overwrite(copy, home)
         const [halt] = yield* life(
           options,
-          Effect.flatMap(Brake, (brake) => brake.halts),
+          Effect.flatMap(Controls, (controls) => controls.halts),
         )
         assert.match(halt?.detail ?? "", /^the watermark stands at entry/)
         assert.deepStrictEqual(yield* signsNothing(options, world, 1), ["restored_store"])

@@ -11,7 +11,7 @@ import { readParameters } from "../../src/poller/pollNetwork.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
 import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -167,7 +167,7 @@ describe("a payment among three gateways", () => {
         assert.strictEqual((yield* paid(sandbox)).length, 1)
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
         assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
-        assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+        assert.deepStrictEqual(yield* (yield* Controls).halts, [])
         const [intent] = yield* (yield* Outbox).recent(1)
         assert.strictEqual(intent?.fee, 150_000n, "as two of them say")
       }),

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -37,9 +37,9 @@ const refusing = (trigger: string): Flow =>
     yield* sql.unsafe(`CREATE TRIGGER spoilt ${trigger} BEGIN SELECT RAISE(ABORT, 'the disk says no'); END`)
     yield* Effect.exit(haltingOnStoreErrors(submitOnce()))
     assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
-    assert.lengthOf(yield* (yield* Brake).halts, 1, "it halts")
+    assert.lengthOf(yield* (yield* Controls).halts, 1, "it halts")
     yield* sql.unsafe("DROP TRIGGER spoilt")
-    yield* (yield* Brake).resume({ scope: "all", reason: "a new disk", author: "ana" })
+    yield* (yield* Controls).resume({ scope: "all", reason: "a new disk", author: "ana" })
     // Other blocks have begun: the command is another one now, and no signature for an older one is in its way.
     for (let i = 0; i < 7; i++) yield* round(options, sandbox)
     assert.deepStrictEqual(yield* states, ["confirmed"])

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
@@ -127,7 +127,7 @@ describe("a payment in trouble", () => {
     flow(
       function* (options, sandbox) {
         for (let i = 0; i < 4; i++) yield* anyRound(options, sandbox)
-        const halts = yield* (yield* Brake).halts
+        const halts = yield* (yield* Controls).halts
         assert.deepStrictEqual(
           halts.map((h) => h.reason),
           ["chain_changed"],
@@ -156,7 +156,7 @@ describe("a payment in trouble", () => {
       assert.deepStrictEqual(yield* states, ["unknown"])
       assert.strictEqual((yield* sendsOf).length, sends)
       assert.deepStrictEqual(
-        (yield* (yield* Brake).halts).map((h) => h.reason),
+        (yield* (yield* Controls).halts).map((h) => h.reason),
         ["chain_changed"],
       )
     }),
@@ -165,15 +165,15 @@ describe("a payment in trouble", () => {
   for (const [what, stop, go] of [
     [
       "a HALT file",
-      Effect.flatMap(Brake, (brake) => brake.halt("halt_file", "stop")),
-      Effect.flatMap(Brake, (brake) => brake.release("halt_file", "gone")),
+      Effect.flatMap(Controls, (controls) => controls.halt("halt_file", "stop")),
+      Effect.flatMap(Controls, (controls) => controls.release("halt_file", "gone")),
     ],
     [
       "a pause of its receiver",
-      Effect.flatMap(Brake, (brake) =>
-        brake.pause({ scope: "party:bob", reason: "audit", author: "ana", until: undefined }),
+      Effect.flatMap(Controls, (controls) =>
+        controls.pause({ scope: "party:bob", reason: "audit", author: "ana", until: undefined }),
       ),
-      Effect.flatMap(Brake, (brake) => brake.resume({ scope: "party:bob", reason: "done", author: "ana" })),
+      Effect.flatMap(Controls, (controls) => controls.resume({ scope: "party:bob", reason: "done", author: "ana" })),
     ],
   ] as const) {
     it.effect(`that was signed is not sent again under ${what}, and goes on after it`, () =>

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { leaveBehind } from "../../src/poller/watchChain.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { flow, round, states } from "../support/Flow.ts"
@@ -116,7 +116,7 @@ const falselyDone = (rules: ReadonlyArray<typeof keepEve>) =>
     yield* pass(75)
     assert.lengthOf(yield* outbox.unmoved, count - 1)
     for (let left = count - 1; left > 0; left--) {
-      yield* (yield* Brake).release("payment_missing", "resumed")
+      yield* (yield* Controls).release("payment_missing", "resumed")
       yield* pass(8)
       assert.lengthOf(yield* outbox.unmoved, left - 1)
     }

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { compareHistory } from "../../src/submitter/audit/adopt.ts"
 import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
@@ -89,7 +89,7 @@ describe("a payment that waits", () => {
         yield* rounds(options, sandbox, 3)
         yield* TestClock.adjust("1 minute")
         yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
-        yield* (yield* Brake).halt("operator", "looks at it")
+        yield* (yield* Controls).halt("operator", "looks at it")
         yield* submitOnce()
         yield* isWoken("alerts")
         yield* submitOnce()

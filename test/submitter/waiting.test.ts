@@ -5,7 +5,7 @@ import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { intentView } from "../../src/http/stories.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
@@ -35,9 +35,10 @@ const alerts = Effect.map(
 )
 const told = (pattern: RegExp) => Effect.map(alerts, (all) => all.filter((detail) => pattern.test(detail)))
 const by = { reason: "looks at it", author: "ana" }
-const halt = Effect.flatMap(Brake, (brake) => brake.halt("operator", "looks at it"))
-const pause = (scope: string) => Effect.flatMap(Brake, (brake) => brake.pause({ scope, ...by, until: undefined }))
-const resume = (scope = "all") => Effect.flatMap(Brake, (brake) => brake.resume({ scope, ...by }))
+const halt = Effect.flatMap(Controls, (controls) => controls.halt("operator", "looks at it"))
+const pause = (scope: string) =>
+  Effect.flatMap(Controls, (controls) => controls.pause({ scope, ...by, until: undefined }))
+const resume = (scope = "all") => Effect.flatMap(Controls, (controls) => controls.resume({ scope, ...by }))
 /** Runs all loops until nothing is open, but no longer than one needs. */
 const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
 
@@ -204,7 +205,7 @@ describe("a planned payment", () => {
       function* (options, sandbox) {
         yield* decided(options, sandbox)
         // The window is full for the signer alone: the rule decided before.
-        yield* (yield* Brake).resume({ scope: "all", ...by })
+        yield* (yield* Controls).resume({ scope: "all", ...by })
         const { treasury } = options
         const [line] = treasury.policy.lines
         Object.assign(line!, { transfersPer24h: 1 })

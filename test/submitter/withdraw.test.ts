@@ -7,7 +7,7 @@ import { noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
@@ -138,7 +138,7 @@ describe("a withdrawal", () => {
 
   it.effect("that no gateway took is proven absent, and made by a second attempt", () =>
     flow(function* (options, sandbox, client) {
-      yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+      yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
       yield* until(options, sandbox, "proposed", new Set(["submit"]))
       yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
       yield* submitOnce()
@@ -192,7 +192,7 @@ describe("a withdrawal", () => {
       Effect.andThen(
         flow(function* (options, sandbox, client) {
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
-          yield* (yield* Brake).halt("operator", "stop")
+          yield* (yield* Controls).halt("operator", "stop")
           yield* rounds(options, sandbox, 6)
           assert.deepStrictEqual(yield* listed(client), [])
           assert.deepStrictEqual(yield* attemptsOf, [])

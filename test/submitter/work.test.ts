@@ -11,7 +11,7 @@ import type { Spawn } from "../../src/pow/Pool.ts"
 import { PowError, WorkerDied } from "../../src/pow/PowError.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
@@ -92,10 +92,10 @@ describe("proof of work that takes long", () => {
   )
 
   const ends: Readonly<Record<string, (options: Options, sandbox: Node) => Effect.Effect<void, unknown, Services>>> = {
-    "a halt": () => Effect.flatMap(Brake, (brake) => brake.halt("operator", "stop")),
+    "a halt": () => Effect.flatMap(Controls, (controls) => controls.halt("operator", "stop")),
     "a pause": () =>
-      Effect.flatMap(Brake, (brake) =>
-        brake.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
+      Effect.flatMap(Controls, (controls) =>
+        controls.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
       ),
     "the end of the process": () => Effect.flatMap(InFlight, ({ drain }) => drain),
     "the end of its window": (options, sandbox) =>
@@ -143,11 +143,11 @@ describe("proof of work that takes long", () => {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
         const { work } = yield* endlessFirst
         yield* ticking(Effect.provide(submitOnce(), work))
-        const brake = yield* Brake
-        yield* brake.halt("operator", "stop")
+        const controls = yield* Controls
+        yield* controls.halt("operator", "stop")
         yield* TestClock.adjust("200 millis")
         for (let i = 0; i < 20; i++) yield* turn
-        yield* brake.resume({ scope: "all", reason: "looked at it", author: "ana" })
+        yield* controls.resume({ scope: "all", reason: "looked at it", author: "ana" })
         for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
         assert.deepStrictEqual(yield* states, ["confirmed"])
         assert.lengthOf((yield* newest).attempts, 1)

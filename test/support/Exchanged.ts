@@ -13,7 +13,7 @@ import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
@@ -89,7 +89,7 @@ export const steps = Effect.fnUntraced(function* (
 })
 
 export const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.map(({ reason }) => reason),
 )
 
@@ -135,6 +135,6 @@ export const behindOneAddress = (
     )
   })
 
-export const resume = Effect.flatMap(Brake, (brake) =>
-  brake.resume({ scope: "all", reason: "it is back", author: "ana" }),
+export const resume = Effect.flatMap(Controls, (controls) =>
+  controls.resume({ scope: "all", reason: "it is back", author: "ana" }),
 )

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { IntentCommand, IntentState } from "../../src/domain/Intent.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
@@ -16,7 +16,7 @@ type Network = Sandbox["Service"]
 
 /** Reasons for which signing is stopped. */
 export const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
+  Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.map(({ reason }) => reason),
 )
 

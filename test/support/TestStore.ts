@@ -6,7 +6,7 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { DiskSpace } from "../../src/store/database/DiskSpace.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
@@ -38,7 +38,7 @@ export const testStore = () => {
       Outbox.layerNoDeps,
       Listings.layerNoDeps,
       SpendLog.layerNoDeps,
-      Brake.layerNoDeps,
+      Controls.layerNoDeps,
       Findings.layerNoDeps,
       Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
       Observations.layerNoDeps,

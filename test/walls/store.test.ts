@@ -11,7 +11,7 @@ import { daemonLayer } from "../../src/layers.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { payersOf, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { entryHash, genesis } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -207,7 +207,7 @@ describe("a journal and a store that somebody changed", () => {
       cpSync(at("data", "sandbox"), join(dataDir, "sandbox"), { recursive: true })
       const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
       const halts = yield* prepare(options).pipe(
-        Effect.andThen(Effect.flatMap(Brake, (brake) => brake.halts)),
+        Effect.andThen(Effect.flatMap(Controls, (controls) => controls.halts)),
         Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
       )
       if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)

@@ -6,7 +6,7 @@ import { type IntentState, intentStates, isFinalIntent } from "../../domain/Inte
 import { pinScope } from "../../rules/checks/stops.ts"
 import { memoryKey } from "../../rules/RuleMemory.ts"
 import { Observations } from "../balances/Observations.ts"
-import { Brake } from "../controls/Brake.ts"
+import { Controls } from "../controls/Controls.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Signals } from "../database/Signals.ts"
@@ -47,10 +47,10 @@ const stands: Readonly<Record<string, (state: IntentState) => boolean>> = {
 
 /** Parts of the store that show ends. */
 const readCauses = Effect.gen(function* () {
-  const brake = yield* Brake
+  const controls = yield* Controls
   return {
-    halts: yield* brake.halts,
-    pauses: yield* brake.pauses,
+    halts: yield* controls.halts,
+    pauses: yield* controls.pauses,
     read: (yield* (yield* Observations).watermark)?.timestamp ?? 0n,
     memories: (yield* (yield* RuleStates).byKey).memories,
     now: yield* Clock.currentTimeMillis,

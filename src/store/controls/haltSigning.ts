@@ -4,24 +4,24 @@ import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { raise } from "../alerts/raise.ts"
 import { Database } from "../database/Database.ts"
-import { Brake } from "./Brake.ts"
+import { Controls } from "./Controls.ts"
 
 /**
  * Halts all signing and pages people, together with what `findings` stores: all durable, or none. The halt is raised
  * where `findings` returns why; a second one for the same reason while the first is in force changes nothing.
  */
-export const haltSigningWith = Effect.fn("Brake.haltSigning")(function* <E, R>(
+export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R>(
   reason: HaltReason,
   findings: Effect.Effect<string | undefined, E, R>,
 ) {
-  const brake = yield* Brake
+  const controls = yield* Controls
   const database = yield* Database
   const raised = yield* database.write(
     Effect.gen(function* () {
       const detail = yield* findings
       if (detail === undefined) return undefined
-      yield* brake.halt(reason, detail)
-      const halt = (yield* brake.halts).find((h) => h.reason === reason)
+      yield* controls.halt(reason, detail)
+      const halt = (yield* controls.halts).find((h) => h.reason === reason)
       const remedy = remedyOf(reason)
       const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail, remedy })
       return isNew ? { reason: detail, remedy } : undefined
@@ -34,7 +34,7 @@ export const haltSigningWith = Effect.fn("Brake.haltSigning")(function* <E, R>(
 export const haltSigning = (reason: HaltReason, detail: string) => haltSigningWith(reason, Effect.succeed(detail))
 
 /** An assertion of the money path does not hold: counts it, and halts. */
-export const haltOnViolation = Effect.fn("Brake.haltOnViolation")(function* (invariant: Invariant, detail: string) {
+export const haltOnViolation = Effect.fn("Controls.haltOnViolation")(function* (invariant: Invariant, detail: string) {
   const metrics = yield* Metrics
   metrics.invariantViolations.inc({ invariant })
   yield* logEvent("invariant broken", { invariant, detail })

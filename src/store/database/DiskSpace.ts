@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs"
 import { Context, Effect, Layer } from "effect"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { Brake } from "../controls/Brake.ts"
+import { Controls } from "../controls/Controls.ts"
 import { haltSigning } from "../controls/haltSigning.ts"
 import { Signals } from "./Signals.ts"
 
@@ -57,7 +57,7 @@ const reason = "disk_full"
 export const enoughSpace = ({ needed }: Room): number => 2 * needed
 
 const isFull = Effect.map(
-  Effect.flatMap(Brake, ({ halts }) => halts),
+  Effect.flatMap(Controls, ({ halts }) => halts),
   (halts) => halts.some((halt) => halt.reason === reason),
 )
 
@@ -76,7 +76,7 @@ export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
   const room = yield* (yield* DiskSpace).room
   if (room.free !== undefined && room.free < enoughSpace(room)) return
   const detail = room.free === undefined ? "the disk takes writes" : `${bytesText(room.free)} are free again`
-  yield* (yield* Brake).release(reason, detail)
+  yield* (yield* Controls).release(reason, detail)
   yield* logEvent("payments resumed", { scope: reason, author: "disk space", reason: detail })
   const signals = yield* Signals
   yield* signals.wake("engine")

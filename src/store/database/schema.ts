@@ -132,7 +132,7 @@ const rules = [
   `CREATE UNIQUE INDEX asks_open ON asks (rule, subject) WHERE ended_at IS NULL`,
 ]
 
-/** The signer's own memory, the brake, who may move money, and the wire form of each gateway. */
+/** The signer's own memory, the controls, who may move money, and the wire form of each gateway. */
 const controls = [
   `CREATE TABLE spends (
     intent_id TEXT NOT NULL, k INTEGER NOT NULL, digest TEXT NOT NULL, signature TEXT NOT NULL,

@@ -48,7 +48,7 @@ export const isBusy = (error: unknown): boolean => error instanceof StoreError &
  * Halts all signing on a store error, but not where another process holds the lease. Fails with the error where the
  * store takes no writes: no halt could be stored.
  */
-export const haltOnStoreError = Effect.fn("Brake.haltOnStoreError")(function* (error: StoreError) {
+export const haltOnStoreError = Effect.fn("Controls.haltOnStoreError")(function* (error: StoreError) {
   const kind = kindOf(error)
   if (kind === "unwritable") return yield* error
   if (kind === "busy") return

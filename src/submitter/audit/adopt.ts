@@ -4,7 +4,7 @@ import { GatewayError } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
-import { Brake } from "../../store/controls/Brake.ts"
+import { Controls } from "../../store/controls/Controls.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { rememberStoreFile } from "../../store/database/StoreFile.ts"
@@ -38,7 +38,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
 ) {
   const findings = yield* Findings
   const journal = yield* Journal
-  const brake = yield* Brake
+  const controls = yield* Controls
   const installation = yield* (yield* Settings).get("installation")
   const listings = yield* Effect.forEach(keys, listWhole)
   const database = yield* Database
@@ -58,9 +58,9 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
         const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
         yield* journal.append({ kind: "adopted", subject: "foreign_payment", body })
       }
-      const isHalted = (yield* brake.halts).some(({ reason: halted }) => halted === "foreign_payment")
+      const isHalted = (yield* controls.halts).some(({ reason: halted }) => halted === "foreign_payment")
       if (isHalted || ids.length > 0) yield* beginQuarantine()
-      yield* brake.release("foreign_payment", `${author}: ${reason}`)
+      yield* controls.release("foreign_payment", `${author}: ${reason}`)
       return adopted
     }),
   )
@@ -223,7 +223,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
 ) {
   const findings = yield* Findings
   const journal = yield* Journal
-  const brake = yield* Brake
+  const controls = yield* Controls
   const settings = yield* Settings
   const installation = yield* settings.get("installation")
   const listings = yield* Effect.forEach(keys, listWhole)
@@ -254,10 +254,10 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       yield* rememberStoreFile(file)
       yield* beginQuarantine()
       // Asked for a second time, or for nothing, it takes no payment from a store that nobody has lost.
-      const isLost = (yield* brake.halts).some(({ reason: halted }) => halted === "restored_store")
+      const isLost = (yield* controls.halts).some(({ reason: halted }) => halted === "restored_store")
       const unlisted = listings.filter(({ listing }) => listing === undefined).map(({ party }) => party)
       if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))
-      yield* brake.release("restored_store", `${author}: ${reason}`)
+      yield* controls.release("restored_store", `${author}: ${reason}`)
       return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
     }),
   )

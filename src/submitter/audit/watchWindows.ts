@@ -7,7 +7,7 @@ import { doubtfulUntil, isApart } from "../../payments/judgeAttempt.ts"
 import { excessOf } from "../../payments/movements.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
-import { Brake } from "../../store/controls/Brake.ts"
+import { Controls } from "../../store/controls/Controls.ts"
 import { haltSigningWith } from "../../store/controls/haltSigning.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Findings } from "../../store/payments/Findings.ts"
@@ -67,7 +67,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   const before = first && { at: first.at, height: first.height ?? 0n }
   if (whole !== undefined && before !== undefined && !isApart(attempt, before, { at: now, height: whole })) return false
   // A halt in force tells of one payment: another one is watched until it can halt for itself.
-  if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
+  if ((yield* (yield* Controls).halts).some(({ reason }) => reason === "payment_missing")) return false
   const remedy = 'compare it at another gateway; if it is still owed, pay it with "cofferer submit" after resume'
   const ended = (yield* Findings).endWatch(attempt)
   yield* haltSigningWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))

@@ -5,7 +5,7 @@ import { sumText } from "../domain/Decision.ts"
 import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { assetScopes, lockScope } from "../rules/checks/stops.ts"
-import { Brake, type Pause } from "../store/controls/Brake.ts"
+import { Controls, type Pause } from "../store/controls/Controls.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
@@ -125,9 +125,9 @@ export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked
   const { scope, reason, author, until } = asked
   const wrong = scopeProblem(treasury, scope) ?? (yield* untilProblem(until))
   if (wrong !== undefined) return wrong
-  const brake = yield* Brake
-  yield* brake.pause({ scope, reason, author, until })
-  const covering = (yield* brake.pauses).filter((pause) => pause.scope === scope || pause.scope === "all")
+  const controls = yield* Controls
+  yield* controls.pause({ scope, reason, author, until })
+  const covering = (yield* controls.pauses).filter((pause) => pause.scope === scope || pause.scope === "all")
   const [longest] = covering.toSorted((a, b) => (lasts(a) === lasts(b) ? b.seq - a.seq : lasts(b) < lasts(a) ? -1 : 1))
   const end = until === undefined ? undefined : new Date(until).toISOString()
   yield* logEvent("payments paused", { scope, author, reason, until: end })
@@ -144,15 +144,15 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
 const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: Where) {
   if (neededOf(yield* operatorsInForce) === 0) return
   const said = yield* readHaltFile(dataDir)
-  const isKnown = (yield* (yield* Brake).halts).some(({ reason }) => reason === "halt_file")
+  const isKnown = (yield* (yield* Controls).halts).some(({ reason }) => reason === "halt_file")
   if (said !== undefined && !isKnown) yield* haltSigning("halt_file", said)
 })
 
 /** Halts and locks set by the program that a resume would end. */
 const endedBy = Effect.fnUntraced(function* (scope: string) {
-  const brake = yield* Brake
-  const halts = scope === "all" ? yield* brake.halts : []
-  const stops = isMachineStop(scope) ? (yield* brake.pauses).filter((pause) => pause.scope === scope) : []
+  const controls = yield* Controls
+  const halts = scope === "all" ? yield* controls.halts : []
+  const stops = isMachineStop(scope) ? (yield* controls.pauses).filter((pause) => pause.scope === scope) : []
   return {
     halts: halts.filter(({ reason }) => keptReasons.every((kept) => kept !== reason)).map(haltNamed),
     stops: stops.map(haltNamed),
@@ -170,7 +170,7 @@ interface Where {
  */
 export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
   // A pause can be ended even if nothing has its name any more.
-  const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Brake).pauses)
+  const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Controls).pauses)
   if (unknown !== undefined) return unknown
   if (asked.scope === "all") yield* noteHaltFile(where)
   // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
@@ -183,13 +183,13 @@ const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof Res
   const ends = yield* endedBy(scope)
   const isOwn = ends.halts.length + ends.stops.length === 0
   const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })
-  const brake = yield* Brake
+  const controls = yield* Controls
   const removed = scope === "all" ? yield* Effect.result(removeHaltFile(where.dataDir)) : undefined
   if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "remove it by hand")
-  const ended = yield* brake.resume(asked)
+  const ended = yield* controls.resume(asked)
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
-  const stillHalted = (yield* brake.halts).map((halt) => halt.reason)
-  const stillPaused = (yield* brake.pauses).map(viewOf)
+  const stillHalted = (yield* controls.halts).map((halt) => halt.reason)
+  const stillPaused = (yield* controls.pauses).map(viewOf)
   yield* logEvent("payments resumed", {
     scope,
     author: asked.author,

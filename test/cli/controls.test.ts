@@ -3,9 +3,9 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { prepare } from "../../src/daemon.ts"
-import { haltAll, pauseScope, resumeScope } from "../../src/http/brakeVerbs.ts"
+import { haltAll, pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { flow } from "../support/Flow.ts"
@@ -45,7 +45,7 @@ describe("pause and resume at the command line", () => {
       const all = yield* resume()
       assert.match(all.stdout, /^resumed all\nstill paused until someone resumes it: asset:USDT, by .*: audit; "/)
       assert.include(all.stdout, `"cofferer resume --scope asset:USDT --reason TEXT --data ${options.dataDir}"`)
-      yield* (yield* Brake).halt("restored_store", "copied")
+      yield* (yield* Controls).halt("restored_store", "copied")
       const usdt = yield* resume("--scope", "asset:USDT")
       assert.match(usdt.stdout, /^resumed asset:USDT\nstill halted: restored store; "cofferer recover /)
     }),
@@ -85,7 +85,7 @@ describe("pause and resume at the command line", () => {
       const done = yield* run(options, "resume", "--reason", "go")
       assert.deepStrictEqual([done.code, done.stdout], [6, ""])
       assert.match(done.stderr, /HALT +cannot be removed/)
-      assert.lengthOf(yield* (yield* Brake).halts, 1)
+      assert.lengthOf(yield* (yield* Controls).halts, 1)
     }),
   )
 })

@@ -86,8 +86,8 @@ const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: 
 type Halt = typeof HaltRow.Type
 
 /** Halts and pauses: durable, in force before the next send, each with a reason. Alerts go on. */
-export class Brake extends Context.Service<
-  Brake,
+export class Controls extends Context.Service<
+  Controls,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
@@ -117,9 +117,9 @@ export class Brake extends Context.Service<
     /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
     readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
   }
->()("cofferer/store/Brake") {
+>()("cofferer/store/Controls") {
   static readonly layerNoDeps = Layer.effect(
-    Brake,
+    Controls,
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
@@ -127,7 +127,7 @@ export class Brake extends Context.Service<
       const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
         "",
         sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
-          rowsOf(HaltRow, "Brake.halts"),
+          rowsOf(HaltRow, "Controls.halts"),
         ),
       )
       const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
@@ -135,7 +135,7 @@ export class Brake extends Context.Service<
       const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
         "",
         sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
-          rowsOf(PauseRow, "Brake.pauses"),
+          rowsOf(PauseRow, "Controls.pauses"),
           Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
         ),
       )
@@ -179,10 +179,10 @@ export class Brake extends Context.Service<
           RETURNING seq`
         if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
       })
-      return Brake.of({
+      return Controls.of({
         halts,
         ended: sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at IS NOT NULL GROUP BY scope`.pipe(
-          rowsOf(EndedRow, "Brake.ended"),
+          rowsOf(EndedRow, "Controls.ended"),
           Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
         ),
         pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -193,9 +193,9 @@ export class Brake extends Context.Service<
               .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
           }),
         ),
-        pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
+        pause: Effect.fn("Controls.pause")(({ scope, reason, author, until }) =>
           durable(
-            "Brake.pause",
+            "Controls.pause",
             Effect.gen(function* () {
               const at = yield* Clock.currentTimeMillis
               const kept = keptScope(scope, names())
@@ -206,15 +206,17 @@ export class Brake extends Context.Service<
             }),
           ),
         ),
-        resume: Effect.fn("Brake.resume")(({ scope, reason, author }) =>
-          durable("Brake.resume", resume(scope, reason, author)),
+        resume: Effect.fn("Controls.resume")(({ scope, reason, author }) =>
+          durable("Controls.resume", resume(scope, reason, author)),
         ),
-        halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
+        halt: Effect.fn("Controls.halt")((reason: string, detail: string) =>
+          durable("Controls.halt", halt(reason, detail)),
+        ),
         // Asked each second for a file that is not there: that must not take the write lock.
-        release: Effect.fn("Brake.release")((reason: string, detail: string) =>
+        release: Effect.fn("Controls.release")((reason: string, detail: string) =>
           halts.pipe(
             Effect.map((rows) => rows.some((row) => row.reason === reason)),
-            Effect.flatMap((isIn) => (isIn ? durable("Brake.release", release(reason, detail)) : Effect.void)),
+            Effect.flatMap((isIn) => (isIn ? durable("Controls.release", release(reason, detail)) : Effect.void)),
           ),
         ),
       })
@@ -239,16 +241,16 @@ const pauseText = ({ scope, author, reason, until }: Pause): string =>
  * Which halts and pauses hold a payment now, each with its reason and what ends it; empty where none does. What is
  * already in the network may still be confirmed: a halt only sends nothing more.
  */
-export const holdsOf = Effect.fn("Brake.holdsOf")(function* ({
+export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
   rule,
   payment,
   state,
 }: Pick<Intent, "rule" | "payment" | "state">) {
   if (isFinalIntent(state)) return []
-  const brake = yield* Brake
-  const halts = (yield* brake.halts).map(
+  const controls = yield* Controls
+  const halts = (yield* controls.halts).map(
     ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason)}`,
   )
-  const pauses = (yield* brake.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
+  const pauses = (yield* controls.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
   return [...halts, ...pauses]
 })

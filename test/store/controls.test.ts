@@ -3,34 +3,34 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Alert } from "../../src/domain/alerts/Alert.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Brake } from "../../src/store/controls/Brake.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { type Spend, SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { restart } from "../support/TestStore.ts"
 
 const words = { reason: "audit", author: "ana" }
 
 /** What stops promise: durable, with a reason, ending as said. */
-describe("brake", () => {
+describe("controls", () => {
   it.effect("keeps pauses until they are resumed or their time is over", () =>
     restart(
       function* () {
-        const brake = yield* Brake
-        yield* brake.pause({ scope: "all", ...words, until: undefined })
-        yield* brake.pause({ scope: "rule:r", ...words, until: 60_000 })
+        const controls = yield* Controls
+        yield* controls.pause({ scope: "all", ...words, until: undefined })
+        yield* controls.pause({ scope: "rule:r", ...words, until: 60_000 })
       },
       function* () {
-        const brake = yield* Brake
+        const controls = yield* Controls
         assert.deepStrictEqual(
-          (yield* brake.pauses).map((p) => p.scope),
+          (yield* controls.pauses).map((p) => p.scope),
           ["all", "rule:r"],
         )
         yield* TestClock.adjust("1 minute")
         assert.deepStrictEqual(
-          (yield* brake.pauses).map((p) => p.scope),
+          (yield* controls.pauses).map((p) => p.scope),
           ["all"],
         )
-        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
-        assert.deepStrictEqual(yield* brake.pauses, [])
+        assert.strictEqual(yield* controls.resume({ scope: "all", ...words }), 1)
+        assert.deepStrictEqual(yield* controls.pauses, [])
       },
     ),
   )
@@ -38,17 +38,17 @@ describe("brake", () => {
   it.effect("keeps what people say in one line that is seen whole: it is shown within sentences", () =>
     restart(
       function* () {
-        const brake = yield* Brake
+        const controls = yield* Controls
         const said = { reason: "audit\nall is well", author: "ana\u202e" }
-        yield* brake.pause({ scope: "all", ...said, until: undefined })
-        yield* brake.halt("operator", "ana: audit\nall is well")
+        yield* controls.pause({ scope: "all", ...said, until: undefined })
+        yield* controls.halt("operator", "ana: audit\nall is well")
       },
       function* () {
-        const brake = yield* Brake
-        const [pause] = yield* brake.pauses
+        const controls = yield* Controls
+        const [pause] = yield* controls.pauses
         assert.deepInclude(pause, { reason: "audit\\u{a}all is well", author: "ana\\u{202e}" })
         assert.deepStrictEqual(
-          (yield* brake.halts).map(({ detail }) => detail),
+          (yield* controls.halts).map(({ detail }) => detail),
           ["ana: audit\\u{a}all is well"],
         )
       },
@@ -58,27 +58,27 @@ describe("brake", () => {
   it.effect("halts once for one reason, until a person resumes or its cause is gone", () =>
     restart(
       function* () {
-        const brake = yield* Brake
-        yield* brake.halt("chain_changed", "first")
-        yield* brake.halt("chain_changed", "second")
-        yield* brake.halt("restored_store", "stop")
+        const controls = yield* Controls
+        yield* controls.halt("chain_changed", "first")
+        yield* controls.halt("chain_changed", "second")
+        yield* controls.halt("restored_store", "stop")
       },
       function* () {
-        const brake = yield* Brake
+        const controls = yield* Controls
         assert.deepStrictEqual(
-          (yield* brake.halts).map((h) => [h.reason, h.detail]),
+          (yield* controls.halts).map((h) => [h.reason, h.detail]),
           [
             ["chain_changed", "first"],
             ["restored_store", "stop"],
           ],
         )
-        yield* brake.resume({ scope: "all", ...words })
+        yield* controls.resume({ scope: "all", ...words })
         assert.deepStrictEqual(
-          (yield* brake.halts).map((h) => h.reason),
+          (yield* controls.halts).map((h) => h.reason),
           ["restored_store"],
         )
-        yield* brake.release("restored_store", "all is imported")
-        assert.deepStrictEqual(yield* brake.halts, [])
+        yield* controls.release("restored_store", "all is imported")
+        assert.deepStrictEqual(yield* controls.halts, [])
       },
     ),
   )
