@@ -84,7 +84,7 @@ export const databaseLayer = (
   access: StoreAccess = "holder",
 ) =>
   urlFile === undefined
-    ? Database.layer({ filename: join(dataDir, Database.databaseFile) })
+    ? Database.layer({ filename: join(dataDir, Database.databaseFile), access })
     : Layer.unwrap(
         readSecret(urlFile).pipe(
           Effect.map((url) =>

@@ -25,8 +25,9 @@ export interface PostgresOptions {
 /**
  * By what right a process is in the store. "guest": it may stop and resume what another process runs, and moves no
  * money; its transactions lock the lease's row too, and the holder forgets what it remembers of rows at its next one.
+ * "mover": a holder that may open what was moved.
  */
-export type StoreAccess = "holder" | "reader" | "guest"
+export type StoreAccess = "holder" | "reader" | "guest" | "mover"
 
 /** A process that has the lease. */
 export interface LeaseHolder {

@@ -1,10 +1,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { PostgresOptions } from "./Connections.ts"
+import type { PostgresOptions, StoreAccess } from "./Connections.ts"
+import { markOf, movedQuery } from "./moved.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
 import { makeSql, Sql, type WriteAccess } from "./Sql.ts"
-import { StoreError } from "./StoreError.ts"
+import { StoreError, storeError } from "./StoreError.ts"
 import { useSchema } from "./schema.ts"
+import { StoreRefusal } from "./sqlStates.ts"
 import { Backend, type Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; beyond that it starts empty again. */
@@ -88,7 +90,9 @@ export class Database extends Context.Service<
 }
 
 /** Where a treasury's store is: a file of its own, or rows of a database of many. */
-type StoreOptions = NodeSqlite.NodeSqliteOptions | { readonly postgres: PostgresOptions; readonly treasury: string }
+type StoreOptions =
+  | (NodeSqlite.NodeSqliteOptions & { readonly access?: StoreAccess })
+  | { readonly postgres: PostgresOptions; readonly treasury: string }
 
 /** The client of SQLite; its tables are made where there are none. */
 const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
@@ -112,9 +116,21 @@ const postgres = (options: Extract<StoreOptions, { postgres: unknown }>) =>
     ),
   )
 
-/** The open database. Fails where another process holds it, another build made it, or it cannot be written. */
-export const layer = (options: StoreOptions): Layer.Layer<Database | Sql | SqlClient.SqlClient, StoreError> =>
-  Database.layerNoDeps.pipe(
+/** Who may write opens no store that was moved: another one is the treasury's now. */
+const refuseMoved = Effect.gen(function* () {
+  const moved = markOf(yield* (yield* Sql).readValues(movedQuery, []))
+  if (moved !== undefined) return yield* Effect.fail(new StoreRefusal("refused", moved.text))
+}).pipe(storeError("open"))
+
+/**
+ * The open database. Fails where another process holds it, another build made it, it was moved, or it cannot be
+ * written.
+ */
+export const layer = (options: StoreOptions): Layer.Layer<Database | Sql | SqlClient.SqlClient, StoreError> => {
+  const { access = "holder" } = "filename" in options ? options : options.postgres
+  return Database.layerNoDeps.pipe(
+    Layer.provideMerge(access === "reader" || access === "mover" ? Layer.empty : Layer.effectDiscard(refuseMoved)),
     Layer.provideMerge(Layer.effect(Sql, Effect.map(SqlClient.SqlClient, makeSql))),
     Layer.provideMerge("filename" in options ? sqlite(options) : postgres(options)),
   )
+}

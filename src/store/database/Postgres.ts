@@ -11,10 +11,12 @@ import {
   failure,
   type LeaseTerms,
   type PostgresOptions,
+  refused,
   type StoreAccess,
   silent,
   usualTerms,
 } from "./Connections.ts"
+import { markOf, movedQuery } from "./moved.ts"
 import { type Held, leaseRow, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
@@ -73,7 +75,15 @@ const makeClient = Effect.fnUntraced(function* (
     }
     yield* ask(at, "BEGIN READ WRITE")
     if (access === "guest") {
-      yield* closing(at, Effect.andThen(ask(at, leaseRow), ask(at, "UPDATE leases SET guests = guests + 1")))
+      yield* closing(
+        at,
+        Effect.gen(function* () {
+          yield* ask(at, leaseRow)
+          yield* ask(at, "UPDATE leases SET guests = guests + 1")
+          const moved = markOf(yield* ask(at, movedQuery))
+          if (moved !== undefined) return yield* refused(moved.text)
+        }),
+      )
       // The holder may have written since: its halts are not those that were read before.
       writes.note("*")
       return { count: 0, deadline: 0 }
@@ -220,7 +230,8 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
     Effect.gen(function* () {
       const terms = { ...usualTerms, ...options.lease }
       const connections = yield* Connections
-      const { holder = randomUUID(), access = "holder" } = options
+      const { holder = randomUUID(), access: by = "holder" } = options
+      const access = by === "mover" ? "holder" : by
       yield* usePostgres(treasury, { ...options, access })
       const released = (held: Held) => Effect.provideService(releaseLease(treasury, held), Connections, connections)
       const held: Held =

@@ -4,7 +4,10 @@ import { Settings } from "./Settings.ts"
 import { Sql } from "./Sql.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 
-const key = "storeFile"
+/** Setting that tells the store from a copy of it. */
+export const storeFileKey = "storeFile"
+/** Begins the setting of a store that was moved: its first start is that of a restored one. */
+export const movedFrom = "moved from "
 
 /** Tells a file from a copy of it. Birth is 0 if the file system reports no creation time. */
 interface FileIdentity {
@@ -45,19 +48,21 @@ const isPostgres = Effect.map(Sql, (sql) => sql.onDialectOrElse({ pg: () => true
  */
 export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filename: string) {
   const settings = yield* Settings
+  const written = (yield* settings.get(storeFileKey)) ?? ""
+  if (written.startsWith(movedFrom)) return `the store was ${written}`
   if (yield* isPostgres) {
     const found = yield* postgresIdentity()
-    const known = yield* settings.getOrMake(key, Effect.succeed(found))
+    const known = yield* settings.getOrMake(storeFileKey, Effect.succeed(found))
     return known === found ? undefined : `the database was restored, or its server replaced (is ${found}, was ${known})`
   }
   const now = yield* identityOf(filename)
-  const stored = /^([0-9]+):([0-9]+)$/.exec(yield* settings.getOrMake(key, Effect.succeed(text(now))))
+  const stored = /^([0-9]+):([0-9]+)$/.exec(yield* settings.getOrMake(storeFileKey, Effect.succeed(text(now))))
   if (stored === null) return "its own record of its database file cannot be read"
   const [inode, birth] = [BigInt(stored[1]!), BigInt(stored[2]!)]
   if (inode !== now.inode) return "the database file is another one: its inode changed"
   // One that was never changed since its birth is not the one that this store was written to.
   if (birth !== now.birth && birth !== 0n) return "the database file was created again since"
-  if (birth === 0n && now.birth !== 0n) yield* settings.set(key, text(now))
+  if (birth === 0n && now.birth !== 0n) yield* settings.set(storeFileKey, text(now))
   return undefined
 })
 
@@ -65,5 +70,5 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
 export const rememberStoreFile = Effect.fn("StoreFile.remember")(function* (filename: string) {
   const settings = yield* Settings
   const isOf = (yield* isPostgres) ? yield* postgresIdentity() : text(yield* identityOf(filename))
-  yield* settings.set(key, isOf)
+  yield* settings.set(storeFileKey, isOf)
 })
