@@ -45,13 +45,13 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
   }
   return {
     all,
-    /** A balance is another one now; `isSeen` where the rules know of it. */
+    /** A balance changed; `isSeen`: rules know it. */
     changed: (holding: Holding, at: number, isSeen: boolean): void => {
       pasts.note(holding, at)
       if (isSeen) touch(byAccount.get(holding.key))
     },
-    /** A rule is silent for another reason now. */
-    said: (rule: string): void => touch(byHeld.get(rule)),
+    /** The decision on the rule changed. */
+    decided: (rule: string): void => touch(byHeld.get(rule)),
     touchAll: (): void => touch(all),
     wakeAt: (): number => all.reduce((next, { wakeAt }) => Math.min(next, wakeAt), Number.POSITIVE_INFINITY),
     /** Balances before a moment. */

@@ -10,7 +10,7 @@ import type { SubjectState } from "./World.ts"
 /** Columns of a chart. */
 const columns = 900
 
-/** Balances of one account in units of the asset, by columns; a hole where nothing was known yet. */
+/** Balances of one account in units of the asset, by columns; NaN while none was known. */
 export interface Line {
   readonly key: string
   readonly name: string
@@ -27,7 +27,7 @@ export interface Line {
   readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
 }
 
-/** A time, in columns, in which a rule on the account held for a reason other than that nothing is needed. */
+/** Columns between which a rule on the account held for a reason that is not `calm`. */
 export interface HoldSpan {
   readonly reason: string
   readonly from: number
@@ -73,25 +73,29 @@ export const makeDrawing = (from: number, to: number) => {
       if (high === undefined || free > high) trace.highs[column] = free
       trace.last = free
     },
-    said: (said) => {
-      const key = `${said.rule}|${said.subject}`
+    decided: (state) => {
+      const key = `${state.rule}|${state.subject}`
       const before = open.get(key)
       if (before?.reason !== undefined && !calm.has(before.reason)) {
-        const span = { reason: before.reason, from: columnOf(before.at), until: columnOf(said.at) }
+        const span = { reason: before.reason, from: columnOf(before.at), until: columnOf(state.at) }
         spans.set(key, [...(spans.get(key) ?? []), span])
       }
-      open.set(key, said)
+      open.set(key, state)
     },
   }
   const drawn = ({ ledger, entries, alarms }: VirtualTreasury): Drawing => {
-    for (const said of open.values()) listener.said?.({ ...said, at: to, reason: undefined })
+    for (const state of open.values()) listener.decided?.({ ...state, at: to, reason: undefined })
     const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
       fill(trace, columns)
       const holding = ledger.holdings.get(key)
-      const named = nameOf(key, entries) ?? watchedName(key, alarms)
+      const named = accountOfRules(key, entries) ?? accountOfConditions(key, alarms)
       if (holding === undefined || named === undefined) return []
       const { name, decimals, floor } = named
       const units = (one: bigint) => toDouble(one, decimals)
+      const signedIn = (side: "fromKey" | "toKey") =>
+        ledger.paid
+          .filter(({ intent: { payment } }) => accountKey(payment[side], payment.assetId) === key)
+          .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)]))
       const own = entries.filter(({ subject }) =>
         subject.accounts.some((a) => accountKey(a.party.publicKey, a.asset.id) === key),
       )
@@ -103,15 +107,11 @@ export const makeDrawing = (from: number, to: number) => {
           highs: numbers(trace.highs, units),
           ...bandOf(holding, units),
           floor: floor === undefined ? undefined : units(floor),
-          paid: ledger.paid
-            .filter(({ intent: { payment: p } }) => accountKey(p.fromKey, p.assetId) === key)
-            .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)])),
-          got: ledger.paid
-            .filter(({ intent: { payment: p } }) => accountKey(p.toKey, p.assetId) === key)
-            .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)])),
+          paid: signedIn("fromKey"),
+          got: signedIn("toKey"),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
           alerts: alarms
-            .filter(({ rule }) => looksAt(rule, key))
+            .filter(({ rule }) => isAbout(rule, key))
             .flatMap(({ rule, spans: on }) =>
               on.map((span) => ({
                 rule: rule.name,
@@ -127,18 +127,18 @@ export const makeDrawing = (from: number, to: number) => {
   return { listener, drawn }
 }
 
-const looksAt = (rule: AlertRule, key: string): boolean =>
+const isAbout = (rule: AlertRule, key: string): boolean =>
   partsOf(rule).some(
     (part) => "account" in part && accountKey(part.account.party.publicKey, part.account.asset.id) === key,
   )
 
-/** A balance stays what it is until it changes. */
+/** Continues the last balance up to a column. */
 const fill = (trace: Trace, until: number): void => {
   for (; trace.column < until; trace.column++) {
     const { column, last } = trace
     trace.lows[column] ??= last
     trace.highs[column] ??= last
-    if (column + 1 <= columns - 1 && last !== undefined) {
+    if (column + 1 < columns && last !== undefined) {
       trace.lows[column + 1] ??= last
       trace.highs[column + 1] ??= last
     }
@@ -160,8 +160,8 @@ const bandOf = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line
   }
 }
 
-/** An account that a rule looks at or pays from. */
-const nameOf = (key: string, entries: VirtualTreasury["entries"]) => {
+/** Name, decimals and floor of an account that a rule watches or pays from; undefined if none does. */
+const accountOfRules = (key: string, entries: VirtualTreasury["entries"]) => {
   for (const { subject } of entries) {
     const { asset } = subject
     for (const party of subject.parties) {
@@ -172,8 +172,8 @@ const nameOf = (key: string, entries: VirtualTreasury["entries"]) => {
   return undefined
 }
 
-/** An account that conditions alone look at. */
-const watchedName = (key: string, alarms: VirtualTreasury["alarms"]): ReturnType<typeof nameOf> => {
+/** The same of an account that only conditions watch. */
+const accountOfConditions = (key: string, alarms: VirtualTreasury["alarms"]): ReturnType<typeof accountOfRules> => {
   for (const part of alarms.flatMap(({ rule }) => partsOf(rule))) {
     if (!("account" in part)) continue
     const { party, asset } = part.account

@@ -17,7 +17,7 @@ import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSetti
 
 /** Callbacks during the run. */
 export interface Listener {
-  readonly said?: (said: SubjectState) => void
+  readonly decided?: (state: SubjectState) => void
   readonly changed?: (holding: Holding, at: number) => void
 }
 

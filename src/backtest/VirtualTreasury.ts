@@ -192,8 +192,8 @@ const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): voi
   const entry = byKey.get(memoryKey(rule, subject))!
   if (before === undefined || reason !== before.reason) {
     closeSpan(entry, before, now)
-    play.alarms.said(rule)
-    listener.said?.({ at: now, rule, subject, reason, detail })
+    play.alarms.decided(rule)
+    listener.decided?.({ at: now, rule, subject, reason, detail })
     state.restless = true
   }
   state.memories.set(entry.key, memory)

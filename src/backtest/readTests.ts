@@ -13,9 +13,9 @@ import {
   readYaml,
   type YamlDocument,
 } from "../config/yaml/Yaml.ts"
-import type { PlannedTest } from "./Course.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"
+import type { PlannedTest } from "./TestRun.ts"
 
 type PlacedMap = Extract<Placed, { kind: "map" }>
 

@@ -10,7 +10,6 @@ import { alertSubject } from "../rules/kinds/alerting.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { accountKey, fraction } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
-import type { Expectation, PlannedExpectation, PlannedTest, TestMoment } from "./Course.ts"
 import {
   type ExpectationText,
   expectationKinds,
@@ -20,6 +19,7 @@ import {
   type TestFile,
   type TestText,
 } from "./TestFile.ts"
+import type { Expectation, PlannedExpectation, PlannedTest, TestMoment } from "./TestRun.ts"
 import type { PaymentMatcher, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Meaning of names in a file of tests, and the receiver of problems. */
@@ -28,7 +28,7 @@ interface Names {
   readonly report: Reporter
 }
 
-/** More moments than this are no test of a rule. */
+/** Most moments of a test. */
 const momentsMax = 200_000
 
 /** The tests of a file with every name and amount looked up; what is wrong is reported. */
@@ -51,22 +51,14 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   const endsAt = ends?.at === undefined ? last : durationMillis(ends.at)
   if (endsAt < last) report.add([...path, "ends", "at"], "the test ends before its last step", "write a later time")
   const balances = Object.entries(ends?.balances ?? {}).flatMap(([party, held]) =>
-    Object.entries(held).flatMap(([symbol, units]) =>
-      typeof units === "string"
-        ? [
-            {
-              text: { balance: units, account: `${party}/${symbol}` },
-              path: [...path, "ends", "balances", party, symbol],
-            },
-          ]
-        : [],
-    ),
+    Object.entries(held).flatMap(([symbol, balance]) => {
+      const at = [...path, "ends", "balances", party, symbol]
+      return typeof balance === "string"
+        ? resolveExpectation({ balance, account: `${party}/${symbol}` }, at, names)
+        : []
+    }),
   )
-  const final: TestMoment = {
-    after: endsAt,
-    events: [],
-    expected: balances.flatMap((one) => resolveExpectation(one.text, one.path, names)),
-  }
+  const final: TestMoment = { after: endsAt, events: [], expected: balances }
   const counted = (key: "payments" | "alerts") =>
     ends?.[key] === undefined ? undefined : { at: place("ends", key), count: Number(ends[key]) }
   return {
@@ -83,11 +75,10 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   }
 }
 
-/** How a rehearsal of this treasury begins, on a network as the file describes it. */
+/** Settings of the virtual treasury, on the network that the file describes. */
 const settingsOf = (treasury: Treasury, network: NetworkText, start: number): WorldSettings => {
   const { rules, policy, assets } = treasury
   const percent = fraction((network.fee ?? "0%").slice(0, -1))!
-  const none = { numerator: 0n, denominator: 1n }
   return {
     rules,
     policy,
@@ -97,7 +88,7 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
     terms: {
       feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
       feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
-      minQuantum: none,
+      minQuantum: { numerator: 0n, denominator: 1n },
     },
     settlesMillis: durationMillis(network.settles ?? "2s"),
     quota:
@@ -234,22 +225,24 @@ const changeEvents = (map: StepText["change"], path: Path, at: number, names: Na
   })
 
 const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
-  Object.entries(map ?? {}).flatMap(([symbol, told]): ReadonlyArray<WorldEvent> => {
+  Object.entries(map ?? {}).flatMap(([symbol, written]): ReadonlyArray<WorldEvent> => {
     const statusOf = (word: AssetStatusWord | "unlisted") => (word === "unlisted" ? undefined : word)
-    if (typeof told !== "string") {
-      return [{ kind: "asset", at, id: told.id, status: statusOf(told.status), decimals: Number(told.decimals) }]
+    if (typeof written !== "string") {
+      return [
+        { kind: "asset", at, id: written.id, status: statusOf(written.status), decimals: Number(written.decimals) },
+      ]
     }
     const asset = names.treasury.assets.get(symbol)
-    if (asset !== undefined) return [{ kind: "asset", at, id: asset.id, status: statusOf(told) }]
-    const newcomer = `write ${symbol}: { status: ${told}, id, decimals }`
+    if (asset !== undefined) return [{ kind: "asset", at, id: asset.id, status: statusOf(written) }]
+    const newcomer = `write ${symbol}: { status: ${written}, id, decimals }`
     const near = nearest(symbol, [...names.treasury.assets.keys()])
     const remedy = near === undefined ? newcomer : `did you mean "${near}"? Otherwise ${newcomer}`
     names.report.add([...path, symbol], `"${symbol}" is not pinned`, remedy)
     return []
   })
 
-/** Keys that say more of each kind of expectation. */
-const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<keyof ExpectationText>>> = {
+/** Further keys that each kind of expectation may have. */
+const otherKeys: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<keyof ExpectationText>>> = {
   pays: ["asset", "from", "to", "rule"],
   asks: ["asset", "from", "to", "rule"],
   waits: ["asset", "from", "to", "rule", "by"],
@@ -259,14 +252,18 @@ const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<key
   balance: ["account"],
 }
 
-/** The expectation with its names looked up; nothing where something is wrong with it, which is reported. */
+/** The expectation with its names looked up; none if something is wrong with it, which is reported. */
 const resolveExpectation = (text: ExpectationText, path: Path, names: Names): ReadonlyArray<PlannedExpectation> => {
   const { report } = names
   const kind = expectationKinds.find((one) => text[one] !== undefined)
   if (kind === undefined) return []
   for (const key of Object.keys(text)) {
-    if (key === kind || more[kind].includes(key as keyof ExpectationText)) continue
-    report.add([...path, key], `"${key}" says nothing about ${kind}`, `beside ${kind} stand ${more[kind].join(", ")}`)
+    if (key === kind || otherKeys[kind].includes(key as keyof ExpectationText)) continue
+    report.add(
+      [...path, key],
+      `"${key}" says nothing about ${kind}`,
+      `beside ${kind} stand ${otherKeys[kind].join(", ")}`,
+    )
   }
   checkRule(text.rule, path, names)
   const expectation = resolve(kind, text, path, names)
@@ -332,7 +329,7 @@ const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }:
   return { kind: "balance", account, name: `${name}/${symbol}`, balance: "free", units, decimals: asset.decimals }
 }
 
-/** The subject that is meant: the named one, or the rule's only one. */
+/** The named subject, or the rule's only one. */
 const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Names): string | undefined => {
   const named = treasury.rules.find(({ name }) => name === text.rule)
   if (named?.kind === "notify" && text.holds !== undefined)
@@ -352,7 +349,7 @@ const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Name
   return undefined
 }
 
-/** Names that no group of approvals has. */
+/** Reports names that no group of approvals has. */
 const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, report }: Names): void => {
   const known = [...new Set((treasury.policy.groups ?? []).flatMap(({ of }) => [...of.keys()]))]
   for (const [i, name] of by.entries()) {
@@ -361,7 +358,7 @@ const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, repor
   }
 }
 
-/** Which payments people speak of, with the names looked up. */
+/** Matcher of the payments that an approval or rejection is for, with the names looked up. */
 const resolveMatcher = (text: MeantText, path: Path, names: Names): PaymentMatcher => {
   const { treasury, report } = names
   const { pays, asset: symbol, from, to, rule } = text

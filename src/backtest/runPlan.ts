@@ -3,19 +3,19 @@ import { holdText } from "../domain/Decision.ts"
 import { instantText, timeText } from "../domain/Time.ts"
 import type { Waiting } from "./Approving.ts"
 import {
-  type Course,
   type Expectation,
-  type Judged,
+  explainHolds,
+  isSincePrevious,
+  outcomeText,
   type PlannedTest,
   paidText,
-  silence,
-  silenceText,
-  since,
+  spanText,
   type TestResult,
+  type TestRun,
+  type Unmet,
   type UnmetExpectation,
   whenText,
-  within,
-} from "./Course.ts"
+} from "./TestRun.ts"
 import { makeVirtualTreasury } from "./VirtualTreasury.ts"
 import type { Paid, RaisedAlert, UnmatchedAnswer } from "./World.ts"
 
@@ -23,37 +23,37 @@ import type { Paid, RaisedAlert, UnmatchedAnswer } from "./World.ts"
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
   const { start } = plan.settings
   const treasury = makeVirtualTreasury(plan.settings)
-  const course: Course = { plan, treasury, paid: new Set(), raised: new Set(), faults: [], since: -1 }
+  const run: TestRun = { plan, treasury, paid: new Set(), raised: new Set(), unmet: [], since: -1 }
   for (const { after, events, expected } of plan.moments) {
     const missed = treasury.misses.length
     await treasury.advance(events, start + after)
-    for (const miss of treasury.misses.slice(missed)) course.faults.push(missFault(course, miss))
+    for (const miss of treasury.misses.slice(missed)) run.unmet.push(unmatched(run, miss))
     for (const { at, expectation } of expected) {
-      const fault = judge(course, expectation, after)
-      if (fault !== undefined) course.faults.push({ at, when: whenText(after), ...fault })
+      const wrong = judge(run, expectation, after)
+      if (wrong !== undefined) run.unmet.push({ at, when: whenText(after), ...wrong })
     }
-    if (expected.length > 0) course.since = after
+    if (expected.length > 0) run.since = after
   }
   const { paid } = treasury.ledger
-  judgeEnd(course, plan.moments.at(-1)?.after ?? 0)
-  return { plan, faults: course.faults, paid, raised: treasury.raised }
+  judgeEnd(run, plan.moments.at(-1)?.after ?? 0)
+  return { plan, unmet: run.unmet, paid, raised: treasury.raised }
 }
 
-const judge = (course: Course, expectation: Expectation, after: number): Judged => {
+const judge = (run: TestRun, expectation: Expectation, after: number): Unmet => {
   switch (expectation.kind) {
     case "pays":
-      return judgePays(course, expectation, after)
+      return judgePays(run, expectation, after)
     case "waits":
-      return judgeWaits(course, expectation)
+      return judgeWaits(run, expectation)
     case "expires":
-      return judgeExpires(course, expectation, after)
+      return judgeExpires(run, expectation, after)
     case "asks":
     case "alert":
-      return judgeAlert(course, expectation, after)
+      return judgeAlert(run, expectation, after)
     case "holds":
-      return judgeHolds(course, expectation)
+      return judgeHolds(run, expectation)
     case "balance":
-      return judgeBalance(course, expectation)
+      return judgeBalance(run, expectation)
   }
 }
 
@@ -62,38 +62,38 @@ type Signed = Paid & { readonly signedAt: number }
 const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
 
 /** Payments signed since the previous expectations that no expectation has named. */
-const freshOf = (course: Course): ReadonlyArray<Signed> =>
-  course.treasury.ledger.paid
+const freshOf = (run: TestRun): ReadonlyArray<Signed> =>
+  run.treasury.ledger.paid
     .filter(isSigned)
-    .filter(({ signedAt, intent }) => within(course, signedAt) && !course.paid.has(intent.id))
+    .filter(({ signedAt, intent }) => isSincePrevious(run, signedAt) && !run.paid.has(intent.id))
 
-const gotText = (course: Course, fresh: ReadonlyArray<Signed>, after: number): string => {
-  const { start } = course.plan.settings
+const gotText = (run: TestRun, fresh: ReadonlyArray<Signed>, after: number): string => {
+  const { start } = run.plan.settings
   const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
-  return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
+  return got.length === 0 ? `nothing was paid ${spanText(run, after)}` : got.join("; ")
 }
 
-const judgePays = (course: Course, wanted: Wanted, after: number): Judged => {
-  const fresh = freshOf(course)
+const judgePays = (run: TestRun, wanted: Wanted, after: number): Unmet => {
+  const fresh = freshOf(run)
   const found = fresh.find((paid) => isWanted(paid, wanted))
   if (found !== undefined) {
-    course.paid.add(found.intent.id)
+    run.paid.add(found.intent.id)
     return undefined
   }
   return {
     expected: `a payment of ${wantedText(wanted)}`,
-    got: gotText(course, fresh, after),
-    why: silence(course, wanted.rule, between(wanted)),
+    got: gotText(run, fresh, after),
+    why: explainHolds(run, wanted.rule, between(wanted)),
   }
 }
 
 type AlertExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
 
-const judgeAlert = (course: Course, wanted: AlertExpectation, after: number): Judged => {
-  const fresh = course.treasury.raised.filter((raised) => within(course, raised.at) && !course.raised.has(raised))
+const judgeAlert = (run: TestRun, wanted: AlertExpectation, after: number): Unmet => {
+  const fresh = run.treasury.raised.filter((raised) => isSincePrevious(run, raised.at) && !run.raised.has(raised))
   const found = fresh.find((raised) => meets(raised, wanted))
   if (found !== undefined) {
-    course.raised.add(found)
+    run.raised.add(found)
     return undefined
   }
   const expected =
@@ -103,8 +103,11 @@ const judgeAlert = (course: Course, wanted: AlertExpectation, after: number): Ju
   const got = fresh.map(({ kind, rule, subject, detail }) => `${kind} ${rule} ${subject}: ${detail}`).join("; ")
   return {
     expected,
-    got: got === "" ? `no alert was raised ${since(course, after)}` : got,
-    why: wanted.rule === undefined ? [] : [...silence(course, wanted.rule, () => true), ...saying(course, wanted.rule)],
+    got: got === "" ? `no alert was raised ${spanText(run, after)}` : got,
+    why:
+      wanted.rule === undefined
+        ? []
+        : [...explainHolds(run, wanted.rule, () => true), ...alertRuleText(run, wanted.rule)],
   }
 }
 
@@ -127,30 +130,30 @@ const meets = (raised: RaisedAlert, wanted: AlertExpectation): boolean => {
 }
 
 /** State of an alert rule, as text. */
-const saying = ({ treasury }: Course, rule: string): ReadonlyArray<string> => {
+const alertRuleText = ({ treasury }: TestRun, rule: string): ReadonlyArray<string> => {
   const alerted = treasury.alerted(rule)
   if (alerted === undefined) return []
   const { reason, detail } = alerted
   return [`${rule} ${reason === undefined ? `fires, ${detail}` : holdText(reason, detail)}`]
 }
 
-const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds" }>): Judged => {
+const judgeHolds = (run: TestRun, wanted: Extract<Expectation, { kind: "holds" }>): Unmet => {
   const { rule, subject, reason, because = "" } = wanted
   const expected = `${rule} ${subject} holds: ${reason}${because === "" ? "" : ` because "${because}"`}`
-  const alerted = course.treasury.alerted(rule)
+  const alerted = run.treasury.alerted(rule)
   if (alerted !== undefined) {
     if (alerted.reason === reason && alerted.detail.includes(because)) return undefined
-    return { expected, got: saying(course, rule).join(), why: [] }
+    return { expected, got: alertRuleText(run, rule).join(), why: [] }
   }
-  const outcome = course.treasury.outcome(rule, subject)
+  const outcome = run.treasury.outcome(rule, subject)
   if (outcome === undefined) return { expected, got: "it was never evaluated", why: [] }
   const { decision } = outcome.judgement
   const isReason = decision._tag === "Hold" && decision.reason === reason
   if (isReason && decision.detail.includes(because)) return undefined
-  return { expected, got: silenceText(outcome), why: [] }
+  return { expected, got: outcomeText(outcome), why: [] }
 }
 
-const judgeBalance = ({ treasury }: Course, wanted: Extract<Expectation, { kind: "balance" }>): Judged => {
+const judgeBalance = ({ treasury }: TestRun, wanted: Extract<Expectation, { kind: "balance" }>): Unmet => {
   const { account, name, units, decimals } = wanted
   const holding = treasury.ledger.holdings.get(account)
   if (holding?.known === true && holding.free === units) return undefined
@@ -161,21 +164,21 @@ const judgeBalance = ({ treasury }: Course, wanted: Extract<Expectation, { kind:
   }
 }
 
-const judgeEnd = (course: Course, after: number): void => {
-  const { plan, treasury, faults } = course
+const judgeEnd = (run: TestRun, after: number): void => {
+  const { plan, treasury, unmet } = run
   const { start } = plan.settings
   const paid = treasury.ledger.paid.filter(isSigned)
   const when = whenText(after)
-  const others = paid.filter(({ intent }) => !course.paid.has(intent.id))
+  const others = paid.filter(({ intent }) => !run.paid.has(intent.id))
   for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
     const at = whenText(one.signedAt - start)
     const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
-    faults.push({ at: plan.at, when: at, expected: "no unexpected payment", got, why: [] })
+    unmet.push({ at: plan.at, when: at, expected: "no unexpected payment", got, why: [] })
   }
   const count = (wanted: PlannedTest["payments"], what: string, all: ReadonlyArray<string>) => {
     if (wanted === undefined || wanted.count === all.length) return
     const got = all.length === 0 ? `no ${what}` : `${all.length}: ${all.slice(0, 5).join("; ")}`
-    faults.push({ at: wanted.at, when, expected: `${wanted.count} ${what}`, got, why: [] })
+    unmet.push({ at: wanted.at, when, expected: `${wanted.count} ${what}`, got, why: [] })
   }
   count(
     plan.payments,
@@ -215,8 +218,8 @@ const waitingText = ({ paid, by, expires }: Waiting): string =>
   `${paidText(paid)} by ${paid.rule}, ${signedText(by)}, until ${instantText(expires)}`
 
 /** Judges that the payment waits for approval at this moment. */
-const judgeWaits = (course: Course, wanted: Wanted): Judged => {
-  const all = course.treasury.waiting()
+const judgeWaits = (run: TestRun, wanted: Wanted): Unmet => {
+  const all = run.treasury.waiting()
   const isSigned = (by: ReadonlyArray<string>) =>
     wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
   if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSigned(by))) return undefined
@@ -224,7 +227,7 @@ const judgeWaits = (course: Course, wanted: Wanted): Judged => {
   return {
     expected: `${wantedText(wanted)} waits for approval${signed}`,
     got: all.length === 0 ? "nothing waits for approval" : all.map(waitingText).join("; "),
-    why: silence(course, wanted.rule, between(wanted)),
+    why: explainHolds(run, wanted.rule, between(wanted)),
   }
 }
 
@@ -232,29 +235,29 @@ const hasLapsed = ({ group, at, intent }: Paid): boolean =>
   group !== undefined && intent.updatedAt >= at + group.withinMillis
 
 /** Judges that nobody approved the payment in time, since the previous expectations. */
-const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => {
-  const fresh = course.treasury.ledger.paid.filter(
-    ({ state, intent }) => state === "rejected" && within(course, intent.updatedAt) && !course.paid.has(intent.id),
+const judgeExpires = (run: TestRun, wanted: Wanted, after: number): Unmet => {
+  const fresh = run.treasury.ledger.paid.filter(
+    ({ state, intent }) => state === "rejected" && isSincePrevious(run, intent.updatedAt) && !run.paid.has(intent.id),
   )
   const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
   if (found !== undefined) {
-    course.paid.add(found.intent.id)
+    run.paid.add(found.intent.id)
     return undefined
   }
-  const { start } = course.plan.settings
+  const { start } = run.plan.settings
   const others = fresh.map(
     (paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.intent.updatedAt - start)}: ${paid.intent.detail}`,
   )
   return {
     expected: `the approval of ${wantedText(wanted)} lapses`,
-    got: others.length === 0 ? `no approval lapsed ${since(course, after)}` : others.join("; "),
-    why: silence(course, wanted.rule, between(wanted)),
+    got: others.length === 0 ? `no approval lapsed ${spanText(run, after)}` : others.join("; "),
+    why: explainHolds(run, wanted.rule, between(wanted)),
   }
 }
 
-/** Fault for an approval or rejection that matched no payment. */
-const missFault = (
-  { plan: { settings } }: Course,
+/** Unmet expectation of an approval or rejection that matched no payment. */
+const unmatched = (
+  { plan: { settings } }: TestRun,
   { at, place, by, meant, detail }: UnmatchedAnswer,
 ): UnmetExpectation => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`

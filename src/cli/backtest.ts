@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Backtest, difference, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
-import { paidText, type TestResult, type UnmetExpectation } from "../backtest/Course.ts"
 import { chart } from "../backtest/chart.ts"
 import { type History, millisOf, outsideOf, termsIn } from "../backtest/History.ts"
 import { loadPlayed, readTests } from "../backtest/readTests.ts"
 import { runPlan } from "../backtest/runPlan.ts"
 import { TestFile } from "../backtest/TestFile.ts"
+import { paidText, type TestResult, type UnmetExpectation } from "../backtest/TestRun.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/World.ts"
 import { ProcessContext } from "../config/Environment.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
@@ -256,22 +256,22 @@ const writeChart = (file: string, svg: string) =>
 const placeText = ({ at: { file, line, column } }: { readonly at: UnmetExpectation["at"] }): string =>
   `${file}:${line}:${column}`
 
-const faultLines = (fault: UnmetExpectation): ReadonlyArray<string> => [
-  `  ${placeText(fault)}  at ${fault.when}`,
-  `    expected  ${fault.expected}`,
-  `    got       ${fault.got}`,
-  ...fault.why.map((why) => `    why       ${why}`),
+const unmetLines = (one: UnmetExpectation): ReadonlyArray<string> => [
+  `  ${placeText(one)}  at ${one.when}`,
+  `    expected  ${one.expected}`,
+  `    got       ${one.got}`,
+  ...one.why.map((why) => `    why       ${why}`),
 ]
 
-const resultLines = ({ plan, faults }: TestResult): ReadonlyArray<string> =>
-  faults.length === 0 ? [`ok    ${plan.name}`] : [`FAIL  ${plan.name}`, ...faults.flatMap(faultLines)]
+const resultLines = ({ plan, unmet }: TestResult): ReadonlyArray<string> =>
+  unmet.length === 0 ? [`ok    ${plan.name}`] : [`FAIL  ${plan.name}`, ...unmet.flatMap(unmetLines)]
 
-const toResult = ({ plan, faults, paid, raised }: TestResult) => ({
+const toResult = ({ plan, unmet, paid, raised }: TestResult) => ({
   name: plan.name,
   file: plan.at.file,
   line: plan.at.line,
-  ok: faults.length === 0,
-  failures: faults.map(({ at, ...fault }) => ({ ...at, ...fault })),
+  ok: unmet.length === 0,
+  failures: unmet.map(({ at, ...rest }) => ({ ...at, ...rest })),
   payments: paid.map((one) => ({
     at: new Date(one.at).toISOString(),
     rule: one.rule,
@@ -306,7 +306,7 @@ export const testCommand = Command.make(
     const began = performance.now()
     const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
     const seconds = ((performance.now() - began) / 1_000).toFixed(2)
-    const failed = results.filter(({ faults }) => faults.length > 0).length
+    const failed = results.filter(({ unmet }) => unmet.length > 0).length
     yield* printResult(output, { ok: failed === 0, tests: results.map(toResult) }, () =>
       [...results.flatMap(resultLines), `${plural(results.length, "test")}, ${failed} failed, in ${seconds} s`].join(
         "\n",

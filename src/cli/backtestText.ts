@@ -1,5 +1,5 @@
 import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
-import { paidText } from "../backtest/Course.ts"
+import { paidText } from "../backtest/TestRun.ts"
 import type { Paid, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { instantText, timeText } from "../domain/Time.ts"

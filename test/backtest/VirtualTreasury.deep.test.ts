@@ -13,7 +13,7 @@ const alarmed = (memory: RuleMemory | undefined) => {
 
 const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
   const said: Array<SubjectState> = []
-  const rehearsal = makeVirtualTreasury({ ...settings, everySecond }, { said: (one) => said.push(one) })
+  const rehearsal = makeVirtualTreasury({ ...settings, everySecond }, { decided: (one) => said.push(one) })
   await rehearsal.advance(events, until)
   rehearsal.end()
   const { ledger, raised, misses, entries, alarms, memories, asked } = rehearsal

@@ -43,12 +43,12 @@ describe("the reference of rules", () => {
       const plans = yield* played(block)
       const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
       assert.isAbove(results.length, 0)
-      const faults = results.flatMap((result) =>
-        result.faults.map(
+      const unmet = results.flatMap((result) =>
+        result.unmet.map(
           ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
         ),
       )
-      assert.deepStrictEqual(faults, [])
+      assert.deepStrictEqual(unmet, [])
     },
   )
 })

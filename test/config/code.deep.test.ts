@@ -110,7 +110,7 @@ describe("a file of rules in TypeScript", () => {
           Effect.forEach(plans, (plan) =>
             Effect.map(
               Effect.promise(() => runPlan(plan)),
-              ({ faults, paid, raised }) => ({ faults, paid, raised }),
+              ({ unmet, paid, raised }) => ({ unmet, paid, raised }),
             ),
           ),
         )

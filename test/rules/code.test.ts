@@ -135,7 +135,7 @@ type World = ReturnType<typeof worldOf>
 const play = async ({ settings, events, until }: World, rules: ReadonlyArray<Rule>, everySecond: boolean) => {
   const said: Array<readonly unknown[]> = []
   const note = {
-    said: (one: { at: number; subject: string; reason: unknown }) => said.push([one.at, one.subject, one.reason]),
+    decided: (one: { at: number; subject: string; reason: unknown }) => said.push([one.at, one.subject, one.reason]),
   }
   const rehearsal = makeVirtualTreasury({ ...settings, rules, everySecond }, note)
   await rehearsal.advance(events, until)

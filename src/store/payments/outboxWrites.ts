@@ -64,7 +64,7 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
   ),
 })
 
-/** A transfer goes without saying: entries of it say what they always said. */
+/** Omits the command for transfers. */
 const commandBody = ({ command }: Intent) => (command === "transfer" ? {} : { command })
 
 /** Services that write a change of a payment. */

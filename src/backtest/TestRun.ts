@@ -13,30 +13,30 @@ export interface UnmetExpectation {
   readonly when: string
   readonly expected: string
   readonly got: string
-  /** Why rules were silent, one line each. */
+  /** Why rules did not act, one line each. */
   readonly why: ReadonlyArray<string>
 }
 
 export interface TestResult {
   readonly plan: PlannedTest
-  readonly faults: ReadonlyArray<UnmetExpectation>
+  readonly unmet: ReadonlyArray<UnmetExpectation>
   readonly paid: ReadonlyArray<Paid>
   readonly raised: ReadonlyArray<RaisedAlert>
 }
 
 /** A test that runs: the payments and alerts that expectations have matched, and since when the next ones count. */
-export interface Course {
+export interface TestRun {
   readonly plan: PlannedTest
   readonly treasury: VirtualTreasury
   readonly paid: Set<Paid["intent"]["id"]>
   readonly raised: Set<RaisedAlert>
-  readonly faults: Array<UnmetExpectation>
+  readonly unmet: Array<UnmetExpectation>
   /** Milliseconds since the start of the expectations before. */
   since: number
 }
 
-/** Undefined where it was met. */
-export type Judged = Pick<UnmetExpectation, "expected" | "got" | "why"> | undefined
+/** An expectation that was not met; undefined if it was. */
+export type Unmet = Pick<UnmetExpectation, "expected" | "got" | "why"> | undefined
 
 /** "45 s", or "25 h" where that is exact. */
 export const whenText = (after: number): string => {
@@ -50,15 +50,15 @@ export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
   `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
 /** True if it came after the previous expectations. */
-export const within = (course: Course, at: number): boolean => at > course.plan.settings.start + course.since
+export const isSincePrevious = (run: TestRun, at: number): boolean => at > run.plan.settings.start + run.since
 
-/** "after 10 s, up to 45 s": what an expectation looks at. */
-export const since = (course: Course, after: number): string =>
-  course.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(course.since)}, up to ${whenText(after)}`
+/** "after 10 s, up to 45 s": the time that an expectation covers. */
+export const spanText = (run: TestRun, after: number): string =>
+  run.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(run.since)}, up to ${whenText(after)}`
 
 /** Explanations of the subjects that may have been meant: those of the named rule, or between the parties. */
-export const silence = (
-  { treasury }: Course,
+export const explainHolds = (
+  { treasury }: TestRun,
   rule: string | undefined,
   concerns: (parties: ReadonlyArray<string>) => boolean,
 ): ReadonlyArray<string> =>
@@ -67,11 +67,11 @@ export const silence = (
     .filter(({ subject }) => concerns(subject.parties.map(({ name }) => name)))
     .flatMap(({ subject }) => {
       const outcome = treasury.outcome(subject.rule.name, subject.name)
-      return outcome === undefined ? [] : [silenceText(outcome)]
+      return outcome === undefined ? [] : [outcomeText(outcome)]
     })
 
-/** Why a subject is silent, and what would end that: "hot/USDT holds: cooldown, 12 s left; until …". */
-export const silenceText = ({ look }: Outcome): string => {
+/** A subject's decision; of a hold also what would end it: "hot/USDT holds: cooldown, 12 s left; until …". */
+export const outcomeText = ({ look }: Outcome): string => {
   const { sentence, checks, verdict, next } = explainSubject(look)
   if (verdict !== "holds") return sentence
   const endsAt = checks.find(({ sign }) => sign === "holds")?.endsAt ?? undefined
