@@ -57,6 +57,11 @@ describe("several treasuries in one process", () => {
     assert.match(String(detail), /t0001.yaml:\d+:\d+ {2}daemon.listen is not used.*; .*daemon.yaml/)
   })
 
+  it("is ready while one of them is, and names those that are not", async () => {
+    const { status, body } = await get(`${page}/readyz`)
+    assert.deepStrictEqual([status, JSON.parse(body)], [200, { notReady: ["<b>broken"] }])
+  })
+
   it("lists them with the worst first, and escapes what files are called", async () => {
     const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
     const [worst, ...others] = list.map(({ name, state }) => `${name} ${state}`)

@@ -124,7 +124,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
     { ...config.listen, metrics: config.metrics, portBusy: "error", dataDir: config.dataDir },
     mountedAt(running, (name) => states.get(name)),
   )
-  const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), metrics))
+  const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), running, metrics))
   const fibers = yield* FiberMap.make<string>()
   const around = { hub, config, shared, states, running, url }
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */

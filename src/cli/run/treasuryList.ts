@@ -11,12 +11,30 @@ const ranks = { bad: 0, warn: 1, ok: 2 } as const
 const worstFirst = (states: Iterable<TreasuryState>): ReadonlyArray<TreasuryState> =>
   [...states].toSorted((a, b) => ranks[a.severity] - ranks[b.severity] || (a.name < b.name ? -1 : 1))
 
+/**
+ * Ready while one of its treasuries is, or stands by: a broken one must not take the others' page, metrics and standby
+ * away. Names those that are not ready.
+ */
+const readiness = Effect.fnUntraced(function* (
+  states: ReadonlyArray<TreasuryState>,
+  running: ReadonlyMap<string, SurfaceAnswers<never>>,
+) {
+  const notReady: Array<string> = []
+  for (const { name, state } of states) {
+    const own = yield* running.get(name)?.probe("/readyz") ?? Effect.undefined
+    if (own === undefined ? state !== "standby" : own.status !== 200) notReady.push(name)
+  }
+  return json({ notReady }, notReady.length > 0 && notReady.length === states.length ? 503 : 200)
+})
+
 /** The answers of a process of several treasuries: their list, and the metrics of all. */
 export const listAnswers = (
   states: () => Iterable<TreasuryState>,
+  running: ReadonlyMap<string, SurfaceAnswers<never>>,
   metrics: Effect.Effect<string>,
 ): SurfaceAnswers<never> => ({
-  probe: (path) => Effect.succeed(path === "/livez" ? live : path === "/readyz" ? json({}) : undefined),
+  probe: (path) =>
+    path === "/readyz" ? readiness([...states()], running) : Effect.succeed(path === "/livez" ? live : undefined),
   page: (request) =>
     Effect.sync(() => {
       const path = pathOf(request)
