@@ -12,24 +12,24 @@ import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/W
 import { ProcessContext } from "../config/Environment.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
-import type { Treasury } from "../config/Treasury.ts"
+import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { plural } from "../domain/text.ts"
+import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
-import { failWith, outputFlag, printResult, progressBar, writeOut } from "./common/output.ts"
+import { failWith, outputFlag, printResult, progressBar } from "./common/output.ts"
 import {
   chosenTreasury,
+  commonFlags,
   configFlag,
-  dataFlag,
   filesOf,
   optionalOf,
   optionalText,
   pathArgument,
   pathFlag,
   switchFlag,
-  treasuryFlag,
 } from "./common/setup.ts"
 import { fromGateway, readHistory } from "./history.ts"
 import { DateText } from "./receipt.ts"
@@ -109,25 +109,8 @@ const flags = {
     Flag.withDefault("30m"),
   ),
   fee: optionalOf("fee", PercentText, "Network fee; default from the last known parameters"),
-  settles: optionalOf("settles", DurationText, "Time from a decision to its block; default as in the past, or 2s"),
-  transfersPerEpoch: Flag.Int("transfers-per-epoch").pipe(
-    Flag.withDescription("Transfers per epoch; default unlimited"),
-    Flag.optional,
-  ),
-  epoch: Flag.String("epoch").pipe(
-    Flag.withSchema(DurationText),
-    Flag.withDescription("Length of an epoch"),
-    Flag.withDefault("24h"),
-  ),
   chart: optionalText("chart", "Draw balances, bands, payments and holds into this SVG file"),
-  config: configFlag,
-  data: dataFlag,
-  treasury: treasuryFlag,
-  output: Flag.Literals("output", ["text", "json", "svg"]).pipe(
-    Flag.withAlias("o"),
-    Flag.withDescription("text for people, json for programs, svg for a chart"),
-    Flag.withDefault("text" as const),
-  ),
+  ...commonFlags,
 }
 
 type Choices = Command.Command.Config.Infer<typeof flags>
@@ -160,11 +143,8 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
     [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
   ),
   terms: termsOf(history, chosen.fee),
-  settlesMillis: Option.isSome(chosen.settles) ? durationMillis(chosen.settles.value) : usualDelay(history),
-  quota: Option.match(chosen.transfersPerEpoch, {
-    onNone: () => undefined,
-    onSome: (limit) => ({ limit, epochMillis: durationMillis(chosen.epoch) }),
-  }),
+  settlesMillis: usualDelay(history),
+  quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: 86_400_000 },
 })
 
 const spanOf = (history: History, from: number | undefined, to: number | undefined) => {
@@ -199,7 +179,7 @@ export const backtest = Command.make(
     const { start, until } = spanOf(history, from, to)
     if (until <= start) return yield* failWith("notFound", "no balance is known for that time")
     const events = outsideOf(history, start)
-    const draws = chosen.output === "svg" || Option.isSome(chosen.chart)
+    const draws = Option.isSome(chosen.chart)
     const bar = progressBar((yield* ProcessContext).progress, "backtest")
     const play = (one: Treasury) =>
       Effect.promise(() =>
@@ -217,19 +197,18 @@ export const backtest = Command.make(
     const past = { ...pastOf(history, start, until), unknown }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
     const change = against && difference(result, against)
-    if (draws) {
+    if (Option.isSome(chosen.chart)) {
       const first = { drawing: result.drawing!, name: names[0] }
       const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
       const svg = chart([first, ...others], against === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
-      if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
-      if (chosen.output === "svg") return yield* writeOut(svg)
+      yield* writeChart(chosen.chart.value, svg)
     }
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
       ...plain(result),
       ...(change === undefined ? {} : { against: plain(against!), difference: plainDifference(change) }),
     }
-    yield* printResult(chosen.output === "json" ? "json" : "text", value, () =>
+    yield* printResult(chosen.output, value, () =>
       [
         backtestText(names[0], result, past),
         ...(change === undefined

@@ -69,6 +69,9 @@ export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
 const elsewhere: Readonly<Record<string, string>> = {
   "halt --for": 'only "resume" ends a halt; "pause --for 2h" ends by itself',
   "backtest --payments": "payments come with the past of a data directory: --data DIR names a copy of one",
+  "backtest --settles": "payments take as long as the median of the real ones",
+  "backtest --transfers-per-epoch": "transfers are limited as the network limits them; a test file sets another limit",
+  "backtest --epoch": "transfers are limited as the network limits them; a test file sets another limit",
 }
 
 /** Commands that are gone, with what takes their place. */

@@ -114,3 +114,18 @@ describe("two sets of rules over one past", () => {
     assert.match(wrong.stderr, /none\.yaml.*no such file/)
   })
 })
+
+describe("the quota of a network", () => {
+  it("limits the transfers of a replay", async () => {
+    const real = sandbox
+      .slice(0, sandbox.indexOf("\nsandbox:"))
+      .replace('target: "25_000"', 'target: "10_200"')
+      .replace('min: { USDT: "500" }', 'min: { USDT: "100" }')
+      .replace("transfersPer24h: 10", "transfersPer24h: 100")
+    const hot = Array.from({ length: 24 }, (_, hour) => row("hot", 10_200 - 300 * hour, hour))
+    const data = await pastStore([row("reserve", 90_000, 0), ...hot])
+    const args = ["-c", write("real.yaml", real), "-d", data, "-o", "json"]
+    const { stdout, stderr } = await callCofferer(["backtest", ...args])
+    assert.lengthOf(JSON.parse(stdout || "{}").payments ?? [], 20, stderr)
+  })
+})
