@@ -12,9 +12,9 @@ export const RequestPriority = Context.Reference<Priority>("cofferer/gateway/Req
   defaultValue: () => "normal",
 })
 
-/** A token bucket, and what the gateway's words make of it. All times are monotonic milliseconds. */
+/** A token bucket, with the limits that the gateway advertised. All times are monotonic milliseconds. */
 interface Budget {
-  /** Requests a second while nothing is advertised; never are there more. */
+  /** Requests a second while nothing is advertised, and at most. */
   readonly perSecondMax: number
   /** Requests that may be sent at once. */
   tokens: number
@@ -23,7 +23,7 @@ interface Budget {
   limit: number | undefined
   /** Share of the advertised limit that is left to all callers whom the gateway counts as one, 0 to 1. */
   left: number
-  /** When an answer advertised them last. */
+  /** When an answer last advertised `limit` and `left`. */
   advertisedAt: number
   /** Factor on the rate: 1, halved by each refusal, and slowly whole again. */
   share: number
@@ -39,16 +39,17 @@ const ownShare = 0.5
 const burstSeconds = 5
 /** Lower bound of the rate: a gateway that is never queried cannot show that it has recovered. */
 const perSecondMin = 0.2
+/** Lower bound of `left`, for the same reason. */
 const leftMin = 0.05
-/** From a rate of nothing to the whole one; half of it after a single refusal. */
+/** Time in which `share` grows from 0 to 1; half of it after a single refusal. */
 const recoveryMillis = 600_000
 /** The network's own bans last this long. One that claims a longer ban is queried again after this. */
 const banMillisMax = 600_000
-/** "Too many" comes without a time from the network itself: what stands before it may ask for so long. */
+/** Longest pause that "too many" may ask for. The network names none itself; a proxy before it may. */
 const quietMillisMax = 60_000
-/** Each answer of the network itself names its limits: what none has repeated for so long is not in force. */
+/** Advertised limits lapse after this: each answer of the network itself repeats them. */
 const advertisedMillisMax = 60_000
-/** Seconds of the longest time for which a limit is named. */
+/** Longest RateLimit-Reset that counts. */
 const resetSecondsMax = 3_600
 
 /** A full bucket. */
@@ -71,7 +72,7 @@ const ownLimit = ({ limit, perSecondMax }: Budget): number =>
 /** The rate in force. */
 const perSecond = (budget: Budget): number => Math.max(perSecondMin, ownLimit(budget) * budget.share * budget.left)
 
-/** Adds what time has brought since the last look, tokens and trust, and forgets limits that nobody repeats. */
+/** Adds the tokens and the share that came since the last refill, and forgets limits that lapsed. */
 const refill = (budget: Budget, now: number): void => {
   const lapsesAt = budget.advertisedAt + advertisedMillisMax
   if (budget.limit !== undefined && now >= lapsesAt) {
@@ -104,7 +105,7 @@ const digits = (text: string | undefined): number | undefined =>
  * Applies the gateway's headers: RateLimit-Limit requests in RateLimit-Reset seconds, RateLimit-Remaining of them left.
  * A burst never uses more than half of what is left, and the rate falls with it.
  */
-const hear = (budget: Budget, headers: Readonly<Record<string, string | undefined>>, now: number): void => {
+const applyHeaders = (budget: Budget, headers: Readonly<Record<string, string | undefined>>, now: number): void => {
   const limit = digits(headers["ratelimit-limit"])
   if (limit === undefined || limit === 0) return
   refill(budget, now)
@@ -125,8 +126,8 @@ const slowDown = (budget: Budget, sentAt: number, now: number, retryAfterMillis 
   halve(budget, sentAt, now)
 }
 
-/** After a ban: nothing at all for the time given, which is ten minutes at most, and half the rate then. */
-const shutOut = (budget: Budget, sentAt: number, now: number, retryAfterMillis = banMillisMax): void => {
+/** After a ban: nothing for the time given, at most ten minutes, and half the rate then. */
+const applyBan = (budget: Budget, sentAt: number, now: number, retryAfterMillis = banMillisMax): void => {
   const until = now + Math.min(retryAfterMillis, banMillisMax)
   quieten(budget, until)
   halve(budget, sentAt, now)
@@ -146,17 +147,17 @@ const halve = (budget: Budget, sentAt: number, now: number): void => {
 
 /** Present limits of a gateway. Rates are requests a second; `waiting` counts requests that wait for their turn. */
 export type LimiterPace =
-  /** All is well: at most half of what the gateway advertises. */
+  /** At most half of what the gateway advertises. */
   | { readonly state: "free"; readonly perSecond: number; readonly waiting: number }
   /** It said "too many" not long ago, or has little left for all of its callers. */
   | { readonly state: "throttled"; readonly perSecond: number; readonly waiting: number }
-  /** It shut us out for so long. Nothing is sent meanwhile: every request fails as Banned at once. */
+  /** It banned us. Nothing is sent meanwhile: every request fails as Banned at once. */
   | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
 
 interface LimiterOptions {
   /** Requests a second while the gateway advertises no limit, and at most. */
   readonly requestsPerSecond: number
-  /** For how long a read may wait for its turn. */
+  /** Longest wait of a read for its turn. */
   readonly waitMillisMax: number
 }
 
@@ -170,7 +171,7 @@ export interface TurnRequest {
   readonly priority?: Priority | undefined
 }
 
-/** The turn of one write, that was waited for. */
+/** A write's turn. */
 export interface Turn {
   /** Monotonic milliseconds. */
   readonly sentAt: number | undefined
@@ -186,19 +187,16 @@ export interface Limiter {
     ask: TurnRequest,
     send: Effect.Effect<A, GatewayReason, R>,
   ) => Effect.Effect<A, GatewayReason, R>
-  /** Waits for the turn of a write, and no more than that. A turn that nobody uses costs the others their time. */
+  /** Waits for the turn of a write. A turn that is not used delays all other requests. */
   readonly takeTurn: Effect.Effect<Turn, GatewayReason>
-  /** Runs the write whose turn was taken, at once. Fails as Banned where the gateway shut us out meanwhile. */
+  /** Runs the write whose turn was taken, at once. Fails as Banned if the gateway banned us meanwhile. */
   readonly use: <A, R>(turn: Turn, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
-  /** Takes the limits that an answer's headers name, in lower case. */
-  readonly hear: (headers: Readonly<Record<string, string | undefined>>) => Effect.Effect<void>
+  /** Applies the limits in an answer's headers, whose names are in lower case. */
+  readonly applyHeaders: (headers: Readonly<Record<string, string | undefined>>) => Effect.Effect<void>
   readonly pace: Effect.Effect<LimiterPace>
 }
 
-/**
- * For how long a write may wait. Its caller looked at the newest block before, and must look again rather than let
- * bytes leave late.
- */
+/** Longest wait of a write. Its caller read the newest block before, and must read it again rather than send late. */
 const writeWaitMillisMax = 2_000
 
 /** Added to the arrival time for the order of turns: urgent reads go ahead, and none waits for ever. */
@@ -249,7 +247,7 @@ export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
       ),
       use: (taken, send) =>
         Effect.andThen(notBanned(state), send).pipe(Effect.onExit((exit) => learn(state, taken, exit))),
-      hear: (headers) => Effect.map(nowMillis, (now) => hear(state.budget, headers, now)),
+      applyHeaders: (headers) => Effect.map(nowMillis, (now) => applyHeaders(state.budget, headers, now)),
       pace: Effect.map(nowMillis, (now) => paceOf(state, now)),
     }
   })
@@ -283,7 +281,7 @@ const notBanned = (state: State): Effect.Effect<void, GatewayReason> =>
       : Effect.void
   })
 
-/** Waits until it is the waiter's turn. Whoever wakes first gives the turn to whoever is next. */
+/** Waits for the waiter's turn. Whichever waiter wakes first grants turns to those that are next. */
 const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.fn.Return<void, GatewayReason> {
   for (;;) {
     const now = yield* nowMillis
@@ -292,7 +290,7 @@ const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.
     serve(state, now)
     if (waiter.sentAt !== undefined) return
     const wait = untilToken(budget, now)
-    if (now >= waiter.until) return yield* Effect.fail(tooLong(state, waiter, wait))
+    if (now >= waiter.until) return yield* Effect.fail(lateTurn(state, waiter, wait))
     const left = waiter.until - now
     const millis = Math.ceil(wait === 0 ? left : Math.min(wait, left))
     yield* Deferred.await(waiter.woken).pipe(Effect.timeoutOption(millis))
@@ -303,7 +301,7 @@ const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.
 const isHeld = ({ reading }: State, { read, atOnce }: Waiter): boolean =>
   read !== undefined && (reading.get(read) ?? 0) >= atOnce
 
-const tooLong = (state: State, waiter: Waiter, wait: number): GatewayReason =>
+const lateTurn = (state: State, waiter: Waiter, wait: number): GatewayReason =>
   wait === 0 && isHeld(state, waiter)
     ? { _tag: "RateLimited", detail: `not sent: another ${waiter.read} request was still on its way` }
     : {
@@ -312,7 +310,7 @@ const tooLong = (state: State, waiter: Waiter, wait: number): GatewayReason =>
         detail: `not sent: our own limit of ${perSecond(state.budget).toFixed(1)} requests a second was spent`,
       }
 
-/** Gives their turn to as many as there are tokens for. */
+/** Grants as many turns as there are tokens. */
 const serve = (state: State, now: number): void => {
   const { budget, waiting, reading } = state
   refill(budget, now)
@@ -331,7 +329,7 @@ const serve = (state: State, now: number): void => {
   }
 }
 
-/** Makes room for the next one, and learns from how the request ended. */
+/** Frees the place of a request, and learns from how it ended. */
 const leave = (state: State, waiter: Waiter, exit: Exit.Exit<unknown, GatewayReason>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { waiting, reading } = state
@@ -348,7 +346,7 @@ const learn = (state: State, { sentAt }: Turn, exit: Exit.Exit<unknown, GatewayR
     if (sentAt !== undefined && reason?._tag === "Fail") {
       const { error } = reason
       if (error._tag === "RateLimited") slowDown(budget, sentAt, now, error.retryAfterMillis)
-      if (error._tag === "Banned") shutOut(budget, sentAt, now, error.retryAfterMillis)
+      if (error._tag === "Banned") applyBan(budget, sentAt, now, error.retryAfterMillis)
     }
     if (budget.bannedUntil > now) for (const one of waiting) Deferred.doneUnsafe(one.woken, Exit.void)
     else serve(state, now)

@@ -193,7 +193,7 @@ interface Way {
 /** Request, whole answer and decoding under one deadline. */
 const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest<A>): Outcome<A> =>
   client.execute(httpRequest(options, request)).pipe(
-    Effect.tap((response) => limiter.hear(response.headers)),
+    Effect.tap((response) => limiter.applyHeaders(response.headers)),
     Effect.flatMap((response) =>
       Effect.flatMap(bodyOf(response, options.bodyBytesMax), (body) => understand(response, body, request)),
     ),

@@ -16,7 +16,7 @@ export interface WorkParameters {
 /** Blocks that a legal window has. No reference node keeps an anchor for longer. */
 const windowBlocksMin = 5
 export const windowBlocksMax = 500
-/** A hash has no more bits. What this machine cannot solve in a window is refused by `tooSlow` alone. */
+/** A hash has no more bits. What this machine cannot solve in a window is refused by `alertIfTooSlow` alone. */
 const difficultyMax = 256
 
 /** Known parameters of a chain. */

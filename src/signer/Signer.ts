@@ -41,9 +41,9 @@ import {
 import { type Refused, refuse, SignerError } from "./SignerError.ts"
 
 /**
- * Why this may not be signed as attempt `k` of an intent, by what was signed for the intent before; undefined where it
- * may. A window counts an intent once, however many attempts it has: that is sound while all of them are one payment.
- * Kinds need no look of their own: a transfer goes to a key, a withdrawal to an address.
+ * Why this may not be signed as attempt `k` of an intent, given what was signed for it before; undefined if it may. A
+ * limit counts an intent once, however many attempts it has: that is sound while all of them are one payment. The kind
+ * is not compared: a transfer goes to a key, a withdrawal to an address.
  */
 const attemptRefused = (k: number, payment: PolicyPayment, earlier: ReadonlyArray<Signed>): string | undefined => {
   if (!Number.isInteger(k) || k < 1 || k > attemptsMax) return `attempt ${k}: an intent has ${attemptsMax} at most`
@@ -129,7 +129,7 @@ export class Signer extends Context.Service<
     readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
   }
 >()("cofferer/signer/Signer") {
-  /** Payers are none where the treasury does not run live. All else is as the configuration in force says. */
+  /** `payers` is empty unless the treasury runs live. All else is read from the configuration in force. */
   static readonly layerNoDeps = (payers: ReadonlyArray<Payer>) =>
     Layer.effect(
       Signer,
@@ -145,7 +145,7 @@ export class Signer extends Context.Service<
           const key = yield* openKeyFile(file, party.publicKey)
           keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), tagKey: tagKeyOf(key), name: party.name })
         }
-        const holder = (operation: string, publicKey: string) =>
+        const heldKey = (operation: string, publicKey: string) =>
           Effect.suspend(() => {
             const held = keys.get(publicKey)
             const party = held && now().treasury.parties.get(held.name)
@@ -212,7 +212,7 @@ export class Signer extends Context.Service<
           const { treasury } = now()
           const { policy } = treasury
           const { chainId, maxAgeMillis } = treasury.network
-          const { party } = yield* holder("sign", request.party)
+          const { party } = yield* heldKey("sign", request.party)
           const { payment, share } = read
           const another = attemptRefused(request.k, payment, earlier)
           if (another !== undefined) return yield* refuse("attempts", another)
@@ -225,8 +225,8 @@ export class Signer extends Context.Service<
           const verdict = judgePolicy(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
-          const costs = feeRefused(request.fee, { amount, share }, clock)
-          if (costs !== undefined) return yield* refuse("fee", costs)
+          const feeProblem = feeRefused(request.fee, { amount, share }, clock)
+          if (feeProblem !== undefined) return yield* refuse("fee", feeProblem)
           const { assetId } = payment
           const asset = [...treasury.assets.values()].find(({ id }) => id === assetId)
           const short = shortOf(asset ?? { symbol: assetId, decimals: 0 }, {
@@ -243,7 +243,7 @@ export class Signer extends Context.Service<
         return Signer.of({
           permit: Effect.fn("Signer.permit")(function* (request: PermitRequest) {
             const { policy } = now().treasury
-            yield* holder("permit", request.party)
+            yield* heldKey("permit", request.party)
             yield* refuseWhereStopped(request)
             const earlier = yield* spends.attempts(request.intentId).pipe(asSignerError)
             if (earlier.some(({ k }) => k === request.k)) {
@@ -265,11 +265,11 @@ export class Signer extends Context.Service<
             return held && tagOf(held.tagKey, intentId)
           },
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
-            return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
+            return deriveNonce((yield* heldKey("nonce", party)).nonceKey, intentId, k)
           }),
           sign: Effect.fn("Signer.sign")(function* (request: SignRequest) {
             const { policy, network } = now().treasury
-            const { key, tagKey } = yield* holder("sign", request.party)
+            const { key, tagKey } = yield* heldKey("sign", request.party)
             const digest = Buffer.from(signingDigest(request.inputData, network.chainId)).toString("hex")
             yield* refuseWhereStopped(request)
             const earlier = yield* spends.attempts(request.intentId).pipe(asSignerError)
@@ -328,7 +328,7 @@ const memoryFailed = (error: StoreError) =>
 const asSignerError = <A, R>(effect: Effect.Effect<A, StoreError, R>): Effect.Effect<A, SignerError, R> =>
   Effect.mapError(effect, memoryFailed)
 
-/** By whom the payment is approved; undefined where its line asks for nobody. */
+/** The operators who approved the payment; undefined if its line needs none. */
 const approvalOf = Effect.fnUntraced(function* (
   { name: treasury, policy }: Treasury,
   { chainId, intentId, approval }: Judged,

@@ -15,22 +15,22 @@ import { refuse, type SignerError } from "./SignerError.ts"
 export interface PaymentRead {
   readonly kind: IntentCommand
   readonly payment: PolicyPayment
-  /** The part of it that the network may take on top. */
+  /** Highest network fee on top, as a share of the amount. */
   readonly share: Share
 }
 
-/** The payment that the bytes themselves are, and the journal's entry that they name, where they can name one. */
+/** Decodes a command: its payment, and the reference of a transfer. Refuses what cannot be a payment. */
 export const readSignedBytes = (inputData: Uint8Array, from: string, policy: Policy) =>
   Result.match(decodeInputData(inputData), {
     onFailure: (detail) => Effect.fail(refuse("command", detail)),
     onSuccess: ({ command, nonce }: InputData) => {
       if (nonce === 0n) return Effect.fail(refuse("command", "a nonce of zero"))
-      const seen = command._tag === "Transfer" ? readReference(command.reference) : undefined
-      return Effect.map(readPayment(command, from, policy), (read) => ({ ...read, seen }))
+      const reference = command._tag === "Transfer" ? readReference(command.reference) : undefined
+      return Effect.map(readPayment(command, from, policy), (read) => ({ ...read, reference }))
     },
   })
 
-/** The payment that the command of this key is, and the share of it that the network may take on top. */
+/** A key's command as a payment, with its highest network fee. */
 export const readPayment = (
   command: Command,
   from: string,
@@ -69,14 +69,14 @@ const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _
 
 type StoredEntry = typeof EntryRow.Type
 
-/** Facts by which a payment was judged, besides itself. */
+/** Judgement of a permitted payment. */
 export interface Permitted {
   readonly k: number
   readonly chainId: string
   readonly policy: Policy
   /** Position of the policy's line among those of its kind. */
   readonly line: number
-  /** The operators whose signatures were verified; undefined where the line asks for none. */
+  /** The operators whose signatures were verified; undefined if the line needs none. */
   readonly approval: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | undefined
 }
 
@@ -86,20 +86,20 @@ export interface Permitted {
  */
 export const permitFacts = (
   { kind, payment }: PaymentRead,
-  { policy, ...by }: Permitted,
+  { k, chainId, policy, line, approval }: Permitted,
   before: ReadonlyArray<string>,
 ): JournalEntry["body"] => ({
-  k: by.k,
+  k,
   command: kind,
-  chainId: by.chainId,
+  chainId,
   from: payment.from,
   to: payment.to,
   asset: payment.assetId,
   amount: payment.amount,
   policy: policy.hash,
   policyDigest: policy.digest,
-  line: by.line,
-  approval: by.approval,
+  line,
+  approval,
   before: hashOfHashes(before),
 })
 
@@ -118,21 +118,21 @@ export const nameFacts = ({ kind, payment }: PaymentRead, policy: Policy): Journ
 })
 
 /**
- * Why the newest permit of an intent is not the one of the bytes that are to be signed; undefined where it is. A
- * transfer must name that very entry and bear the payment's tag; what cannot must be permitted all the same.
+ * Why the intent's newest permit is not for the bytes to sign; undefined if it is. A transfer must also name the
+ * permit's entry and carry the payment's tag; a withdrawal has no reference.
  */
 export const permitRefused = (
   permit: StoredEntry | undefined,
   facts: JournalEntry["body"],
-  { kind, seen }: Pick<PaymentRead, "kind"> & { readonly seen: Reference | undefined },
+  { kind, reference }: Pick<PaymentRead, "kind"> & { readonly reference: Reference | undefined },
   tag: string,
 ): string | undefined => {
   if (permit === undefined) return "nothing of this payment is permitted"
   if (permit.body !== bodyText(facts)) return `entry ${permit.seq} permits something else`
   if (kind !== "transfer") return undefined
-  if (seen === undefined) return "the command does not name its permit"
-  if (seen.tag !== tag) return "the command bears the tag of another payment"
-  return seen.seq === permit.seq && seen.hash === permit.hash
+  if (reference === undefined) return "the command does not name its permit"
+  if (reference.tag !== tag) return "the command bears the tag of another payment"
+  return reference.seq === permit.seq && reference.hash === permit.hash
     ? undefined
-    : `the command names entry ${seen.seq}, its permit is entry ${permit.seq}`
+    : `the command names entry ${reference.seq}, its permit is entry ${permit.seq}`
 }

@@ -31,7 +31,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { ChainHeadCache } from "./ChainHeadCache.ts"
 import { knownFraming } from "./knownFraming.ts"
-import { tooSlow } from "./solveWork.ts"
+import { alertIfTooSlow } from "./solveWork.ts"
 import { otherParts, standing } from "./standing.ts"
 
 const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
@@ -96,7 +96,7 @@ const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["
   const now = yield* Clock.currentTimeMillis
   const rows = (yield* (yield* ChainState).acceptedHead(head.chainId)).accepted?.block ?? watermark
   const refused = headRefused(head, chainId, rows, now)
-  const slow = refused === undefined ? yield* tooSlow(head) : undefined
+  const slow = refused === undefined ? yield* alertIfTooSlow(head) : undefined
   const recent = (yield* headCache.recent).filter((one) => headRefused(one, chainId, rows, now) === undefined)
   const chain: Anchors = {
     heads: [head, ...recent],

@@ -20,21 +20,21 @@ import { type Solved, sendable, solutionOf, solvedBy } from "./beginSend.ts"
 import { ChainHeadCache } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
 
-/** A search looks so often whether it is still needed. */
-const lookMillis = 100
+/** Interval at which a search checks that it is still needed. */
+const checkMillis = 100
 const dayMillis = 86_400_000
 
 /**
- * The attempt with its proof of work, to be stored with the beginning of its send; undefined where the search goes on
- * beside the rounds, or is not begun: it is not to be expected before the window's margin, or what the network asks for
- * is odd. What nobody waited for is stored at once, and sent by the next round.
+ * The attempt with its proof of work, to be stored when its send begins. Undefined if the search still runs in the
+ * background, which stores the work for the next round; or if none is begun: it would not end before the window's
+ * margin, or the network's parameters are odd.
  */
 export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
   if ((yield* (yield* ChainState).oddWork) !== undefined) return undefined
   const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* Observations).blockMillis)
   const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
-  const noted = Effect.catchTag(search, "PowError", (error) => unsolved(attempt, error))
-  return yield* (yield* InFlight).search(attempt, noted, keepLate(attempt))
+  const noted = Effect.catchTag(search, "PowError", (error) => reportUnsolved(attempt, error))
+  return yield* (yield* InFlight).search(attempt, noted, saveLate(attempt))
 })
 
 /** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
@@ -46,7 +46,7 @@ const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMa
   return solvedBy(attempt, { tid, nonce })
 })
 
-/** Returns once nothing may be sent of the attempt, or its work may be another one: the search is of no use then. */
+/** Returns once the search is useless: the attempt may not be sent any more, or may need other work. */
 const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
   const headCache = yield* ChainHeadCache
   const state = yield* ChainState
@@ -56,7 +56,7 @@ const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint)
     const newest = heads.reduce((most, head) => (head.height > most ? head.height : most), height)
     return (yield* sendable(attempt, newest)) !== undefined
   })
-  do yield* Effect.sleep(lookMillis)
+  do yield* Effect.sleep(checkMillis)
   while (yield* isNeeded)
   yield* logEvent("proof-of-work search ended", { intent: attempt.intentId, attempt: attempt.k })
   return undefined
@@ -67,7 +67,7 @@ const isHopeless = ({ reason: { _tag } }: PowError): boolean =>
   _tag === "TooSlow" || _tag === "DifficultyRefused" || _tag === "WorkRefused"
 
 /** Shows why the attempt is not sent, and calls people where its whole window would not suffice. */
-const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, error: PowError) {
+const reportUnsolved = Effect.fn("Submitter.reportUnsolved")(function* (attempt: Attempt, error: PowError) {
   if (!isHopeless(error)) return yield* error
   const outbox = yield* Outbox
   const { intentId, k, difficulty, windowBlocks } = attempt
@@ -81,41 +81,43 @@ const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, er
   const shown = outbox.move(intent, intent.state, { detail })
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
   const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
-  yield* isTold(needed) ? (yield* Database).write(Effect.andThen(shown, alert)) : shown
+  yield* isReported(needed) ? (yield* Database).write(Effect.andThen(shown, alert)) : shown
   yield* logEvent("attempt lacks its proof of work", { intent: intentId, attempt: k, reason: error.message })
   return undefined
 })
 
 /** True if the refusal is reported. Waiting for other searches is not. */
-const isTold = (refused: PowError | undefined): boolean =>
+const isReported = (refused: PowError | undefined): boolean =>
   refused !== undefined && !(refused.reason._tag === "TooSlow" && refused.reason.isQueued)
 
-/** Milliseconds from an anchor on in which what is signed on it may be sent. */
+/** Milliseconds after an anchor in which an attempt on it may be sent. */
 const usefulMillis = Effect.fnUntraced(function* (windowBlocks: number) {
   return (windowBlocks - Number(marginBlocks(windowBlocks))) * (yield* (yield* Observations).blockMillis)
 })
 
 /**
- * Why nothing is to be signed on this head: its proof of work would not be ready within its window. People hear of
- * it at once, since no payment goes on by itself; undefined: it is.
+ * Why nothing may be signed on this head: its proof of work would not be ready within the window; undefined if it
+ * would. People are alerted at once, since no payment can go on.
  */
-export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { difficulty, pastBlocks } }: ChainHead) {
+export const alertIfTooSlow = Effect.fn("Submitter.alertIfTooSlow")(function* ({
+  pow: { difficulty, pastBlocks },
+}: ChainHead) {
   const millisMax = yield* usefulMillis(pastBlocks)
   if (millisMax <= 0) return undefined
   const refused = yield* (yield* ProofOfWork).judge({ difficulty, millisMax })
   if (refused === undefined) return undefined
   const detail = `the network's proof of work would not be ready within its window of ${pastBlocks} blocks: ${refused.words}`
-  if (!isTold(refused)) return detail
+  if (!isReported(refused)) return detail
   const day = Math.floor((yield* Clock.currentTimeMillis) / dayMillis)
   yield* raise("work_slow", { difficulty, window: pastBlocks, day, detail })
   return detail
 })
 
-/** Stores the work of a search that nobody waits for any more, or reports its failure. */
-const keepLate =
+/** Stores the work of a background search, or reports its failure. */
+const saveLate =
   ({ intentId, k }: Attempt) =>
   (exit: Exit.Exit<Solved | undefined, PowError | StoreError>) => {
-    if (Exit.isSuccess(exit)) return exit.value === undefined ? Effect.void : keepWork(exit.value)
+    if (Exit.isSuccess(exit)) return exit.value === undefined ? Effect.void : storeWork(exit.value)
     const { cause } = exit
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -126,7 +128,7 @@ const keepLate =
     return logEvent("proof of work failed", { ...fields, reason: error.message })
   }
 
-const keepWork = (solved: Solved) =>
+const storeWork = (solved: Solved) =>
   Effect.gen(function* () {
     yield* (yield* Outbox).saveWork(solved, solutionOf(solved))
     yield* (yield* Signals).wake("submitter")

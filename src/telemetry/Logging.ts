@@ -30,12 +30,12 @@ export const logPayment = ({ id, payment, decimals }: Pick<Intent, "id" | "payme
 })
 
 const quietMillis = 60_000
-/** Others choose some of the words: what is remembered of them is bounded. */
+/** Bounds memory: others choose some of the text. */
 const rememberedMax = 200
 
 /**
- * Decides if a message is written, and counts its unwritten repeats: the same one is written once a minute. An outage
- * repeats a message each second, which hides the others.
+ * Limits equal messages to one a minute: an outage that repeats a message each second hides the others. Returns how
+ * often this one was left out before; undefined if it is left out now.
  */
 const makeRepeats = () => {
   const known = new Map<string, { at: number; unwritten: number }>()
@@ -96,8 +96,8 @@ const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey"
 /** pino behind Effect's logger; the only logger of the process. */
 export const layer = (options: LoggingOptions): Layer.Layer<never> => {
   const destination = options.destination ?? pino.destination({ dest: options.descriptor ?? 1, sync: true })
-  // Whatever stands in a line, and however deep: it is seen as it is.
-  const seen = { write: (line: string) => destination.write(visibleJson(line)) }
+  // Escapes invisible characters of all fields, however deep.
+  const escaping = { write: (line: string) => destination.write(visibleJson(line)) }
   const log = pino(
     {
       base: null,
@@ -106,7 +106,7 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
       formatters: { level: (level) => ({ level }) },
       redact: { paths: redact, censor: "***" },
     },
-    seen,
+    escaping,
   )
   const repeatsOf = new Map<unknown, ReturnType<typeof makeRepeats>>()
   const logger = Logger.make<unknown, void>((o) => {
@@ -133,7 +133,7 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
         destination.write(textLine(level, message, fields, o.date, { ...options, owner }))
       } else log[level]({ time: o.date.toISOString(), ...annotations, ...fields }, message)
     } catch {
-      // A log that takes no line, as on a full disk, stops neither money's guards nor alerts: the line is lost.
+      // If the log takes no line, as on a full disk, the line is lost; guards and alerts go on.
     }
   })
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
@@ -154,12 +154,12 @@ const entryOf = (message: unknown): Entry => {
 const escape = String.fromCharCode(27)
 const colours: Partial<Record<Level, number>> = { warn: 33, error: 31, fatal: 31 }
 
-/** Columns before the sentence: the seconds and the word. */
+/** Width of the seconds and the word before the sentence. */
 const indent = 21
-/** Narrower, and the lines after the first would be columns of single words. */
+/** In a narrower column each line would be one word. */
 const sentenceColumnsMin = 20
 
-/** Ids stand in a column; a longer name is set off from what follows. */
+/** Pads an id to a column; two spaces follow a longer name. */
 const columnOf = (subject: string): string =>
   subject === "" ? "" : subject.length > 7 ? `${subject}  ` : subject.padEnd(8)
 
@@ -176,8 +176,8 @@ const textLine = (
   const colour = hasColours ? colours[level] : undefined
   const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
   const width = columns === undefined ? undefined : Math.max(sentenceColumnsMin, columns - indent)
-  const whose = owner === undefined ? "" : `[${visible(String(owner))}] `
-  const [first = "", ...more] = wrapped(`${whose}${columnOf(subject)}${sentence}`, width)
+  const prefix = owner === undefined ? "" : `[${visible(String(owner))}] `
+  const [first = "", ...more] = wrapped(`${prefix}${columnOf(subject)}${sentence}`, width)
   const lines = [`${seconds}  ${paint(word.padEnd(10))} ${first}`, ...more.map((line) => " ".repeat(indent) + line)]
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`
 }

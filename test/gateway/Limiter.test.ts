@@ -58,7 +58,7 @@ describe("the limiter of one gateway", () => {
     [1, 0.5],
   ] as const)("sends half of %i a second if advertised, and its maximum otherwise", function* ([limit, rate]) {
     const limiter = yield* make()
-    yield* limiter.hear(advertise(limit, limit * 5))
+    yield* limiter.applyHeaders(advertise(limit, limit * 5))
     const sent = yield* hammer(limiter)
     const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
     assert.strictEqual(sent(), burst)
@@ -69,17 +69,17 @@ describe("the limiter of one gateway", () => {
 
   it.effect("reckons a limit of a longer time by the second", function* () {
     const limiter = yield* make()
-    yield* limiter.hear({ "ratelimit-limit": "600", "ratelimit-reset": "60", "ratelimit-remaining": "600" })
+    yield* limiter.applyHeaders({ "ratelimit-limit": "600", "ratelimit-reset": "60", "ratelimit-remaining": "600" })
     assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 5, waiting: 0 })
   })
 
   it.effect("forgets what was advertised once no answer has repeated it for a minute", function* () {
     const limiter = yield* make()
     const once = { "ratelimit-limit": "1", "ratelimit-reset": "9999999", "ratelimit-remaining": "0" }
-    yield* limiter.hear(once)
+    yield* limiter.applyHeaders(once)
     assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.2, waiting: 0 })
     yield* TestClock.adjust("59 seconds")
-    yield* limiter.hear({ date: "today" })
+    yield* limiter.applyHeaders({ date: "today" })
     assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.2, waiting: 0 })
     const sent = yield* hammer(limiter)
     const before = sent()
@@ -91,7 +91,7 @@ describe("the limiter of one gateway", () => {
   it.effect("keeps to what each answer advertises for as long as they do", function* () {
     const limiter = yield* make()
     for (let i = 0; i < 10; i++) {
-      yield* limiter.hear(advertise(4, 4))
+      yield* limiter.applyHeaders(advertise(4, 4))
       yield* TestClock.adjust("59 seconds")
       assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 2, waiting: 0 })
     }
@@ -101,21 +101,21 @@ describe("the limiter of one gateway", () => {
     "passes over a limit of %j",
     function* ([text]) {
       const limiter = yield* make()
-      yield* limiter.hear({ "ratelimit-limit": text, "ratelimit-remaining": "0" })
+      yield* limiter.applyHeaders({ "ratelimit-limit": text, "ratelimit-remaining": "0" })
       assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 10, waiting: 0 })
     },
   )
 
   it.effect("slows down while others use the limit, and recovers after", function* () {
     const limiter = yield* make()
-    yield* limiter.hear(advertise(20, 5))
+    yield* limiter.applyHeaders(advertise(20, 5))
     assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 2.5, waiting: 0 })
-    yield* limiter.hear(advertise(20, 0))
+    yield* limiter.applyHeaders(advertise(20, 0))
     assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.5, waiting: 0 })
     const sent = yield* hammer(limiter)
     yield* TestClock.adjust("1 second")
     assert.strictEqual(sent(), 0)
-    yield* limiter.hear(advertise(20, 90))
+    yield* limiter.applyHeaders(advertise(20, 90))
     assert.deepInclude(yield* limiter.pace, { state: "free", perSecond: 10 })
   })
 
@@ -204,8 +204,8 @@ describe("the limiter of one gateway", () => {
 
   it.effect("answers writes first, then by urgency, and nobody waits for ever", function* () {
     const limiter = yield* make(1)
-    yield* limiter.hear(advertise(2, 0))
-    yield* limiter.hear(advertise(2, 10))
+    yield* limiter.applyHeaders(advertise(2, 0))
+    yield* limiter.applyHeaders(advertise(2, 10))
     const order: Array<string> = []
     const ask = (name: string, what: TurnRequest) =>
       Effect.forkChild(
@@ -227,8 +227,8 @@ describe("the limiter of one gateway", () => {
 
   it.effect("lets an old poll go before fresh urgent reads", function* () {
     const limiter = yield* make(1)
-    yield* limiter.hear(advertise(2, 0))
-    yield* limiter.hear(advertise(2, 10))
+    yield* limiter.applyHeaders(advertise(2, 0))
+    yield* limiter.applyHeaders(advertise(2, 10))
     let polls = 0
     yield* Effect.forkChild(
       limiter.pass(
@@ -250,7 +250,7 @@ describe("the limiter of one gateway", () => {
 
   it.effect("lets an urgent request pass a slightly older poll if turns are rare", function* () {
     const limiter = yield* make(1)
-    yield* limiter.hear(advertise(2, 0))
+    yield* limiter.applyHeaders(advertise(2, 0))
     const order: Array<string> = []
     const ask = (name: string, one: Parameters<Limiter["pass"]>[0]) =>
       Effect.forkChild(

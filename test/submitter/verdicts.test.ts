@@ -8,7 +8,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { compareHistory } from "../../src/submitter/audit/adopt.ts"
 import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { tooSlow } from "../../src/submitter/solveWork.ts"
+import { alertIfTooSlow } from "../../src/submitter/solveWork.ts"
 import { alice, flow, round } from "../support/Flow.ts"
 import { behind, withoutTransfers } from "../support/Instead.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
@@ -71,9 +71,9 @@ describe("work that no machine finds in time", () => {
         ...real,
         judge: (work: Parameters<typeof real.judge>[0]) => real.judge({ ...work, difficulty: 200 }),
       }
-      const judged = Effect.provideService(tooSlow(head), ProofOfWork, harder)
+      const judged = Effect.provideService(alertIfTooSlow(head), ProofOfWork, harder)
       yield* isWoken("alerts")
-      assert.isUndefined(yield* tooSlow(head))
+      assert.isUndefined(yield* alertIfTooSlow(head))
       assert.include(yield* judged, "the network's proof of work would not be ready")
       assert.isTrue(yield* isWoken("alerts"))
       yield* judged

@@ -42,7 +42,7 @@ const atSignal = <E extends { readonly message: string }, R>(
     yield* listenFor(yield* ProcessSignals, signal, () => Queue.offerUnsafe(signals, true))
     for (;;) {
       yield* Queue.take(signals)
-      // Whatever it dies of: without a listener the next signal would end the daemon.
+      // No failure may remove the listener: without one the next signal would end the daemon.
       const done = yield* Effect.exit(act)
       if (Exit.isSuccess(done)) continue
       if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt

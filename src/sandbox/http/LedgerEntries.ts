@@ -10,7 +10,7 @@ const badAsset = { code: 260_001, message: "failed to get ledger entries", inner
 const cursorOf = (movement: Movement): string => toCursor({ vega_time: formatTime(movement.time) })
 
 const second = 1_000_000_000n
-/** No answer covers more, whatever the request. */
+/** Longest range of an answer. */
 const rangeNanosMax = 5n * 86_400n * second
 
 /** The entries of the ledger: who paid whom, for what reason, and what both held then. */
@@ -21,7 +21,7 @@ export const ledgerEntries: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const isMeant = yield* readMeaning(ask.query)
+      const matches = yield* readEntryFilter(ask.query)
       const { start, end } = yield* readRange(ask.query)
       const paging = yield* readPaging(ask.query)
       if (paging.cursor !== undefined) {
@@ -34,7 +34,7 @@ export const ledgerEntries: Route = {
         const downwards = paging.newestFirst === paging.forward
         for (let n = 0; n < movements.length && found.length < enough; n++) {
           const entry = movements[downwards ? movements.length - 1 - n : n]!
-          if (entry.blockTime >= start && entry.blockTime < end && isMeant(entry)) found.push(entry)
+          if (entry.blockTime >= start && entry.blockTime < end && matches(entry)) found.push(entry)
         }
         return cutPage(found, paging, cursorOf)
       })
@@ -58,25 +58,25 @@ const nodeOf = (entry: Movement) => ({
   transferId: entry.transferId,
 })
 
-/** The movements out of the accounts that are meant; one party at least must be named. */
-const readMeaning = (query: Query): Effect.Effect<(entry: Movement) => boolean, RefusedRequest> =>
+/** Matches movements out of the requested accounts; at least one party must be named. */
+const readEntryFilter = (query: Query): Effect.Effect<(entry: Movement) => boolean, RefusedRequest> =>
   Effect.gen(function* () {
     const prefix = "filter.from_account_filter."
-    const own = new Map(
+    const fromFilter = new Map(
       [...query].flatMap(([key, values]) =>
         key.startsWith(prefix) ? [[`filter.${key.slice(prefix.length)}`, values] as const] : [],
       ),
     )
-    const isMeant = yield* readFilter(own, badAsset)
+    const matches = yield* readFilter(fromFilter, badAsset)
     const types = new Set(yield* enums(query, "filter.transfer_types", new Map(Object.entries(movementTypes))))
-    if (list(own, "filter.party_ids").length === 0) {
+    if (list(fromFilter, "filter.party_ids").length === 0) {
       const inner = "filter must have at least one party id or a transfer id"
       return yield* refuseRequest(nodeError("InvalidArgument", { code: 10_029, message: "invalid filter", inner }))
     }
-    return (entry) => (types.size === 0 || types.has(entry.type)) && isMeant(entry.from)
+    return (entry) => (types.size === 0 || types.has(entry.type)) && matches(entry.from)
   })
 
-/** Whole seconds, five days at most: too long a range is cut without a word. */
+/** Whole seconds; a range of more than five days is cut without an error. */
 const readRange = (query: Query) =>
   Effect.gen(function* () {
     const given = {

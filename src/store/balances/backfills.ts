@@ -6,21 +6,20 @@ import { type StoreError, storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 import type { makeStoreRows } from "./storeRows.ts"
 
-/** A part of the past that is read behind the daemon's back. Times are Unix nanoseconds. */
+/** A range of past balances that is read in the background. Times are Unix nanoseconds. */
 const BackfillRow = Schema.Struct({
   seq: Schema.Int,
-  /** Rows from here on, */
   since: Big,
-  /** and below this. */
+  /** Exclusive. */
   until: Big,
   /** Every row below it is stored. */
   next: Big,
-  /** Unix milliseconds of our clock at which it last came further. */
+  /** Unix milliseconds of our clock at which `next` last moved. */
   updatedAt: Schema.Int,
 })
 export type Backfill = typeof BackfillRow.Type
 
-/** A part of the past whose rows the gateway had forgotten when they were to be read. `seenAt`: Unix milliseconds. */
+/** A range whose rows the gateway no longer had when they were read. `seenAt`: Unix milliseconds. */
 const GapRow = Schema.Struct({ since: Big, until: Big, cause: Schema.String, seenAt: Schema.Int })
 type Gap = typeof GapRow.Type
 const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
@@ -38,13 +37,13 @@ export interface Backfills {
   readonly backfillBetween: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
   /** Ranges not read to their end, oldest request first. */
   readonly backfills: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
-  /** Stores rows and how far they reach together. Latest balances and the watermark stay as they are. */
+  /** Stores rows and `next` in one transaction. Latest balances and the watermark stay as they are. */
   readonly advanceBackfill: (
     backfill: Backfill,
     rows: ReadonlyArray<BalanceChange>,
     next: bigint,
   ) => Effect.Effect<void, StoreError>
-  /** Writes down, and journals, that the rows between two times cannot be had. */
+  /** Stores and journals that the rows of a range are lost. */
   readonly noteGap: (gap: Omit<Gap, "seenAt">) => Effect.Effect<void, StoreError>
   /** Newest first, at most 10. */
   readonly gaps: Effect.Effect<ReadonlyArray<Gap>, StoreError>
@@ -57,14 +56,14 @@ export const makeBackfills = (
 ): Backfills => {
   const times = rowsOf(TimeRow, "Observations.begins")
   const read = rowsOf(BackfillRow, "Observations.backfills")
-  /** Rows are complete from here on, or will be. A store of an earlier version has no base but its oldest row. */
+  /** A store without a base begins with its oldest row. */
   const begins = Effect.gen(function* () {
-    const asked = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
+    const requested = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
     const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)
-    if (base[0]?.at != null) return earlier(asked[0]?.at, base[0].at)
+    if (base[0]?.at != null) return earlier(requested[0]?.at, base[0].at)
     const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
     const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
-    return earlier(asked[0]?.at, oldest[0]?.at ?? mark[0]?.at)
+    return earlier(requested[0]?.at, oldest[0]?.at ?? mark[0]?.at)
   }).pipe(storeError("Observations.begins"))
   const between = Effect.fn("Observations.backfillBetween")(
     function* (since: bigint, until: bigint) {
@@ -112,5 +111,7 @@ export const makeBackfills = (
   }
 }
 
-const earlier = (a: bigint | null | undefined, b: bigint | null | undefined): bigint | undefined =>
-  a == null ? (b ?? undefined) : b == null || a < b ? a : b
+const earlier = (a: bigint | null | undefined, b: bigint | null | undefined): bigint | undefined => {
+  if (a == null) return b ?? undefined
+  return b == null || a < b ? a : b
+}

@@ -22,7 +22,7 @@ export const Digits = Schema.String.pipe(
 /** A bytes column; SQLite's driver gives a plain Uint8Array. */
 export const Bytes = Schema.Uint8Array
 
-/** Rows as the driver gave them, to rows of the schema. A row that does not fit is a StoreError, never a guess. */
+/** Decodes the driver's rows. A row that does not fit the schema is a StoreError, never a guess. */
 export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string) => {
   const decode = Schema.decodeUnknownEffect(Schema.Array(schema))
   return <E, R>(rows: Effect.Effect<ReadonlyArray<unknown>, E, R>): Effect.Effect<ReadonlyArray<A>, StoreError, R> =>
@@ -33,12 +33,12 @@ export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string
 }
 
 /**
- * Tuples in one statement at most. A shorter rest goes in halves of it, so that few forms of a statement are prepared
+ * Most tuples in one statement. A shorter rest goes in halves of this, so that few forms of a statement are prepared
  * for lists of any length.
  */
 const tuplesMax = 128
 
-/** A statement over tuples of parameters, run over lists of any length by `run`. Answers what all of it answered. */
+/** A statement over a list of tuples of any length, `run` in parts. Returns the rows of all parts. */
 export const overTuples = <R>(
   sql: Sql,
   run: (
