@@ -216,7 +216,7 @@ export const halt = Command.make(
       return yield* haltByFile(chosen.output, dataDir, { reason, author, isDaemonThere: true, chosen })
     }
     if (answered.success === undefined) return yield* haltByFile(chosen.output, dataDir, { reason, author, chosen })
-    const text = 'halted: nothing is signed or sent until "resume"'
+    const text = 'halted: nothing is signed or sent until "cofferer resume --reason TEXT"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),
 ).pipe(Command.withDescription("Stop all signing and sending, until resume"))

@@ -2,7 +2,15 @@ import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
 import { CommandFlags } from "../telemetry/commandFlags.ts"
-import { exitCodes, outputFlag, printError, printResult, treasuryFlagsOf, visibleConsole } from "./common/output.ts"
+import {
+  exitCodes,
+  outputFlag,
+  printError,
+  printResult,
+  printText,
+  treasuryFlagsOf,
+  visibleConsole,
+} from "./common/output.ts"
 
 const versionCommand = Command.make(
   "version",
@@ -91,38 +99,37 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
 }
 
-const withExample = ({ commandPath, helpDoc }: CliOutput.Presenter.Help) => {
+/** Effect's other global flags: a log level, which the treasury file sets, and questions for every flag. */
+const hidden: ReadonlySet<string> = new Set(["log-level", "wizard"])
+
+const helpText = ({ commandPath, helpDoc }: CliOutput.Presenter.Help): string => {
   const [typed, description] = examples[commandPath.slice(1).join(" ")] ?? []
-  return typed === undefined
-    ? helpDoc
-    : { ...helpDoc, examples: [{ command: `cofferer ${typed}`, description: description! }] }
+  return CliOutput.defaultFormatter({ colors: false, globalFlags: "none" }).formatHelpDoc({
+    ...helpDoc,
+    ...(helpDoc.globalFlags && { globalFlags: helpDoc.globalFlags.filter(({ name }) => !hidden.has(name)) }),
+    ...(typed === undefined ? {} : { examples: [{ command: `cofferer ${typed}`, description: description! }] }),
+  })
 }
 
-/**
- * Requested help is a result; a wrong call prints one line on standard error. Help has its own format, and has colours
- * on a terminal.
- */
-const presenter = (plain: Console.Console) =>
-  CliOutput.layerPresenter({
-    present: (event) => {
-      if (event._tag !== "InvalidInvocation") {
-        const shown = event._tag === "Help" ? { ...event, helpDoc: withExample(event) } : event
-        return Effect.provideService(CliOutput.defaultPresenter.present(shown), Console.Console, plain)
-      }
-      // Behind an unknown command every flag is unknown too.
-      const unknown = event.errors.filter(Predicate.isTagged("UnknownSubcommand"))
-      const causes = unknown.length > 0 ? unknown : event.errors
-      const errors = causes.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
-      return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
-    },
-  })
+/** Requested help is a result; a wrong call prints one line on standard error. */
+const presenter = CliOutput.layerPresenter({
+  present: (event) => {
+    if (event._tag === "Help") return printText(helpText(event))
+    if (event._tag === "Version") return CliOutput.defaultPresenter.present(event)
+    // Behind an unknown command every flag is unknown too.
+    const unknown = event.errors.filter(Predicate.isTagged("UnknownSubcommand"))
+    const causes = unknown.length > 0 ? unknown : event.errors
+    const errors = causes.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
+    return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
+  },
+})
 
 /** Runs the command line. Every failure is one message on standard error and the exit code of its kind. */
 export const commandLine = (args: ReadonlyArray<string>) =>
   Console.consoleWith((plain) =>
     Effect.promise(() => loadCommands(args)).pipe(
       Effect.flatMap((root) => Command.runWith(root, { version })(args)),
-      Effect.provide(presenter(plain)),
+      Effect.provide(presenter),
       Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(saidOf(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),

@@ -43,11 +43,14 @@ export const several = (words: ReadonlyArray<string>): string => {
   return left <= 0 ? words.join(", ") : `${words.slice(0, namesMax).join(", ")} and ${left} more`
 }
 
-/** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
+/** A quoted command with its spaces replaced: pasted from two lines, its first line alone would run. */
+const joined = (text: string): string => text.replace(/"cofferer [^"]+"/g, (command) => command.replaceAll(" ", "\0"))
+
+/** Lines of at most so many columns, broken between words; a longer word, or command, has a line of its own. */
 export const wrapped = (text: string, columns: number | undefined): ReadonlyArray<string> => {
   if (columns === undefined || text.length <= columns) return [text]
   const lines: Array<string> = []
-  let rest = text
+  let rest = joined(text)
   while (rest.length > columns) {
     const space = rest.lastIndexOf(" ", columns)
     const end = rest.slice(0, space).trim() === "" ? rest.indexOf(" ", columns) : space
@@ -55,7 +58,7 @@ export const wrapped = (text: string, columns: number | undefined): ReadonlyArra
     lines.push(rest.slice(0, end).trimEnd())
     rest = rest.slice(end).trimStart()
   }
-  return [...lines, rest]
+  return [...lines, rest].map((line) => line.replaceAll("\0", " "))
 }
 
 /** Columns that a cell on its own lines has at least. */

@@ -2,7 +2,7 @@ import { Writable } from "node:stream"
 import { assert, it } from "vitest"
 import { table, treasuryFlagsOf } from "../../src/cli/common/output.ts"
 import { terminalColumns } from "../../src/config/Environment.ts"
-import { fitted } from "../../src/domain/text.ts"
+import { fitted, wrapped } from "../../src/domain/text.ts"
 import { withFlags } from "../../src/telemetry/commandFlags.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
@@ -26,6 +26,11 @@ it("goes on below its last cell with room where a terminal is too narrow", () =>
   ])
   assert.deepStrictEqual(fitted(`${hash}: ${hash}${hash}`, 80).split("\n"), [`${hash}:`, `    ${hash}${hash}`])
   for (const columns of [undefined, row.length]) assert.strictEqual(fitted(row, columns), row)
+})
+
+it("breaks no command, which would run in part when it is pasted", () => {
+  const lines = ["once a person ends the pause:", '"cofferer resume --scope all --reason TEXT";', "then it pays"]
+  assert.deepStrictEqual(wrapped(lines.join(" "), 46), lines)
 })
 
 it("is as wide as the terminal, and 80 where that names no width", () => {

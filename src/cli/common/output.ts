@@ -68,7 +68,7 @@ const fittedText = (text: string, columns: number | undefined) =>
   Effect.map(CommandFlags, (flags) => inColumns(withFlags(text, flags), columns))
 
 /** Prints lines for people, as wide as their terminal. */
-const printText = Effect.fnUntraced(function* (text: string) {
+export const printText = Effect.fnUntraced(function* (text: string) {
   const { output } = yield* ProcessContext
   yield* Console.log(yield* fittedText(text, terminalColumns(output)))
 })
@@ -79,11 +79,11 @@ export const printError = Effect.fnUntraced(function* (text: string) {
   yield* Console.error(yield* fittedText(text, progress && terminalColumns(progress)))
 })
 
-/** Lines broken to a terminal's width; unchanged if it is undefined. */
+/** Lines broken to a terminal's width, but for commands on their own lines; unchanged if it is undefined. */
 const inColumns = (text: string, columns: number | undefined): string =>
   text
     .split("\n")
-    .map((line) => fitted(line, columns))
+    .map((line) => (line.startsWith("  cofferer ") ? line : fitted(line, columns)))
     .join("\n")
 
 /** Writes text unchanged, and waits until its reader took it. A reader that closes the pipe ends the command. */

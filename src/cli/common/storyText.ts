@@ -104,8 +104,8 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
     case "work":
       return ["work", `${k}: nonce ${said(body["nonce"])}, tid ${short(body["tid"])}`]
     case "send": {
-      const answer = `${said(outcomeOf(body))}${behind(" code ", body["code"])}${behind(": ", body["data"])}`
-      return ["answer", `${k}: send ${said(body["n"])} ${answer}`]
+      const answer = `${said(outcomeOf(body))}${behind(", code ", body["code"])}${behind(": ", body["data"])}`
+      return ["answer", `${k}, send ${said(body["n"])}: ${answer}`]
     }
     case "evidence":
       return [

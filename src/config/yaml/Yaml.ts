@@ -230,7 +230,7 @@ const remedies: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "indent with spaces",
   MULTIPLE_DOCS: 'keep one document, and no line "---" inside',
   TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
-  BAD_INDENT: "line it up with the keys that it belongs to",
+  BAD_INDENT: "indent this line like the others of its map or list",
 }
 
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */

@@ -96,6 +96,8 @@ interface Context {
 /** Complaints of one map or list at most. */
 const complaintsMax = 200
 
+const missingRemedy = "add it"
+
 const format = SchemaIssue.makeFormatterDefault()
 
 const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): ReadonlyArray<Complaint> => {
@@ -104,14 +106,19 @@ const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): Readon
       return collect(issue.issue, [...path, ...issue.path], context)
     case "Composite": {
       const inside = { ...context, around: issue.ast as Ast }
-      return issue.issues.slice(0, complaintsMax).flatMap((inner) => collect(inner, path, inside))
+      const found = issue.issues.slice(0, complaintsMax).flatMap((inner) => collect(inner, path, inside))
+      const meant = new Set(found.map(({ remedy }) => remedy))
+      // A misspelt key is one mistake, and not also a missing one.
+      return found.filter(
+        (one) => one.remedy !== missingRemedy || !meant.has(`did you mean "${String(one.path.at(-1))}"?`),
+      )
     }
     case "Encoding":
       return collect(issue.issue, path, context)
     case "UnexpectedKey":
       return [unexpected(path, context.around)]
     case "MissingKey":
-      return [{ path, at: "value", message: `${pathText(path)} is missing`, remedy: "add it" }]
+      return [{ path, at: "value", message: `${pathText(path)} is missing`, remedy: missingRemedy }]
     case "AnyOf":
       if (issue.issues.length > 0) return collect(bestOf(issue.issues), path, context)
       break
