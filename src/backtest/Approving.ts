@@ -8,7 +8,7 @@ import { scopesOfPayment } from "../rules/checks/stops.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { blockAfter, type MemoryLedger } from "./Ledger.ts"
-import type { Windows } from "./Windows.ts"
+import type { LimitsUsed } from "./LimitsUsed.ts"
 import type { Paid, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** An operator's approval or rejection. */
@@ -55,7 +55,7 @@ const matches = ({ rule, payment }: Intent, meant: PaymentMatcher): boolean =>
 export const makeApproving = (
   settings: WorldSettings,
   ledger: MemoryLedger,
-  windows: Windows,
+  limits: LimitsUsed,
   raised: Array<RaisedAlert>,
 ) => {
   const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
@@ -95,7 +95,7 @@ export const makeApproving = (
     return ledger.byId(wait.id)
   }
   const quotaOf = ({ isSlot, payer }: Wait, now: number) => {
-    const quota = isSlot && payer !== undefined ? windows.quota(payer.publicKey, now) : undefined
+    const quota = isSlot && payer !== undefined ? limits.quota(payer.publicKey, now) : undefined
     return quota !== undefined && quota.used >= quota.limit - (payer?.transfersKept ?? 0) ? quota : undefined
   }
   const isStopped = (wait: Wait, { now, halts, pauses, silentSince }: SigningMoment): boolean => {
@@ -127,7 +127,7 @@ export const makeApproving = (
     // An approved payment waits for the money until its approval expires.
     if (spendable < need + floor) return undefined
     waits = waits.filter((one) => one !== wait)
-    windows.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
+    limits.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
     return ledger.sign(wait.id, now)
   }
   return {

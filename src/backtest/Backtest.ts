@@ -24,7 +24,7 @@ export const runBacktest = async (asked: BacktestAsked) => {
   const treasury = makeVirtualTreasury(settings, drawing?.listener)
   await treasury.advance(events, until)
   treasury.end()
-  const { ledger, raised, windows, entries } = treasury
+  const { ledger, raised, limits, entries } = treasury
   const payments = ledger.paid.filter(isSigned)
   return {
     from: settings.start,
@@ -38,7 +38,7 @@ export const runBacktest = async (asked: BacktestAsked) => {
     raised,
     conditions: conditionsOf(treasury, until),
     days: daysOf(payments),
-    lines: windows.near(),
+    lines: limits.near(),
     quota: quotaOf(asked, treasury),
     bands: bandsOf(treasury),
     accounts: accountsOf(asked, treasury),
@@ -92,11 +92,11 @@ const daysOf = (paid: ReadonlyArray<Signed>) => {
   })
 }
 
-const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: VirtualTreasury) => {
+const quotaOf = ({ settings, parties }: BacktestAsked, { limits }: VirtualTreasury) => {
   const limit = settings.quota?.limit
   if (limit === undefined) return []
   return [...parties].flatMap(({ name, publicKey }) => {
-    const most = windows.busiest.get(publicKey)
+    const most = limits.busiest.get(publicKey)
     return most === undefined ? [] : [{ party: name, most, limit }]
   })
 }

@@ -118,7 +118,7 @@ const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number 
 
 /**
  * The first moment (Unix milliseconds) after the evaluation at which time alone may change the decision; infinite if it
- * never does. Windows of the policy, epochs of the network and the age of the knowledge are not in it. It may come too
+ * never does. Limits of the policy, epochs of the network and the age of the knowledge are not in it. It may come too
  * early, never too late.
  */
 const nextMoment = (look: Look): number => {

@@ -12,7 +12,7 @@ import { makeAlarms } from "./Alarms.ts"
 import { makeApproving, type OperatorAnswer } from "./Approving.ts"
 import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
 import { type Holding, look, makeLedger } from "./Ledger.ts"
-import { makeWindows } from "./Windows.ts"
+import { makeLimitsUsed } from "./LimitsUsed.ts"
 import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
@@ -55,7 +55,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     const outside = { band, rule: subject.rule.name, since: undefined, millis: 0, times: 0 }
     ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
   }
-  const windows = makeWindows(policy, quota, start)
+  const limits = makeLimitsUsed(policy, quota, start)
   const raised: Array<RaisedAlert> = []
   const state: State = {
     now: start,
@@ -79,8 +79,8 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     entries,
     subjects: entries.map(({ subject }) => subject),
     byKey: new Map(entries.map((entry) => [entry.key, entry])),
-    windows,
-    approving: makeApproving(settings, ledger, windows, raised),
+    limits,
+    approving: makeApproving(settings, ledger, limits, raised),
     alarms: makeAlarms(rules.filter(isAlert), start),
     raised,
     misses,
@@ -218,7 +218,7 @@ export const contextOf = (play: Play, due: ReadonlyArray<Subject>, alerts: Reado
   ended: play.state.ended,
 })
 
-const snapshotOf = ({ state, settings, ledger, windows, priorities, reach }: Play): Snapshot => {
+const snapshotOf = ({ state, settings, ledger, limits, priorities, reach }: Play): Snapshot => {
   const { now } = state
   const known = state.silentSince ?? now
   return {
@@ -238,12 +238,12 @@ const snapshotOf = ({ state, settings, ledger, windows, priorities, reach }: Pla
     chainUnsettled: undefined,
     firing: firingOf(state.memories, settings.rules),
     priorities,
-    quota: (party) => windows.quota(party, now),
+    quota: (party) => limits.quota(party, now),
     pauses: state.pauses,
     policy: settings.policy,
     lastSigned: (rule, subject) =>
       ledger.paid.findLast((paid) => paid.rule === rule && paid.subject === subject && paid.state === "confirmed")
         ?.signedAt,
-    signed: (line) => windows.used(line, known - dayMillis),
+    signed: (line) => limits.used(line, known - dayMillis),
   }
 }

@@ -16,10 +16,10 @@ export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
 
 export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
-  const { state, ledger, windows, raised, misses, approving, entries, alarms, asked } = play
+  const { state, ledger, limits, raised, misses, approving, entries, alarms, asked } = play
   return {
     ledger,
-    windows,
+    limits,
     raised: raised as ReadonlyArray<RaisedAlert>,
     /** Approvals and rejections that matched no payment. */
     misses: misses as ReadonlyArray<UnmatchedAnswer>,
@@ -205,7 +205,7 @@ const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): voi
   entry.outcome = outcome
   entry.touched = false
   entry.quiet = isQuiet(outcome)
-  entry.wakeAt = wakeOf(outcome, play.windows.nextFree, state.silentSince)
+  entry.wakeAt = wakeOf(outcome, play.limits.nextFree, state.silentSince)
 }
 
 const pay = (
@@ -215,7 +215,7 @@ const pay = (
   detail: string,
   episode: number,
 ): void => {
-  const { state, ledger, windows, approving, settings } = play
+  const { state, ledger, limits, approving, settings } = play
   const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
   state.restless = true
   if (paid.group !== undefined) {
@@ -225,7 +225,7 @@ const pay = (
   const { fromKey, toKey, assetId, amount } = payment
   const isSlot = commandOf(subject) !== "withdraw"
   const settlesAt = blockAfter(state.now, settings)
-  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
+  limits.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
 }
 
 /** Rules are evaluated at most once a second, counted from the start. */

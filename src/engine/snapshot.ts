@@ -6,7 +6,7 @@ import type { Intent } from "../domain/Intent.ts"
 import type { BalanceKind } from "../rules/Account.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { isDue } from "../rules/kinds/payout.ts"
-import type { Policy, PolicyLine, WindowUse } from "../rules/policy/Policy.ts"
+import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { type Listed, type Quota, type Snapshot, transferTermsOf } from "../rules/Snapshot.ts"
@@ -40,9 +40,9 @@ export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: nu
 /** Amounts signed within the day under each line of the policy. */
 export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day) {
   const spends = yield* SpendLog
-  const windows = new Map<number, WindowUse>()
-  for (const line of policy.lines) windows.set(line.line, yield* spends.used({ ...line, ...day }))
-  return { signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 } }
+  const uses = new Map<number, PeriodUse>()
+  for (const line of policy.lines) uses.set(line.line, yield* spends.used({ ...line, ...day }))
+  return { signed: (line: PolicyLine) => uses.get(line.line) ?? { amount: 0n, count: 0 } }
 })
 
 const unchecked = "the balances are not yet compared with the gateway's own since the start"

@@ -13,10 +13,10 @@ import {
   freeAt,
   freeText,
   judgePolicy,
+  type PeriodUse,
   type PolicyLine,
+  periodUse,
   type Verdict,
-  type WindowUse,
-  windowUse,
 } from "../rules/policy/Policy.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Controls.ts"
@@ -138,7 +138,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
       const uses = { open, ...(yield* signedUses(treasury.policy, dayOf(open, now, blockTime))) }
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
-      const used = (line: PolicyLine) => windowUse(uses, line, [])
+      const used = (line: PolicyLine) => periodUse(uses, line, [])
       const verdict = judgePolicy(treasury.policy, asked, used)
       if (!verdict.permitted) {
         const why = refusedText(verdict, asked.amount, used, asset)
@@ -195,7 +195,7 @@ const paidBefore = Effect.fnUntraced(function* (intent: Intent) {
 const refusedText = (
   { refusal, detail, line }: Extract<Verdict, { permitted: false }>,
   amount: bigint,
-  used: (line: PolicyLine) => WindowUse,
+  used: (line: PolicyLine) => PeriodUse,
   { symbol, decimals }: { readonly symbol: string; readonly decimals: number },
 ): string => {
   const sum = (units: bigint): string => `${formatLevel(units, decimals)} ${symbol}`

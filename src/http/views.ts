@@ -8,7 +8,7 @@ import { instantText } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
-import { type PolicyLine, type WindowUse, windowUse } from "../rules/policy/Policy.ts"
+import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, levelsOf, type Rule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
@@ -167,7 +167,7 @@ const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
   const open = yield* (yield* Outbox).open
   const day = dayOf(open, now, watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n))
   const known = { open, ...(yield* signedUses(policy, day)) }
-  return policy.lines.map((line) => ({ line, use: windowUse(known, line, []) }))
+  return policy.lines.map((line) => ({ line, use: periodUse(known, line, []) }))
 })
 
 /** A limit of nothing is used up. */
@@ -184,7 +184,7 @@ const namesOf = (treasury: Treasury, keys: ReadonlySet<string>): string =>
 
 const paymentView = (
   treasury: Treasury,
-  { line, use }: { readonly line: PolicyLine; readonly use: WindowUse },
+  { line, use }: { readonly line: PolicyLine; readonly use: PeriodUse },
 ): PolicyView => {
   const { amount, count } = use
   const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)

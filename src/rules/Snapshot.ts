@@ -2,7 +2,7 @@ import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { BalanceKind, PinnedAsset } from "./Account.ts"
 import type { Answers } from "./Code.ts"
-import type { Policy, PolicyLine, WindowUse } from "./policy/Policy.ts"
+import type { PeriodUse, Policy, PolicyLine } from "./policy/Policy.ts"
 import type { Subject } from "./Subject.ts"
 
 /** Fees and limits of the network, as far as its parameters are known. */
@@ -91,7 +91,7 @@ export interface Snapshot {
   }>
   readonly policy: Policy
   /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
-  readonly signed: (line: PolicyLine) => WindowUse
+  readonly signed: (line: PolicyLine) => PeriodUse
   /**
    * Unix milliseconds of the first signature of the subject's newest confirmed payment: where a rule makes up for what
    * was missed with one payment, it stands for all that was planned before. Absent where no payout is due.
@@ -200,7 +200,7 @@ const dayMillis = 86_400_000
 
 /**
  * The snapshot as it would be had the rehearsed payments been made: their balances, and what they took of the policy's
- * windows. Decisions on it are made by the same code as any.
+ * limits. Decisions on it are made by the same code as any.
  */
 export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMovement>): Snapshot => {
   if (rehearsals.length === 0) return snapshot

@@ -16,9 +16,9 @@ import {
   judgePolicy,
   lineFor,
   namesIn,
+  type PeriodUse,
   type PolicyLine,
   type PolicyPayment,
-  type WindowUse,
 } from "../rules/policy/Policy.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
@@ -66,8 +66,8 @@ interface Judged {
   readonly party: string
   readonly chainId: string
   /**
-   * Unix milliseconds of the newest trusted block. Windows begin 24 hours before it or our clock, whichever is earlier;
-   * a signature counts from whichever is later.
+   * Unix milliseconds of the newest trusted block. Limits count from 24 hours before it or our clock, whichever
+   * is earlier; a signature counts from whichever is later.
    */
   readonly blockTimeMillis: number
   /** The sender's observed balance less all that is reserved for other payments. */
@@ -200,8 +200,8 @@ export class Signer extends Context.Service<
           const line = lineFor(policy, payment)
           if (line === undefined) return { amount: 0n, count: 0 }
           const since = Math.min(request.blockTimeMillis, clock) - dayMillis
-          const window = { since, except: new Set([request.intentId]) }
-          return yield* spends.used({ ...line, ...window }).pipe(asSignerError)
+          const period = { since, except: new Set([request.intentId]) }
+          return yield* spends.used({ ...line, ...period }).pipe(asSignerError)
         })
         /** Judges by the policy and all limits. Refuses, or returns the line and the approval that permit it. */
         const judge = Effect.fnUntraced(function* (
@@ -221,7 +221,7 @@ export class Signer extends Context.Service<
           const clock = yield* Clock.currentTimeMillis
           const gap = clockGap(clock, request.blockTimeMillis, maxAgeMillis)
           if (gap !== undefined) return yield* refuse("stale", gap.detail)
-          const used: WindowUse = yield* usedOf(request, read, clock)
+          const used: PeriodUse = yield* usedOf(request, read, clock)
           const verdict = judgePolicy(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment

@@ -19,7 +19,7 @@ const exported = async (): Promise<ReadonlyArray<string>> => {
 /** Kept as digits in a text column of 78 places, or compared and never kept. */
 const isText = (key: string): boolean => /^(balance|amount|quantity|quantum|fees|nonce)$/.test(key)
 
-/** What of a decoded value would not fit the column that may be made of it. */
+/** Numbers of a decoded value that would not fit their columns. */
 const misfits = (value: unknown, key = ""): ReadonlyArray<string> => {
   if (typeof value === "bigint") {
     const fits = isText(key)
@@ -29,14 +29,14 @@ const misfits = (value: unknown, key = ""): ReadonlyArray<string> => {
   }
   if (typeof value === "number") return Number.isSafeInteger(value) ? [] : [`${key}: ${value}`]
   if (typeof value !== "object" || value === null) return []
-  // What a submission says of a height means nothing, and nobody looks at it.
+  // Nothing reads the height in the answer to a submission.
   if ("txHash" in value && value.txHash !== undefined) return misfits({ ...value, height: 0n, txHash: undefined }, key)
   return Object.entries(value).flatMap(([name, one]) => misfits(one, /^\d+$/.test(name) ? key : name))
 }
 
 const answers = recordedAnswers()
 
-/** Recorded answers of one kind: as many as have places of their own. */
+/** Recorded answers of a route, or refusals; one for each set of integers. */
 const samplesOf = (route: RegExp | undefined): ReadonlyArray<unknown> => {
   const seen = new Set<string>()
   return answers.flatMap(({ method, path, status, body }) => {
@@ -50,7 +50,7 @@ const samplesOf = (route: RegExp | undefined): ReadonlyArray<unknown> => {
 }
 
 describe("decoders of a gateway's answers", () => {
-  it("are all walked here", async () => {
+  it("each have an entry in decoders.ts", async () => {
     const names = await exported()
     assert.deepStrictEqual(
       names.filter((name) => !(name in decoders) && !parts.has(name)),
@@ -63,7 +63,7 @@ describe("decoders of a gateway's answers", () => {
     )
   })
 
-  it.each(Object.keys(decoders))("refuse each integer that no column holds: %s", (name) => {
+  it.each(Object.keys(decoders))("refuse integers that do not fit their column: %s", (name) => {
     const { schema, route } = decoders[name]!
     const decode = Schema.decodeUnknownExit(schema)
     let refused = 0
@@ -74,11 +74,11 @@ describe("decoders of a gateway's answers", () => {
       for (const keys of integersOf(sample)) {
         for (const value of boundaries) {
           for (const form of ["as it was", "text", "number"] as const) {
-            const told = decode(JSON.parse(withBoundary(sample, keys, value, form)))
-            if (Exit.isFailure(told)) refused++
-            else if (!isDeepStrictEqual(told, good)) {
+            const changed = decode(JSON.parse(withBoundary(sample, keys, value, form)))
+            if (Exit.isFailure(changed)) refused++
+            else if (!isDeepStrictEqual(changed, good)) {
               read++
-              assert.deepStrictEqual(misfits(told.value), [], `${keys} = ${value} ${form}`)
+              assert.deepStrictEqual(misfits(changed.value), [], `${keys} = ${value} ${form}`)
             }
           }
         }

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { type Front, type Manner, type Passed, startFront } from "../support/Fronts.ts"
 
-/** Where integers end: of 32 bits, of a double, of our own bounds, of 64 bits, of an amount; and below zero. */
+/** Limits of integers: of 32 bits, a double, our own bounds, 64 bits and amounts; and values below zero. */
 export const boundaries: ReadonlyArray<bigint> = [
   ...[31n, 32n, 53n, 63n, 64n, 128n, 256n].flatMap((bits) => [
     2n ** bits - 1n,
@@ -47,11 +47,11 @@ export const integersOf = (document: unknown): ReadonlySet<string> => {
   return found
 }
 
-/** In which form a value is told: that of the one in its place, or one of the two that JSON has. */
+/** JSON form of a value: that of the one it replaces, text, or number. */
 export type Form = "as it was" | "text" | "number"
 
-/** As JSON: a number stands as a number, whatever a double makes of it, and a time as the year of that number. */
-const written = (old: unknown, value: bigint, form: Form): string => {
+/** The value as JSON: all digits of a number, even beyond a double; for a time, the year of that number. */
+const jsonOf = (old: unknown, value: bigint, form: Form): string => {
   if (form === "number" || (form === "as it was" && typeof old === "number")) return value.toString()
   const isTime = form === "as it was" && typeof old === "string" && time.test(old)
   return JSON.stringify(isTime ? `${value}-01-01T00:00:00Z` : value.toString())
@@ -62,7 +62,7 @@ export const withBoundary = (document: unknown, keys: string, value: bigint, for
   const texts: Array<string> = []
   const marked = rewrite(document, (at, old) => {
     if (at !== keys || !isInteger(old)) return old
-    texts.push(written(old, value, form))
+    texts.push(jsonOf(old, value, form))
     return `@${texts.length - 1}@`
   })
   return JSON.stringify(marked).replace(/"@([0-9]+)@"/g, (_, i) => texts[Number(i)]!)
@@ -70,7 +70,7 @@ export const withBoundary = (document: unknown, keys: string, value: bigint, for
 
 export const headers = "headers"
 
-const told = (answer: Passed, route: string, lie: Lie): Passed => {
+const withLie = (answer: Passed, route: string, lie: Lie): Passed => {
   if (lie.route === headers && lie.keys in answer.headers) {
     return { ...answer, headers: { ...answer.headers, [lie.keys]: lie.value.toString() } }
   }
@@ -82,7 +82,7 @@ const told = (answer: Passed, route: string, lie: Lie): Passed => {
   }
 }
 
-/** A gateway that tells one lie, or none, and remembers what it could lie about. */
+/** A gateway that changes one value or none, and records the values that it could change. */
 export interface Liar {
   lie: Lie | undefined
   readonly places: Map<string, Place>
@@ -90,7 +90,7 @@ export interface Liar {
 
 export const makeLiar = (): Liar => ({ lie: undefined, places: new Map() })
 
-const noted = ({ places }: Liar, route: string, { text, headers: sent }: Passed): void => {
+const notePlaces = ({ places }: Liar, route: string, { text, headers: sent }: Passed): void => {
   const add = (place: Place) => places.set(`${place.route}${place.keys}`, place)
   for (const keys of ["x-block-height", "x-block-timestamp"]) {
     if (keys in sent) add({ route: headers, keys, sample: undefined })
@@ -104,12 +104,12 @@ const mannerOf =
   async ({ method, url }, ask) => {
     const answer = await ask()
     const route = routeOf(method, url.pathname)
-    if (liar.lie !== undefined) return told(answer, route, liar.lie)
-    noted(liar, route, answer)
+    if (liar.lie !== undefined) return withLie(answer, route, liar.lie)
+    notePlaces(liar, route, answer)
     return answer
   }
 
-/** The liar before the network. */
+/** Starts the liar as a proxy of the network; returns its address. */
 export const startLiar =
   (liar: Liar) =>
   (network: string): Effect.Effect<string, never, Scope.Scope> =>

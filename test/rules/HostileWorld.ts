@@ -4,7 +4,7 @@ import { receiverKey } from "../../src/rules/Account.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
 import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/limits.ts"
-import { judgePolicy, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/policy/Policy.ts"
+import { judgePolicy, lineFor, type PeriodUse, type PolicyLine } from "../../src/rules/policy/Policy.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import type { AskedPayment, Snapshot } from "../../src/rules/Snapshot.ts"
@@ -114,7 +114,7 @@ export class HostileWorld {
     this.#settled = [...this.#settled, ...done].filter(({ updatedAt }) => updatedAt > this.now - dayMillis)
   }
 
-  #used({ from, to, assetId }: PolicyLine, blockTime: number): WindowUse {
+  #used({ from, to, assetId }: PolicyLine, blockTime: number): PeriodUse {
     const since = Math.min(this.now, blockTime) - dayMillis
     return this.signed
       .filter((each) => {

@@ -73,7 +73,7 @@ export interface People {
   /** Base units that the daemon took to be paid to a party by name. */
   readonly handedIn: (to: string) => bigint
   /** Ids of the payments that the daemon said that it took. */
-  readonly told: ReadonlySet<string>
+  readonly taken: ReadonlySet<string>
 }
 
 interface Around {
@@ -100,7 +100,7 @@ const inForce = <A, E, R>(verb: (treasury: DaemonOptions["treasury"]) => Effect.
 /** The people of one run. */
 export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest }: Around): People => {
   const wishes: Array<Wish> = []
-  const told = new Set<string>()
+  const taken = new Set<string>()
   const sums = new Map<string, bigint>()
   const wish: People["wish"] = (name, from, effect, onDone = () => {}) => {
     wishes.push({ name, effect, from, fiber: undefined, onDone })
@@ -137,14 +137,14 @@ export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest
       // What was handed in may be taken by a process that dies before it says so.
       sums.set(to, (sums.get(to) ?? 0n) + BigInt(amount) * unit)
       const effect = inForce((treasury) => submitPayment(treasury, "live", { idempotencyKey, author: "zoe", transfer }))
-      return wish("submit", block, effect, (taken) => told.add((taken as { readonly intentId: string }).intentId))
+      return wish("submit", block, effect, (answer) => taken.add((answer as { readonly intentId: string }).intentId))
     }
     const { verb } = deed
     const effect = inForce((treasury) => endFirst(treasury, verb))
     return wish(verb, block, effect, (outcome) => docket.event(`${verb}: ${String(outcome)}`))
   }
   return {
-    told,
+    taken,
     wish,
     begin,
     look: (effect, see) => {

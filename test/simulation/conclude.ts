@@ -9,7 +9,7 @@ import { boundsOf } from "./Bounds.ts"
 import type { Docket } from "./Docket.ts"
 import { codeRule } from "./inCode.ts"
 import { executionsOf, judge, judgeFalseReplays, judgeLost, judgeReplays } from "./Judge.ts"
-import { judgeApproved, judgeTold } from "./judgePeople.ts"
+import { judgeApproved, judgeDelivered } from "./judgePeople.ts"
 import { judgePlanned } from "./judgePlanned.ts"
 import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
 import { judgeStops } from "./judgeStops.ts"
@@ -55,7 +55,7 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
   const { chain } = network
   judgeAll(remains, db)
   const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as { hash: string } | undefined
-  // A store that was put back tells in its journal which file it is, which no other run's is.
+  // The journal of a restored store names its file, which differs from run to run.
   trace.update(`${chain.hash} ${world.isRestored() ? "" : head?.hash}`)
   const count = (sql: string) => Number((db.prepare(sql).get() as { n: number }).n)
   const verdict = {
@@ -73,15 +73,11 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
   docket.event("second attempt", count("SELECT count(*) AS n FROM attempts WHERE k > 1"))
   docket.event("payment decided by code", verdict.byCode)
   docket.event("withdrawal", chain.withdrawals.size)
-  docket.event("payout", count("SELECT count(*) AS n FROM intents WHERE rule LIKE 'payout-%' AND state = 'confirmed'"))
-  docket.event(
-    "part of a split",
-    count("SELECT count(*) AS n FROM intents WHERE rule = 'share' AND state = 'confirmed'"),
-  )
-  docket.event(
-    "another treasury funded",
-    count("SELECT count(*) AS n FROM intents WHERE rule = 'fund' AND state = 'confirmed'"),
-  )
+  const confirmed = (rule: string) =>
+    count(`SELECT count(*) AS n FROM intents WHERE rule LIKE '${rule}' AND state = 'confirmed'`)
+  docket.event("payout", confirmed("payout-%"))
+  docket.event("part of a split", confirmed("share"))
+  docket.event("another treasury funded", confirmed("fund"))
   docket.event("approval lapsed", count("SELECT count(*) AS n FROM intents WHERE state = 'rejected'"))
   docket.event("execution by a third party", remains.replayed.size)
   return { ...verdict, violations: docket.violations, chances: docket.chances, events: docket.events }
@@ -114,14 +110,14 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const given = world.approvals
   const ids = ours.map(({ id }) => id)
   judgeApproved(db, wild.book, ids, given, docket)
-  if (isHonest && isTimed) judgeTold(db, remains.now, docket)
+  if (isHonest && isTimed) judgeDelivered(db, remains.now, docket)
   const { payouts } = wild.book
   const { now, startMillis } = remains
   const isRestored = world.isRestored()
-  // Who is banned knows nothing for ten minutes, in which nothing is decided.
+  // A banned daemon reads nothing for ten minutes, and decides nothing.
   const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
   const isCalm = isHonest && isTimed && !isRestored && !isBanned
-  // What a store that was put back had paid and does not know is paid anew where nobody tells it.
+  // A restored store pays anew what it does not know, where nobody imports it.
   const once = ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`))
   if (isHonest)
     judgePlanned({
@@ -137,16 +133,16 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
       isRestored,
     })
   const known = db.prepare("SELECT 1 FROM intents WHERE id = ?")
-  for (const id of isRestored ? [] : people.told) {
+  for (const id of isRestored ? [] : people.taken) {
     docket.chance("taken")
     if (known.get(id) === undefined) docket.wrong("taken", `payment ${id.slice(0, 8)} was taken, and is not known`)
   }
 }
 
 /**
- * Executions that a store which was put back did not know, and people do now. Of withdrawals nobody tells
- * whose they are, and where no transfers are listed the balances alone show that more was paid. Gateways that lie to
- * the end let nobody recover: there the halt that calls people is all that is to be had.
+ * Executions that a restored store did not know, and that people know now: imported ones, and those that cannot be.
+ * Withdrawals have no sender in a listing; without listings only balances show them. Where gateways lie to the end
+ * nobody can import, and the halt stands for it.
  */
 const importedIn = (
   db: DatabaseSync,

@@ -36,8 +36,8 @@ export const judgeApproved = (
 const waitingSql = `SELECT count(*) AS n FROM deliveries d
   WHERE d.state = 'pending' AND d.next_at < ? OR d.state = 'dead_letter'`
 
-/** What is due for delivery was delivered: receivers that did not answer for a while lose no alert. */
-export const judgeTold = (db: DatabaseSync, now: number, docket: Docket): void => {
+/** Every due alert was delivered: receivers that did not answer for a while lose none. */
+export const judgeDelivered = (db: DatabaseSync, now: number, docket: Docket): void => {
   const { n: alerts } = db.prepare("SELECT count(*) AS n FROM deliveries").get() as { n: number }
   docket.chance("told", Number(alerts))
   const { n } = db.prepare(waitingSql).get(now - 15_000) as { n: number }

@@ -33,7 +33,7 @@ export interface Code extends Source {
   readonly imports: ReadonlyArray<Import>
 }
 
-/** What a rule says about one place. */
+/** A violation of a rule at one place, as text. */
 export const complaint = (path: string, line: number, what: string): string => `${path}:${line} ${what}`
 
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
@@ -93,7 +93,7 @@ const unread = new Set([
   "package-lock.json",
 ])
 
-/** Every file that people wrote, with its path from the root. */
+/** Paths of all files that people wrote, from the root. */
 export const listFiles = (under = ""): ReadonlyArray<string> =>
   readdirSync(join(root, under), { withFileTypes: true })
     .map((entry) => ({ entry, path: under === "" ? entry.name : `${under}/${entry.name}` }))

@@ -1,4 +1,3 @@
-import type { HoldReason } from "../../domain/Decision.ts"
 import { instantText } from "../../domain/Time.ts"
 import { type Party, receiverKey } from "../Account.ts"
 import {
@@ -19,8 +18,8 @@ import {
   isSlot,
   judgePolicy,
   type PolicyPayment,
+  periodUse,
   type Verdict,
-  windowUse,
 } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
@@ -54,18 +53,18 @@ const refusedBy = (look: Look): RefusedPart | undefined => {
   for (const sized of look.sized) {
     if (sized.amount <= 0n) continue
     const payment = paymentOf(look, sized)
-    const verdict = judgePolicy(look.snapshot.policy, payment, (line) => windowUse(look.snapshot, line, before))
+    const verdict = judgePolicy(look.snapshot.policy, payment, (line) => periodUse(look.snapshot, line, before))
     if (!verdict.permitted) return { verdict, amount: sized.amount, before }
     before.push(payment)
   }
   return undefined
 }
 
-const isWindow = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
+const isLimit = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
 
 /** When the limits have room again for what is refused, Unix milliseconds. */
 const freeOf = ({ snapshot }: Look, { verdict: { line }, amount, before }: RefusedPart) =>
-  line === undefined ? undefined : freeAt(line, windowUse(snapshot, line, before), amount)
+  line === undefined ? undefined : freeAt(line, periodUse(snapshot, line, before), amount)
 
 /** The verdict in units of the asset, with the numbers that decided. */
 const limitText = (look: Look, refused: RefusedPart): string => {
@@ -78,7 +77,7 @@ const limitText = (look: Look, refused: RefusedPart): string => {
     return `${sayLevel(look, amount)} is above ${sayLevel(look, line.perTransfer)} per transfer (${at})`
   }
   if (verdict.refusal !== "window_amount") return `${verdict.detail}${free}`
-  const used = sayLevel(look, windowUse(look.snapshot, line, []).amount)
+  const used = sayLevel(look, periodUse(look.snapshot, line, []).amount)
   return `${used} of ${sayLevel(look, line.per24h)} in 24 h are used; ${sayLevel(look, amount)} more is too much (${at})${free}`
 }
 
@@ -179,15 +178,18 @@ const totalText = (look: Look): string =>
     .map(({ transfer, amount }) => `${sayAmount(look, amount)} ${transfer.from.name} -> ${transfer.to.name}`)
     .join(", ")
 
-const refusal = (window: boolean, reason: HoldReason): Check => ({
+const refusal = (reason: "policy" | "limit"): Check => ({
   reason,
   held: (look) => {
     const refused = refusedBy(look)
-    return refused === undefined || isWindow(refused.verdict) !== window ? undefined : limitText(look, refused)
+    return refused === undefined || isLimit(refused.verdict) !== (reason === "limit")
+      ? undefined
+      : limitText(look, refused)
   },
-  passed: (look) => `${totalText(look)}: ${window ? "within the limits of 24 h" : "a policy line permits it"}`,
+  passed: (look) =>
+    `${totalText(look)}: ${reason === "limit" ? "within the limits of 24 h" : "a policy line permits it"}`,
   ends: (look) => {
-    const refused = window ? refusedBy(look) : undefined
+    const refused = reason === "limit" ? refusedBy(look) : undefined
     return refused === undefined ? undefined : freeOf(look, refused)
   },
 })
@@ -209,8 +211,8 @@ export const funds: ReadonlyArray<Check> = [
     },
     passed: ({ subject: { asset } }) => `${asset.symbol} is enabled, as pinned`,
   },
-  refusal(false, "policy"),
-  refusal(true, "limit"),
+  refusal("policy"),
+  refusal("limit"),
   {
     reason: "quota",
     held: (look) => {

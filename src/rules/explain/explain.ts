@@ -9,7 +9,7 @@ import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
 import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel } from "../Look.ts"
-import { isSlot, lineFor, type WindowUse, windowUse } from "../policy/Policy.ts"
+import { isSlot, lineFor, type PeriodUse, periodUse } from "../policy/Policy.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 
@@ -125,7 +125,7 @@ const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
   const { subject, snapshot } = look
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
-  const use: WindowUse = line === undefined ? { amount: 0n, count: 0 } : windowUse(snapshot, line, [])
+  const use: PeriodUse = line === undefined ? { amount: 0n, count: 0 } : periodUse(snapshot, line, [])
   const next = use.leaving?.[0]
   const per24h = line?.per24h ?? 0n
   return {

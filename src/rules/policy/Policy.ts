@@ -73,7 +73,7 @@ export interface PolicyPayment {
 }
 
 /** Use of one line's period of 24 hours: signed amounts, and those reserved for open intents. */
-export interface WindowUse {
+export interface PeriodUse {
   readonly amount: bigint
   readonly count: number
   /** Payments that time alone takes out of the period, the first one first; absent where that is not known. */
@@ -114,10 +114,10 @@ export const approvalFor = (line: PolicyLine | undefined, amount: bigint): Appro
   line?.approval !== undefined && amount > line.approval.above ? line.approval.group : undefined
 
 /**
- * Judges a payment against its line and the line's window of the last 24 hours (`used` excludes the payment itself).
+ * Judges a payment against its line and what the last 24 hours used of it (`used` excludes the payment itself).
  * Deny by default: no line, no payment.
  */
-export const judgePolicy = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
+export const judgePolicy = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => PeriodUse): Verdict => {
   const line = lineFor(policy, payment)
   const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail, line })
   if (line === undefined) return refuse("no_line", "no policy line allows this payment")
@@ -151,12 +151,12 @@ export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
 export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
   isUnsigned(intent) && intent.command !== "withdraw"
 
-/** A line's window: what was signed, what open intents will sign, and payments that are to be made beside them. */
-export const windowUse = (
-  snapshot: { readonly open: ReadonlyArray<Intent>; readonly signed: (line: PolicyLine) => WindowUse },
+/** Use of a line: what was signed, what open intents will sign, and payments that are to be made beside them. */
+export const periodUse = (
+  snapshot: { readonly open: ReadonlyArray<Intent>; readonly signed: (line: PolicyLine) => PeriodUse },
   line: PolicyLine,
   beside: ReadonlyArray<PolicyPayment>,
-): WindowUse => {
+): PeriodUse => {
   const open = snapshot.open.filter(isUnsigned).map(({ payment: { fromKey, toKey, assetId, amount } }) => ({
     from: fromKey,
     to: toKey,
@@ -172,7 +172,7 @@ export const windowUse = (
 }
 
 /** Unix milliseconds at which the line's limits allow the amount again; undefined where time alone does not do it. */
-export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: WindowUse, wanted: bigint) => {
+export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: PeriodUse, wanted: bigint) => {
   let [sum, transfers] = [amount + wanted, count + 1]
   for (const spend of leaving) {
     sum -= spend.amount

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { WindowUse } from "../../rules/policy/Policy.ts"
+import type { PeriodUse } from "../../rules/policy/Policy.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import { Sql, type WriteAccess } from "../database/Sql.ts"
@@ -49,7 +49,7 @@ const UsedRow = Schema.Struct({
 
 const dayMillis = 86_400_000
 
-const useOf = (spends: ReadonlyArray<typeof UsedRow.Type>): WindowUse => ({
+const useOf = (spends: ReadonlyArray<typeof UsedRow.Type>): PeriodUse => ({
   amount: spends.reduce((sum, { amount }) => sum + amount, 0n),
   count: spends.length,
   leaving: spends
@@ -92,13 +92,13 @@ export class SpendLog extends Context.Service<
      * Sum that counts for the asset between these keys in a period that begins then (Unix milliseconds), without these
      * intents.
      */
-    readonly used: (window: {
+    readonly used: (period: {
       readonly from: ReadonlySet<string>
       readonly to: ReadonlySet<string>
       readonly assetId: string
       readonly since: number
       readonly except: ReadonlySet<string>
-    }) => Effect.Effect<WindowUse, StoreError>
+    }) => Effect.Effect<PeriodUse, StoreError>
   }
 >()("cofferer/store/SpendLog") {
   static readonly layerNoDeps = Layer.effect(

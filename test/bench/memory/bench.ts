@@ -9,7 +9,7 @@ import { procText, startProgram, startScript, withLaunchers } from "../programs.
 /** Times the speed of real traffic: blocks, polls and rows come this often. */
 const speed = 10
 const hourMillis = 3_600_000 / speed
-const looks = 30
+const samples = 30
 
 interface Memory {
   readonly resident: number
@@ -33,7 +33,7 @@ const memoryOf = async (pid: number, url: string): Promise<Memory> => {
   return { resident, files, heapUsed, heapFree: heapTotal - heapUsed, rest: resident - files - heapTotal }
 }
 
-/** A daemon without an embedded network, in calm for the requests of an hour. */
+/** Memory of a daemon without an embedded network, idle for the requests of an hour. */
 const idleHour = async (launcher: string, dir: string): Promise<ReadonlyArray<Memory>> => {
   mkdirSync(dir)
   const network = startScript("latency/network.ts", dir, "0", "0", `${speed}`)
@@ -43,7 +43,7 @@ const idleHour = async (launcher: string, dir: string): Promise<ReadonlyArray<Me
     const { urls } = await daemon.line((line) => line["msg"] === ("page listening" satisfies LogEventName))
     await sleep(hourMillis)
     const found: Array<Memory> = []
-    for (let look = 0; look < looks; look++) {
+    for (let sample = 0; sample < samples; sample++) {
       found.push(await memoryOf(daemon.pid, String(urls)))
       await sleep(1_000)
     }

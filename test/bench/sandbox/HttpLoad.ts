@@ -19,7 +19,7 @@ export const postShot = (path: string, body: string, accept: Shot["accept"]): Sh
 const headEnd = Buffer.from("\r\n\r\n")
 
 /**
- * Fires over kept-alive connections, each with one request in flight, until the time is over or nothing is left. Plain
+ * Sends requests over kept-alive connections, one in flight on each, until the time is over or `next` has none. Plain
  * sockets, since a client library would cost more than the server. Resolves with good answers per second.
  */
 export const fire = (
@@ -64,7 +64,7 @@ export const fire = (
           refused++
           example = body.slice(0, 200)
         }
-        // A connection answers so many requests and no more.
+        // The server closes a connection after a number of requests.
         if (!/\r\nconnection: close/i.test(head)) return next()
         socket.end()
         start()

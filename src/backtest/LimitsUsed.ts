@@ -1,4 +1,4 @@
-import type { Policy, PolicyLine, WindowUse } from "../rules/policy/Policy.ts"
+import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 
 const dayMillis = 86_400_000
@@ -42,16 +42,16 @@ interface SignedPayment {
 }
 
 /** Signed payments: those in the policy's periods of 24 hours, and the network's transfers of each epoch. */
-export type Windows = ReturnType<typeof makeWindows>
+export type LimitsUsed = ReturnType<typeof makeLimitsUsed>
 
 /** The 24 hours before a moment; it has no later spends. */
-const lastDay = ({ spends, first, amount }: Use, until: number): WindowUse => {
+const lastDay = ({ spends, first, amount }: Use, until: number): PeriodUse => {
   let before = first
   for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount
   return { amount, count: spends.length - before }
 }
 
-export const makeWindows = (
+export const makeLimitsUsed = (
   policy: Policy,
   quota: { readonly limit: number; readonly epochMillis: number } | undefined,
   start: number,
@@ -100,7 +100,7 @@ export const makeWindows = (
       }
     },
     /** Use of a line after `since` (Unix milliseconds), which may only grow from call to call. */
-    used: (line: PolicyLine, since: number): WindowUse => {
+    used: (line: PolicyLine, since: number): PeriodUse => {
       const use = uses.get(line)
       if (use === undefined) return { amount: 0n, count: 0 }
       forget(use, since)
