@@ -20,6 +20,9 @@ import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
+/** Alerts that a silence matches. */
+const matchText = ({ name, kind, subject }: Readonly<Record<"name" | "kind" | "subject", string | null>>): string =>
+  [name, kind, subject].filter((word) => word !== null).join(" ")
 const path = (rest: string) => `/api/v1/alerts${rest}`
 
 const list = Command.make(
@@ -44,7 +47,7 @@ const list = Command.make(
       ])
       const silences = body.silences.map(
         ({ id, name, kind, subject, author, reason, until }) =>
-          `silence ${id} until ${instant(until)}: ${[name, kind, subject].filter((word) => word !== null).join(" ")}, by ${author}: ${reason}`,
+          `silence ${id} until ${instant(until)}: ${matchText({ name, kind, subject })}, by ${author}: ${reason}`,
       )
       return [rows.length === 0 ? "no alerts" : table(rows), ...silences].join("\n")
     })
@@ -65,7 +68,7 @@ const show = Command.make(
         ...(ackedAt === null ? [] : [`acknowledged ${instant(ackedAt)} by ${ackedBy}: ${ackedReason}`]),
         ...found.deliveries.map(
           ({ receiver, state: how, tries, round, error, updatedAt }) =>
-            `${receiver}  ${how.replace("_", " ")} ${instant(updatedAt)}, sent ${plural(tries, "time")}${round === 0 ? "" : `, repeated ${round} times`}${error === null ? "" : `: ${error}`}`,
+            `${receiver}  ${how.replace("_", " ")} ${instant(updatedAt)}, sent ${plural(tries, "time")}${round === 0 ? "" : `, repeated ${plural(round, "time")}`}${error === null ? "" : `: ${error}`}`,
         ),
         ...(name === "" ? [] : [`runbook  ${runbookPageOf(kind)}#${name}`]),
       ].join("\n")
@@ -116,11 +119,11 @@ const silence = Command.make(
       author: userName(),
     }
     const { body } = yield* throughDaemon(chosen, path("/silence"), () => silenceAlerts(asked), { body: asked })
-    const what = [body.name, body.kind, body.subject].filter((word) => word !== null).join(" ")
     yield* printResult(
       chosen.output,
       body,
-      () => `silence ${body.silenced}: ${what} reaches nobody until ${instant(body.until)}; what still fires then does`,
+      () =>
+        `silence ${body.silenced}: ${matchText(body)} reaches nobody until ${instant(body.until)}; what still fires then does`,
     )
   }),
 ).pipe(Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"))

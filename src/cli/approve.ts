@@ -3,6 +3,7 @@ import { resolve } from "node:path"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { treasuryTermsOf } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { plural, visible } from "../domain/text.ts"
@@ -14,8 +15,10 @@ import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPayment
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import {
+  type Chosen,
   commonFlags,
   filesOf,
+  notRunning,
   optionalOf,
   pathFlag,
   type Setup,
@@ -162,6 +165,27 @@ const flags = {
   ...commonFlags,
 }
 
+/** Posts a request about terms to the daemon, and decodes its answer. */
+const postTerms = Effect.fnUntraced(function* <A>(
+  chosen: Chosen,
+  dataDir: string,
+  answer: Schema.ConstraintDecoder<A>,
+  body: { readonly files: ReadonlyArray<string>; readonly signature?: string },
+) {
+  const reply = yield* control(dataDir, "POST", "/api/v1/terms/approve", body)
+  if (reply === undefined) return yield* notRunning(chosen, dataDir)
+  return yield* Schema.decodeUnknownEffect(answer)(yield* bodyOf(reply))
+})
+
+/** What terms permit more than those in force, and at worst. */
+const termsText = (treasury: Treasury, weaker: ReadonlyArray<string>): string =>
+  [
+    weaker.length === 0 ? "Nothing in it permits more." : "It permits more:",
+    ...weaker.map((words) => `  ${visible(words)}`),
+    "At worst, in any 24 hours:",
+    ...worstText(worstCase(treasury)).map((line) => `  ${line}`),
+  ].join("\n")
+
 /** An operator's approval of the terms of a treasury file, before they come into force. */
 const approveTerms = Command.make(
   "terms",
@@ -170,9 +194,7 @@ const approveTerms = Command.make(
     yield* requireOneWay({ key, signature, print })
     const { treasury, dataDir } = yield* setup(chosen)
     const files = filesOf(chosen).map((file) => resolve(file))
-    const answer = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files })
-    if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-    const { terms, policy, text } = yield* Schema.decodeUnknownEffect(TermsAnswer)(yield* bodyOf(answer))
+    const { terms, policy, text } = yield* postTerms(chosen, dataDir, TermsAnswer, { files })
     if (terms !== termsHash(treasuryTermsOf({ treasury }))) {
       return yield* failWith(
         "refused",
@@ -189,14 +211,7 @@ const approveTerms = Command.make(
       const is = `terms ${terms.slice(0, hash.length)} with policy ${policy.slice(0, hash.length)}`
       return yield* failWith("refused", `${treasury.file} has ${is}, not ${hash}`)
     }
-    yield* Console.error(
-      [
-        weaker.length === 0 ? "Nothing in it permits more." : "It permits more:",
-        ...weaker.map((words) => `  ${visible(words)}`),
-        "At worst, in any 24 hours:",
-        ...worstText(worstCase(treasury)).map((line) => `  ${line}`),
-      ].join("\n"),
-    )
+    yield* Console.error(termsText(treasury, weaker))
     if (print) {
       yield* Console.error("What is signed, to the byte:")
       return yield* Console.log(text.slice(0, -1))
@@ -207,9 +222,7 @@ const approveTerms = Command.make(
           Option.getOrElse(key, () => ""),
           text,
         )
-    const taken = yield* control(dataDir, "POST", "/api/v1/terms/approve", { files, signature: given })
-    if (taken === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-    const done = yield* Schema.decodeUnknownEffect(ApprovalAnswer)(yield* bodyOf(taken))
+    const done = yield* postTerms(chosen, dataDir, ApprovalAnswer, { files, signature: given })
     return yield* printResult(output, done, () => {
       const next =
         done.missing > 0 ? neededText(done) : '"cofferer reload" puts them in force; a start that they halted goes on'

@@ -21,7 +21,7 @@ export const configParts = [
 ] as const
 type ConfigPart = (typeof configParts)[number]
 
-/** The same values in other words, order of keys or files have the same text. */
+/** JSON that does not depend on the order of keys. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)
@@ -69,7 +69,7 @@ const at = (value: unknown, path: Path): unknown =>
     value,
   )
 
-/** Parties whose keys the signer holds: each key and where it lies. */
+/** Each party's key and its place, of parties that sign here. */
 const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
   new Map(
     [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) =>

@@ -155,7 +155,7 @@ const workFinding = (pow: { readonly difficulty: number; readonly pastBlocks: nu
     ),
   )
 
-const none = (treasury: Treasury): ReadonlyArray<DoctorFinding> => [
+const stoppedSandbox = (treasury: Treasury): ReadonlyArray<DoctorFinding> => [
   healthy("gateway", `the file's own network ${treasury.network.chainId} runs with "cofferer run --sandbox"`),
 ]
 
@@ -167,7 +167,7 @@ const networkFindings = Effect.fn("Doctor.network")(
     const readings = yield* Effect.forEach(gateways.all, readGateway, { concurrency: "unbounded" })
     const views = readings.map(viewOf)
     const up = readings.flatMap(({ read }) => (Result.isSuccess(read) ? [read.success] : []))
-    if (up.length === 0 && isEmbedded(treasury)) return none(treasury)
+    if (up.length === 0 && isEmbedded(treasury)) return stoppedSandbox(treasury)
     const facts = { network: { ...network, gateways: views }, halts: [] }
     const names = views.filter(({ state }) => state === "up").map(({ name, height }) => `${name} at block ${height}`)
     const findings: Array<DoctorFinding> = [

@@ -17,7 +17,7 @@ type Rule = Omit<RuleText, "code"> & { readonly code?: Code | undefined }
 
 /** One payer, its receivers, and a function that says how much they need. */
 type Code = Omit<NonNullable<RuleText["code"]>, "need"> & {
-  /** Nothing where nothing is needed. The same `seen` must give the same answer. */
+  /** Undefined or an empty list if nothing is needed. The same `seen` must give the same answer. */
   readonly need: (seen: Seen) => Wanted | ReadonlyArray<Wanted> | undefined
 }
 
@@ -27,7 +27,7 @@ interface Wanted {
   readonly pay: bigint | string
   /** May be left out where the rule has one receiver. */
   readonly to?: string | undefined
-  /** For people who ask why. */
+  /** Shown to people as the reason. */
   readonly because?: string | undefined
 }
 

@@ -9,17 +9,17 @@ import { needFile, type Reporter } from "../yaml/Reporter.ts"
 
 type Severity = "page" | "ticket" | "info"
 
-/** Which severities go to whom. */
+/** Receivers of alerts of some severities. */
 export interface RouteConfig {
   readonly severities: ReadonlySet<Severity>
   readonly receivers: ReadonlyArray<string>
-  /** Receivers of what nobody acknowledged in time. */
+  /** Further receivers of an alert that nobody acknowledges in time. */
   readonly escalate?: ReadonlyArray<{ readonly afterMillis: number; readonly receivers: ReadonlyArray<string> }>
 }
 
-/** How alerts live. */
+/** Repetition, grouping, conditions and heartbeat. */
 export interface AlertingConfig {
-  /** Undefined: what lasts is sent once. */
+  /** Undefined: a lasting alert is sent once. */
   readonly repeatMillis: number | undefined
   readonly grouping: { readonly waitMillis: number; readonly intervalMillis: number }
   /** Milliseconds that a condition must hold before people are alerted; undefined: they are not. */
@@ -42,7 +42,7 @@ interface AlertsResolved {
   readonly alerting: AlertingConfig
 }
 
-const usual = { repeatInterval: "12h", group: "0s", heartbeat: "1m" }
+const defaults = { repeatInterval: "12h", group: "0s", heartbeat: "1m" }
 
 /** Receivers with absolute paths of their files, which are checked on disk, and the routes to them. */
 export const resolveAlerts = (raw: TreasuryFile, report: Reporter): AlertsResolved => {
@@ -90,7 +90,11 @@ const checkNames = (
 }
 
 const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): AlertingConfig => {
-  const { repeatInterval = usual.repeatInterval, groupWait = usual.group, groupInterval = usual.group } = raw ?? {}
+  const {
+    repeatInterval = defaults.repeatInterval,
+    groupWait = defaults.group,
+    groupInterval = defaults.group,
+  } = raw ?? {}
   const alerted = [...conditionNames.filter((name) => alertAfterMillis(name) !== undefined), "limit_used"] as const
   const conditions = Object.entries(raw?.conditions ?? {}).flatMap(
     ([name, { after, alert }]): ReadonlyArray<readonly [AlertedName, number | undefined]> => {
@@ -119,7 +123,7 @@ type HeartbeatText = NonNullable<NonNullable<TreasuryFile["alerts"]>["heartbeat"
 const resolveHeartbeat = (written: HeartbeatText, report: Reporter): HeartbeatConfig => {
   const path = ["alerts", "heartbeat"]
   checkEncrypted({ heartbeat: written }, ["alerts"], report)
-  const { url, every = usual.heartbeat, allowPrivate } = written
+  const { url, every = defaults.heartbeat, allowPrivate } = written
   const isPrivate = allowPrivate === "true"
   if (typeof url === "string") return { url, everyMillis: durationMillis(every), allowPrivate: isPrivate }
   const file = report.path(url.file, [...path, "url", "file"])
@@ -127,7 +131,7 @@ const resolveHeartbeat = (written: HeartbeatText, report: Reporter): HeartbeatCo
   return { url: { file }, everyMillis: durationMillis(every), allowPrivate: isPrivate }
 }
 
-/** Alerts, and the secrets that go with them, cross no public network in the clear. */
+/** Reports receivers whose alerts and secrets would cross a public network unencrypted. */
 const checkEncrypted = (written: object, path: ReadonlyArray<string>, report: Reporter): void => {
   for (const [kind, options] of Object.entries(written)) {
     if (typeof options !== "object") continue

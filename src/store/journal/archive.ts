@@ -32,7 +32,7 @@ type StoredSpend = typeof SpendRow.Type
 
 const SubjectRow = Schema.Struct({ subject: Schema.String })
 export const LinkRow = Schema.Struct({ seq: Schema.Int, prev: Schema.String, hash: Schema.String })
-/** An entry without what it says: its place in the chain. */
+/** An entry's place in the chain. */
 export type Link = typeof LinkRow.Type
 
 /** Unix milliseconds, from inclusive, to exclusive. */
@@ -41,7 +41,7 @@ export interface Span {
   readonly to: number
 }
 
-/** Rows whose time lies in the span; all, whatever their times are, where none is given. */
+/** Rows whose time lies in the span; all rows without one. */
 const within = (sql: Sql, column: "at" | "created_at", span: Span | undefined) =>
   span === undefined ? sql`1 = 1` : sql`${sql.literal(column)} >= ${span.from} AND ${sql.literal(column)} < ${span.to}`
 
@@ -100,13 +100,7 @@ export interface Kept {
 }
 
 const bySubject = <A>(rows: ReadonlyArray<A>, subject: (row: A) => string) => {
-  const groups = new Map<string, Array<A>>()
-  for (const row of rows) {
-    const key = subject(row)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [row])
-    else group.push(row)
-  }
+  const groups = Map.groupBy(rows, subject)
   return (key: string): ReadonlyArray<A> => groups.get(key) ?? []
 }
 

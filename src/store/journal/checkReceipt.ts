@@ -24,38 +24,38 @@ import type { ReceiptApproval, ReceiptAttempt, Statement } from "./Statement.ts"
 /** The operator's signature, and the terms that it covers. */
 type Verified = Pick<ReceiptApproval, "operator" | "key"> & { readonly terms: PaymentTerms }
 
-/** Undefined where the operator signed no such text, or that of another payment. */
-const verified = (approval: ReceiptApproval, { treasury, payment }: Statement): Verified | undefined => {
+/** Verifies an operator's signature; undefined if it is not over a text of this payment. */
+const verifyApproval = (approval: ReceiptApproval, { treasury, payment }: Statement): Verified | undefined => {
   const { operator, key, text, signature } = approval
   const terms = readPaymentTerms(String(text))
   if (terms === undefined || !isApproval(String(key), String(text), String(signature))) return undefined
   const { intentId, proposer, from, to } = terms
   const sums = [String(terms.amount), String(terms.feeMax)]
-  const said = [terms.treasury, intentId, terms.rule, proposer, from, to, terms.assetId, ...sums]
+  const signed = [terms.treasury, intentId, terms.rule, proposer, from, to, terms.assetId, ...sums]
   const { id, rule, submittedBy, fromKey, toKey, assetId, units, feeMax } = payment
-  const is = [treasury, id, rule, submittedBy, fromKey, toKey, assetId, units, feeMax]
-  return said.every((value, i) => value === is[i]) ? { operator, key, terms } : undefined
+  const stated = [treasury, id, rule, submittedBy, fromKey, toKey, assetId, units, feeMax]
+  return signed.every((value, i) => value === stated[i]) ? { operator, key, terms } : undefined
 }
 
-/** Undefined if operators signed this very payment, among them those the signer relied on; else the fault. */
+/** Fault of the approvals; undefined if operators signed this payment, among them those the signer relied on. */
 export const approvalProblem = (statement: Statement): string | undefined => {
   const { approvals = [], attempts, decision } = statement
   const given: Array<Verified> = []
   for (const approval of approvals) {
-    const one = verified(approval, statement)
+    const one = verifyApproval(approval, statement)
     if (one === undefined) return `the approval of ${approval.operator} is not of this payment`
     if (approval.operator === statement.payment.submittedBy) return `${approval.operator} approved their own payment`
     given.push(one)
   }
   for (const attempt of attempts) {
     const asked = attempt.permit?.policy === decision?.policy ? decision?.approval : undefined
-    const problem = permitProblem(attempt, given, asked)
+    const problem = reliedProblem(attempt, given, asked)
     if (problem !== undefined) return `attempt ${attempt.k}: ${problem}`
   }
   return undefined
 }
 
-const permitProblem = (
+const reliedProblem = (
   { permit, signedAt, chainId }: ReceiptAttempt,
   given: ReadonlyArray<Verified>,
   asked: string | undefined,
@@ -81,8 +81,8 @@ const Proof = Schema.Struct({
   journal: Schema.Struct({ entries: Schema.Array(EntryRow), links: Schema.Array(LinkRow) }),
 })
 
-/** A receipt that is none, or not of what it says: why, with its place. */
 interface Checked {
+  /** The first fault, with its place; undefined if there is none. */
   readonly problem: string | undefined
   /** The journal's statement; undefined if it cannot be read. */
   readonly statement: Statement | undefined
@@ -94,10 +94,10 @@ const nothing: Proven = { signed: [], recorded: [] }
 const Version = Schema.Struct({ receipt: Schema.Literal(2) })
 
 /**
- * Checks a receipt with nothing but itself. The entries must have their hashes and be linked, what is
- * stated must be what they say, each signed command must be this payment, signed by the payer's key, and so must be
- * what operators approved. Where the signed bytes carry the hash of their permit, the permit and all entries about the
- * payment before it must be these. What comes after is claimed.
+ * Checks a receipt by itself alone. The entries must have their hashes and be linked, the statement must be what they
+ * say, and each signed command and each approval must be of this payment, signed by the payer's or the operator's key.
+ * Where the signed bytes carry the hash of their permit, the permit and all entries about the payment before it must be
+ * these. What comes after is claimed.
  */
 export const checkReceipt = (document: unknown): Checked => {
   const broken = (problem: string): Checked => ({ problem, statement: undefined, proven: nothing })
@@ -270,12 +270,12 @@ const withdrawalParts = (
 ]
 
 /** A transfer's reference names the journal that it was signed on. */
-const journalProblem = (reference: string, links: ReadonlyArray<Link>): string | undefined => {
-  const seen = readReference(reference)
-  if (seen === undefined) return "the signed command does not carry the journal's hash"
+const journalProblem = (text: string, links: ReadonlyArray<Link>): string | undefined => {
+  const reference = readReference(text)
+  if (reference === undefined) return "the signed command does not carry the journal's hash"
   const first = links[0]
-  const hash = seen.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === seen.seq)?.hash
-  return hash === seen.hash ? undefined : `it was signed on another journal at entry ${seen.seq}`
+  const hash = reference.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === reference.seq)?.hash
+  return hash === reference.hash ? undefined : `it was signed on another journal at entry ${reference.seq}`
 }
 
 const workProblem = (
@@ -299,7 +299,7 @@ const workProblem = (
   return other === undefined ? undefined : `the hash of the transaction (${other}) is another`
 }
 
-/** A confirmed payment has been seen on the ledger, or a person has said so. */
+/** A confirmed payment was found on the ledger, or confirmed by a person. */
 const endProblem = ({ states, attempts }: Statement): string | undefined => {
   const last = states.at(-1)
   if (last?.state !== "confirmed" || last.author !== null) return undefined

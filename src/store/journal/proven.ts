@@ -40,7 +40,7 @@ export interface Names {
   readonly decimals: number
 }
 
-/** By attempt, oldest first. An attempt whose bytes carry no such hash has nothing recorded. */
+/** By attempt, oldest first. Nothing is recorded of an attempt whose bytes carry no permit's hash. */
 export interface Proven {
   readonly signed: ReadonlyArray<Signed>
   readonly recorded: ReadonlyArray<Recorded>
@@ -99,8 +99,8 @@ const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
 }
 
 /**
- * Why an entry is not a permit of what these bytes do; undefined where it is one. It names all that the journal said of
- * the payment before: the chain's hashes alone do not bind what a receipt leaves out between two entries.
+ * Why an entry is not a permit for these bytes; undefined if it is. A permit names all earlier entries about the
+ * payment: the chain's hashes alone do not bind what a receipt leaves out between two entries.
  */
 export const permitProblem = (
   permit: StoredEntry,
@@ -110,9 +110,9 @@ export const permitProblem = (
   const body = permit.kind === "permit" ? Result.getOrUndefined(readPermit(permit.body)) : undefined
   if (body === undefined) return `entry ${permit.seq}, which it names, is not a permit`
   const { k, command, chainId, from, to, asset, amount } = body
-  const said = [k, command, chainId, from, to, asset, amount]
-  const is = [signed.k, signed.command, signed.chainId, signed.from, signed.to, signed.assetId, signed.units]
-  if (said.some((value, i) => value !== is[i])) return `entry ${permit.seq} permits something else`
+  const permitted = [k, command, chainId, from, to, asset, amount]
+  const read = [signed.k, signed.command, signed.chainId, signed.from, signed.to, signed.assetId, signed.units]
+  if (permitted.some((value, i) => value !== read[i])) return `entry ${permit.seq} permits something else`
   const before = entries.filter(({ seq }) => seq < permit.seq).map(({ hash }) => hash)
   return body.before === hashOfHashes(before)
     ? undefined
@@ -127,22 +127,23 @@ export const recordedOf = (
   attempt: ReceiptAttempt,
   entries: ReadonlyArray<StoredEntry>,
 ): Recorded | string | undefined => {
-  const seen = referenceIn(attempt)
-  if (seen === undefined) return undefined
-  const permit = entries.find(({ seq }) => seq === seen.seq)
-  if (permit?.hash !== seen.hash) return `it was signed on another journal at entry ${seen.seq}`
+  const reference = referenceIn(attempt)
+  if (reference === undefined) return undefined
+  const permit = entries.find(({ seq }) => seq === reference.seq)
+  if (permit?.hash !== reference.hash) return `it was signed on another journal at entry ${reference.seq}`
   const signed = signedOf(attempt)
   const problem = signed === undefined ? "its bytes are no command" : permitProblem(permit, signed, entries)
   if (problem !== undefined) return problem
   const body = Result.getOrThrow(readPermit(permit.body))
   const { k, policy, policyDigest, line, approval = null } = body
   const before = entries.filter(({ seq }) => seq < permit.seq)
-  const made = entries.find((one) => one.kind === "signature" && JSON.parse(one.body)["k"] === k)
-  if (made !== undefined && made.seq < permit.seq) return `its permit, entry ${permit.seq}, comes after its signature`
+  const signature = entries.find((one) => one.kind === "signature" && JSON.parse(one.body)["k"] === k)
+  if (signature !== undefined && signature.seq < permit.seq)
+    return `its permit, entry ${permit.seq}, comes after its signature`
   const signers = new Set(before.flatMap((one) => (one.kind === "approval" ? JSON.parse(one.body)["operator"] : [])))
   const missing = approval?.by.find((name) => !signers.has(name))
   if (missing !== undefined) return `its permit relies on ${missing}, who had not approved it then`
-  return { k, seq: seen.seq, policy, policyDigest, line, approval, names: namesOf(body, before) }
+  return { k, seq: reference.seq, policy, policyDigest, line, approval, names: namesOf(body, before) }
 }
 
 /** Names by the configuration in force: the last such entry before the permit, under the same policy. */
