@@ -84,7 +84,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     alarms: makeAlarms(rules.filter(isAlert), start),
     raised,
     misses,
-    asked: { looks: 0, subjects: 0 },
+    counts: { rounds: 0, subjects: 0 },
     state,
     /** By account: subjects that look at it, and those that are paid from it. */
     watchers: watchersOf(entries),

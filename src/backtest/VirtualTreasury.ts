@@ -16,7 +16,7 @@ export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
 
 export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
-  const { state, ledger, limits, raised, misses, approving, entries, alarms, asked } = play
+  const { state, ledger, limits, raised, misses, approving, entries, alarms, counts } = play
   return {
     ledger,
     limits,
@@ -26,7 +26,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
     waiting: approving.waiting,
     entries,
     /** Number of rounds, and of evaluated subjects in all. */
-    asked,
+    counts,
     alarms: alarms.all,
     memories: state.memories as Memories,
     /** State of an alert rule at this moment. */
@@ -112,20 +112,20 @@ const settle = (play: Play, block: number): void => {
 const evaluateDue = async (play: Play): Promise<void> => {
   const { state, entries, settings, alarms } = play
   const { now } = state
-  const everybody = !state.begun || settings.everySecond === true
+  const isAll = !state.begun || settings.everySecond === true
   endPauses(play)
   signApproved(play)
-  const alerts = everybody ? alarms.all.map(({ rule }) => rule) : alarms.due(now)
+  const alerts = isAll ? alarms.all.map(({ rule }) => rule) : alarms.due(now)
   touchInhibited(
     play,
     alerts.map(({ name }) => name),
   )
-  const wanted = everybody
+  const wanted = isAll
     ? entries
     : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
   // Those with a need share funds and slots, so that one of them is never evaluated alone.
   const woken = wanted.some(({ quiet }) => !quiet) ? new Set(wanted) : undefined
-  const asked = woken === undefined || everybody ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
+  const asked = woken === undefined || isAll ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
   state.begun = true
   state.restless = false
   if (asked.length === 0 && alerts.length === 0 && !state.failed) return
@@ -138,8 +138,8 @@ const evaluateDue = async (play: Play): Promise<void> => {
   const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
   state.failed = false
   keepLocksAndAlerts(play, decided)
-  play.asked.looks++
-  play.asked.subjects += decided.conclusions.length
+  play.counts.rounds++
+  play.counts.subjects += decided.conclusions.length
   for (const conclusion of decided.conclusions) keep(play, conclusion)
   const changed = before.symmetricDifference(firingOf(state.memories, settings.rules))
   if (changed.size === 0) return

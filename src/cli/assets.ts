@@ -60,7 +60,7 @@ const layerAlone = (treasury: Treasury, gateway: GatewayConfig) => {
   return gatewayLayer({ treasury: alone }).pipe(Layer.provide(layerMetrics(alone)))
 }
 
-/** Runs a read against one gateway of the treasury; what it says against it is the failure's text. */
+/** Reads from one gateway of the treasury. The gateway's error becomes the command's failure. */
 export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
   Effect.gen(function* () {
     const { treasury } = yield* setup(chosen)
@@ -149,26 +149,26 @@ interface Pinning {
  * two is right, only a person knows.
  */
 const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
-  const { raw, assets: assetsCommand } = yield* listingOf(pinning.file, pinning.gateway)
-  const byId = assetsCommand.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
+  const { raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
+  const byId = assets.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
   const asked = [...new Set([...pinning.symbols, ...byId])]
   const symbols = asked.length > 0 ? asked : symbolsOf(raw)
   if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
   const pins: Array<Pin> = []
-  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assetsCommand, pinning.ids))
+  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
   for (const pin of pins) {
     const held = raw.assets?.[pin.symbol]
     if (held === undefined) continue
     if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
-      const said = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
-      return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; remove the pin if it is wrong`)
+      const pinned = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
+      return yield* failWith("refused", `${pin.symbol} is pinned as ${pinned}; remove the pin if it is wrong`)
     }
   }
   const lines = pins.map(({ symbol, id, decimals }) => `  ${symbol}: { id: "${id}", decimals: ${decimals} }`)
   return { pins, text: ["assets:", ...lines].join("\n") }
 })
 
-/** The specification's asset listing by hand. */
+/** Lists assets, as the specification's request does. */
 export const assetsCommand = Command.make(
   "assets",
   {
@@ -189,8 +189,8 @@ export const assetsCommand = Command.make(
         ids: Option.toArray(chosen.assetId),
         gateway: chosen.gateway,
       }).pipe(Effect.catchTag("GatewayError", (error) => failWith("failure", error.message)))
-      const assetsCommand = Object.fromEntries(pins.map(({ symbol, ...pin }) => [symbol, pin]))
-      return yield* printResult(chosen.output, { assets: assetsCommand }, () => text)
+      const assets = Object.fromEntries(pins.map(({ symbol, ...pin }) => [symbol, pin]))
+      return yield* printResult(chosen.output, { assets }, () => text)
     }
     const page = yield* reading(
       chosen,

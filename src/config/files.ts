@@ -5,7 +5,7 @@ import { mapSecrets, secretFilesIn } from "./schema/Receivers.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
 
-/** A token or a header: nobody's is longer. */
+/** Tokens and headers are shorter. */
 const secretBytesMax = 64_000
 
 /** A secret from its file, without the line end. It stays Redacted until it is used. */
@@ -62,7 +62,7 @@ export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<vo
       ),
   })
 
-/** Takes the HALT file away; false where there was none. */
+/** Removes the HALT file; false if there was none. */
 export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigError> =>
   Effect.try({
     try: () => {

@@ -1,4 +1,4 @@
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
@@ -124,7 +124,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   }
   const taken = yield* database.write(
     Effect.gen(function* () {
-      const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
+      const known = Option.getOrUndefined(yield* outbox.byId(intent.id))
       if (known !== undefined) {
         if (!samePayment(known.payment, payment)) {
           const { from: payer, to: payee, asset: paid, amount } = known.payment

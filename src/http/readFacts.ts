@@ -52,7 +52,7 @@ const cycleMillis = (rules: ReadonlyArray<PayingRule>, name: string): number => 
   return Math.max(0, ...cycles) + paymentMillis
 }
 
-/** Accounts out of band, for how long they are by what was noted, and how long their rules take. */
+/** Accounts out of band: for how long, and how long their rules take. */
 export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, view: Accounts, now: number) {
   const before = yield* stored
   const paying = rules.filter(isPaying)
@@ -66,12 +66,12 @@ export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, v
   )
 })
 
-/** Notes since when accounts are out of band. */
+/** Stores since when accounts are out of band. */
 export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: number) {
   const before = yield* stored
   const after = Object.fromEntries(sinceOf(view, before, now).map(({ name, since }) => [name, since]))
-  const rests = JSON.stringify(after)
-  if (rests !== JSON.stringify(before)) yield* (yield* Settings).set(key, rests)
+  const text = JSON.stringify(after)
+  if (text !== JSON.stringify(before)) yield* (yield* Settings).set(key, text)
 })
 
 const dayMillis = 86_400_000

@@ -5,7 +5,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { inPayment } from "../telemetry/Tracing.ts"
 
 const lookMillis = 20
-/** A round waits so long for a search that it began: most work is found by then, and goes out in the same round. */
+/** Wait of a round for its search: most work is found by then, and sent in the same round. */
 const joinMillis = 200
 
 /** Work of this process that is under way: turns of payments, sends, and searches for proofs of work. */
@@ -23,7 +23,7 @@ export class InFlight extends Context.Service<
       millisMax: number,
       work: Effect.Effect<A, E, R>,
     ) => Effect.Effect<Option.Option<A>, E, R>
-    /** The way to a quiet end: no send begins any more, and the end waits for those that have begun. */
+    /** Ends quietly: no send begins any more, and `sending` falls to 0. */
     readonly drain: Effect.Effect<void>
     readonly isDraining: Effect.Effect<boolean>
     /** Sends whose answer is awaited. */
@@ -106,7 +106,7 @@ export class InFlight extends Context.Service<
               isJoined = false
             }),
           )
-          return found._tag === "Some" ? found.value : undefined
+          return Option.getOrUndefined(found)
         }),
         stopSearches: Effect.suspend(() => Fiber.interruptAll([...searches.values()])),
       })

@@ -32,7 +32,7 @@ export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
   return true
 })
 
-/** Writes down why it is not signed, or ends it and tells people. */
+/** Records why an intent is not signed, or ends it and alerts people. */
 const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
   switch (plan._tag) {
     case "Wait":

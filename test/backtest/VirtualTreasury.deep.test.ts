@@ -4,7 +4,7 @@ import type { SubjectState } from "../../src/backtest/World.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { worldOf } from "./worlds.ts"
 
-/** All that an alert's rule remembers; its words and the time of its last look are of no consequence. */
+/** Memory of an alert rule, without its text and the time of its last evaluation. */
 const alarmed = (memory: RuleMemory | undefined) => {
   if (memory === undefined) return undefined
   const { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince } = memory
@@ -16,13 +16,13 @@ const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, eve
   const rehearsal = makeVirtualTreasury({ ...settings, everySecond }, { decided: (one) => said.push(one) })
   await rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, raised, misses, entries, alarms, memories, asked } = rehearsal
+  const { ledger, raised, misses, entries, alarms, memories, counts } = rehearsal
   return {
     said,
     alarms: alarms.map(({ rule, spans }) => [rule.name, alarmed(memories.get(memoryKey(rule.name, "when"))), spans]),
     raised,
     misses,
-    asked,
+    counts,
     paid: ledger.paid.map(({ intent, ...paid }) => ({
       ...paid,
       ...intent.payment,
@@ -41,16 +41,16 @@ const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, eve
 
 describe("a virtual treasury", () => {
   const seeds = Array.from({ length: Number(process.env["REHEARSAL_SEEDS"] ?? 10) }, (_, i) => i + 1)
-  it.each(seeds)("says by jumping what it says by looking in every second (world %i)", async (seed) => {
+  it.each(seeds)("decides by jumping as by evaluating every second (world %i)", async (seed) => {
     const world = worldOf(seed, Number(process.env["REHEARSAL_DAYS"] ?? 1))
-    const { asked: jumped, ...fast } = await play(world, false)
-    const { asked: stepped, ...slow } = await play(world, true)
+    const { counts: jumped, ...fast } = await play(world, false)
+    const { counts: stepped, ...slow } = await play(world, true)
     assert.deepStrictEqual(fast.said, slow.said)
     assert.deepStrictEqual(fast, slow)
     assert.isBelow(jumped.subjects * 3, stepped.subjects)
   })
 
-  it("pays, fails, holds and asks in those worlds for most reasons there are", async () => {
+  it("pays, fails, holds and asks for most reasons in those worlds", async () => {
     const worlds = await Promise.all(Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false)))
     const reasons = new Set(worlds.flatMap(({ said }) => said.map(({ reason }) => reason ?? "acting")))
     const paid = worlds.flatMap((world) => world.paid)
@@ -76,10 +76,6 @@ describe("a virtual treasury", () => {
       "not_due",
       "inhibited",
       "no_data",
-    ]) {
-      assert.isTrue(reasons.has(reason as never), reason)
-    }
-    for (const reason of [
       "stale",
       "in_band",
       "pending",

@@ -20,7 +20,7 @@ describe("the bench runner", () => {
     assert.match(rows[2] ?? "", /^pow event loop delay p99 +40 ms +30 to 50 +20, missed$/)
   })
 
-  it("names what is more than a tenth worse than before, whichever way is better", () => {
+  it("names figures that became more than a tenth worse", () => {
     const at = (fast: number, late: number) => [
       figure("fast", [fast], { unit: "per second", better: "higher" }),
       figure("late", [late], { unit: "ms", better: "lower" }),

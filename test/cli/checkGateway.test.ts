@@ -9,7 +9,7 @@ import { it } from "../support/it.ts"
 import { chainId, usdt, withSandbox } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
-/** What `check` says of a file with this pin, while the network answers or not. */
+/** Output of `check` for a file with this pin and network. */
 const check = (pin: object, network: { readonly chainId?: string; readonly url?: string } = {}) =>
   withSandbox({}, (_, sandbox) =>
     Effect.promise(async () => {
@@ -42,7 +42,7 @@ describe("check, where a gateway answers", () => {
     assert.match(stderr, /the gateway is on chain sandbox-1, not on mainnet; correct network.chainId/)
   })
 
-  it.live("warns of an id that is not listed, and passes what agrees without a word", function* () {
+  it.live("warns of an id that is not listed, and of nothing else", function* () {
     const unlisted = yield* check({ id: "ab".repeat(32) })
     assert.strictEqual(unlisted.code, 0, unlisted.stderr)
     assert.match(unlisted.stdout, /^warn .*the gateway does not list USDT/m)

@@ -146,7 +146,7 @@ const play = async ({ settings, events, until }: World, rules: ReadonlyArray<Rul
     payment.to,
     payment.amount,
   ])
-  return { said, paid, looks: rehearsal.asked.subjects }
+  return { said, paid, looks: rehearsal.counts.subjects }
 }
 
 const topUpOf = ({ settings: { rules } }: World): TopUpRule => {

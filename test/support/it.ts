@@ -1,12 +1,12 @@
 import { it as base, layer as baseLayer, type TestAPI, type Vitest } from "@effect/vitest"
 import { Effect, identity, type Layer, type Scope } from "effect"
 
-/** What is done in a test: an effect, or the generator function of one. */
+/** Body of a test: returns an effect, or is its generator function. */
 export type Body<Args extends ReadonlyArray<unknown>, R, A = unknown> = (
   ...args: Args
 ) => Effect.Effect<A, unknown, R> | Generator<Effect.Effect<unknown, unknown, R>, A, never>
 
-/** The same where nothing is given to it. */
+/** A body without arguments. */
 export type Work<R, A = unknown> = Effect.Effect<A, unknown, R> | Body<[], R, A>
 
 export const effectOf = <R, A>(made: Work<R, A> | ReturnType<Body<[], R, A>>): Effect.Effect<A, unknown, R> =>
@@ -49,7 +49,7 @@ export const it: Tests = withBodies(base, {
   live: registerBy<Scope.Scope, Scope.Scope>(base.live, identity),
 })
 
-/** The same, where each test has its own of what the layer makes. */
+/** The same, with a layer of its own for each test. */
 export const itWith = <R>(made: () => Layer.Layer<R, unknown>): TestsOf<R> =>
   withBodies(base, {
     effect: registerBy<R | Scope.Scope, Scope.Scope>(base.effect, (test) => Effect.provide(test, made())),

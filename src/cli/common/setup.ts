@@ -50,7 +50,7 @@ export const dataFlag = pathFlag(
   "Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says",
 ).pipe(Flag.withAlias("d"), Flag.optional)
 
-/** Which of several treasuries. */
+/** Chooses one of several treasuries. */
 export const treasuryFlag = Flag.String("treasury").pipe(
   Flag.withDescription("Name of the treasury, where a folder holds several"),
   Flag.optional,
@@ -70,7 +70,7 @@ export interface Chosen {
   readonly sharedUrlFile?: string | undefined
 }
 
-/** The one treasury that is meant, where the folder that is named holds several. */
+/** The choice, narrowed to one treasury where a folder holds several. */
 export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
   const named = Option.getOrUndefined(chosen.treasury ?? Option.none())
   const dir = chosen.ownDir === undefined ? severalIn(chosen) : undefined
@@ -91,7 +91,7 @@ export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
   }
 })
 
-/** The folder of several treasuries that is named, or is the working directory. */
+/** The named folder of several treasuries, or the working directory if it is one; else undefined. */
 export const severalIn = (chosen: Chosen): string | undefined => {
   const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
   const dir = isNamed || existsSync(fileOf(chosen)) ? fileOf(chosen) : "."
@@ -133,7 +133,7 @@ export interface Setup {
   readonly metrics: Address | undefined
 }
 
-/** The treasury's file or folder, and what lies over it. */
+/** The treasury's file or folder, and its overlays. */
 export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<string>] => {
   const named = [...Option.toArray(chosen.file ?? Option.none()), ...chosen.config]
   return [named[0] ?? "treasury.yaml", ...named.slice(1)]
@@ -190,13 +190,13 @@ export const notRunning = (chosen: Chosen, dataDir: string, more = "") =>
   failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: ${runCommand(chosen)}`)
 
 /** Problems of a file printed at most by a command that does not check files. */
-const toldMax = 3
+const printedMax = 3
 
-const wrongs = (cause: Cause.Cause<unknown>): ReadonlyArray<string> => {
+const problemLines = (cause: Cause.Cause<unknown>): ReadonlyArray<string> => {
   const error = Cause.squash(cause)
   const all = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)]
-  const left = all.length - toldMax
-  return left > 0 ? [...all.slice(0, toldMax), `and ${left} more: cofferer check`] : all
+  const left = all.length - printedMax
+  return left > 0 ? [...all.slice(0, printedMax), `and ${left} more: cofferer check`] : all
 }
 
 const warn = (lines: ReadonlyArray<string>, dataDir: string) =>
@@ -223,15 +223,15 @@ export const dataDirOf = Effect.fnUntraced(function* (given: Chosen, purpose: "a
       : Exit.isSuccess(environment)
         ? environment.value.dataDir
         : env["COFFERER_DATA_DIR"]
-  const lines = Exit.isSuccess(environment) ? [] : wrongs(environment.cause)
-  const found = named === undefined ? yield* ofFiles(chosen, purpose) : { dir: named, lines: [] }
+  const lines = Exit.isSuccess(environment) ? [] : problemLines(environment.cause)
+  const found = named === undefined ? yield* dirOfFiles(chosen, purpose) : { dir: named, lines: [] }
   const dataDir = resolve(found.dir ?? ownDir ?? defaultDataDir)
-  const told = [...lines, ...found.lines]
-  if (told.length > 0) yield* warn(told, dataDir)
+  const warnings = [...lines, ...found.lines]
+  if (warnings.length > 0) yield* warn(warnings, dataDir)
   return dataDir
 })
 
-const ofFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop") {
+const dirOfFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop") {
   const file = fileOf(chosen)
   if (!existsSync(file)) {
     if (chosen.config.length === 0) return { dir: undefined, lines: [] }
@@ -241,10 +241,10 @@ const ofFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "s
   }
   const loaded = yield* Effect.exit(loadTreasury(...filesOf(chosen)))
   if (Exit.isSuccess(loaded)) return { dir: loaded.value.storeDir, lines: [] }
-  return { dir: storeDirIn(filesOf(chosen)), lines: wrongs(loaded.cause) }
+  return { dir: storeDirIn(filesOf(chosen)), lines: problemLines(loaded.cause) }
 })
 
-/** The name of who runs this. A user of a container may have none, which is an error, and is known by the number. */
+/** Name of the user; its number where it has none, as in a container. */
 export const userName = (named: () => string = () => userInfo().username): string => {
   try {
     return named()

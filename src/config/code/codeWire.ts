@@ -20,7 +20,7 @@ export interface Thrown {
   readonly code: string
 }
 
-/** Where something is wrong in a file, as the loader says it. */
+/** A fault in a file, with its place and remedy. */
 export interface FileFault {
   readonly file: string
   readonly line: number
@@ -29,7 +29,7 @@ export interface FileFault {
   readonly remedy: string
 }
 
-/** Whom a function sees: amounts as digits. */
+/** Input of a function: amounts as digits. */
 export interface WireSeen {
   readonly balances: ReadonlyArray<readonly [string, string]>
   readonly one: string
@@ -60,13 +60,13 @@ export type Reply =
 /** A text as a pattern that finds it. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
 
-/** Where an offset of a text is, 1-based. */
+/** Line and column of an offset, from 1. */
 export const placeAt = (file: string, text: string, offset: number) => {
   const before = text.slice(0, Math.max(0, offset)).split("\n")
   return { file, line: before.length, column: before.at(-1)!.length + 1 }
 }
 
-/** Says a value; its functions are put into the list. Throws where it is larger than any file of rules. */
+/** Encodes a value; its functions are appended to the list. Throws if it is larger than any file of rules. */
 export const encode = (value: unknown, functions: Array<unknown>): Wire => {
   let nodes = 0
   const walk = (one: unknown, level: number): Wire => {
@@ -142,14 +142,14 @@ export const thrownBy = (error: unknown): Thrown => {
 /** Throws on an unknown name: undefined would soon be taken for zero, and be filled up. */
 const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readonly<Record<string, A>> =>
   new Proxy(Object.freeze({ ...values }), {
-    get: (told, name) => {
-      if (typeof name === "symbol" || Object.hasOwn(told, name)) return Reflect.get(told, name) as unknown
+    get: (known, name) => {
+      if (typeof name === "symbol" || Object.hasOwn(known, name)) return Reflect.get(known, name) as unknown
       throw new Error(`no ${what} "${name}" is told`)
     },
   })
 
 /** Builds a function's input, frozen. */
-const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) => {
+const inputOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) => {
   const units = balances.map(([name, amount]) => [name, BigInt(amount)] as const)
   const known = assets.map(
     ([name, [unit, decimals, status]]) => [name, Object.freeze({ one: BigInt(unit), decimals, status })] as const,
@@ -168,11 +168,11 @@ const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) =
 /** Asks an operator's function, and notes whether it looked at the time. */
 export const askNeed = (need: unknown, seen: WireSeen): CodeReply => {
   let timed = false
-  const told = toldOf(seen, () => {
+  const input = inputOf(seen, () => {
     timed = true
   })
   try {
-    return { v: encode((need as (seen: unknown) => unknown)(told), []), timed }
+    return { v: encode((need as (seen: unknown) => unknown)(input), []), timed }
   } catch (error) {
     return { e: thrownBy(error), timed }
   }

@@ -139,7 +139,7 @@ export type TreasuryFile = typeof TreasuryFile.Type
 
 const CodeFile = text(/\.ts$/, "a file of rules in TypeScript")
 
-/** As its parts are written, before files of rules in TypeScript are read: for editors. */
+/** The file before its rules in TypeScript are read: the schema that editors use. */
 export const WrittenTreasury = Schema.Struct({
   ...TreasuryFile.fields,
   rules: optional(Schema.Union([CodeFile, Schema.Array(Schema.Union([CodeFile, YamlRuleText]))])),

@@ -18,8 +18,10 @@ const playYear = async (perMinute: number, say: (text: string) => void): Promise
   const world = settings()
   const rehearsal = makeVirtualTreasury(world)
   const seconds = await cpuSeconds(() => rehearsal.advance(events(perMinute), world.start + yearMillis))
-  const { ledger, asked } = rehearsal
-  say(`${perMinute} changes a minute: ${ledger.paid.length} payments, ${asked.subjects} looks, ${seconds.toFixed(2)} s`)
+  const { ledger, counts } = rehearsal
+  say(
+    `${perMinute} changes a minute: ${ledger.paid.length} payments, ${counts.subjects} evaluations, ${seconds.toFixed(2)} s`,
+  )
   return seconds
 }
 
