@@ -26,7 +26,7 @@ import { decisionText, type Story, storyText } from "./common/storyText.ts"
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
 const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
 
-/** Why an alert fires or is silent: each comparison, what runs, and what people heard. */
+/** An alert rule: each comparison, its timers, and the last alert that people got. */
 const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: ReadonlyArray<string>): string => {
   const { when, clear, firingSince } = alert
   const since =
@@ -110,9 +110,8 @@ export const explainText = (answer: Explained, isRunning: boolean): string => {
   }
 }
 
-const ruleText = (answer: RuleAnswer, isRunning: boolean): string => {
-  return [...stoppedText(isRunning), ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
-}
+const ruleText = (answer: RuleAnswer, isRunning: boolean): string =>
+  [...stoppedText(isRunning), ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
 
 const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
   isRunning ? [] : ["no daemon runs; this is from its database, and gets older"]

@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { nodesApart } from "../rules/saneHead.ts"
 
 /** The last reading of a key's transfers on the ledger. */
-interface Look {
+interface Reading {
   /** Unix milliseconds. */
   readonly at: number
   /** All before this block time (Unix nanoseconds) was in it. */
@@ -13,8 +13,8 @@ interface Look {
 export class AuditMemory extends Context.Service<
   AuditMemory,
   {
-    readonly last: (party: string) => Effect.Effect<Look | undefined>
-    readonly note: (party: string, look: Look) => Effect.Effect<void>
+    readonly lastReading: (party: string) => Effect.Effect<Reading | undefined>
+    readonly noteReading: (party: string, reading: Reading) => Effect.Effect<void>
     /**
      * The newest block when the audit began: the height given first. One that is lower by more than nodes differ
      * replaces it: the first was false, and no listing would ever reach it.
@@ -22,18 +22,18 @@ export class AuditMemory extends Context.Service<
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
     /** Forgets that height and where readings ended: the next ones given are the first. */
     readonly restart: Effect.Effect<void>
-    /** True if a reading of the party's listing ended at the same cursor as the one before. */
-    readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
+    /** Notes where a reading of the party's listing ended. True if the one before ended there too. */
+    readonly noteCursor: (party: string, cursor: string) => Effect.Effect<boolean>
     /** True if the party's newest balance row is newer than the last one that payments explained. */
-    readonly isNews: (party: string, newestRow: bigint) => Effect.Effect<boolean>
+    readonly hasNewRows: (party: string, newestRow: bigint) => Effect.Effect<boolean>
     readonly noteExplained: (party: string, newestRow: bigint) => Effect.Effect<void>
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
     readonly counted: (transferId: string) => Effect.Effect<number>
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
-    /** The time given first for the name, in Unix milliseconds. */
-    readonly since: (name: string, now: number) => Effect.Effect<number>
-    /** True if at least this many milliseconds have passed since this was last true of the name. */
-    readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
+    /** Notes a time for the name, in Unix milliseconds; returns the first one noted. */
+    readonly firstSeen: (name: string, now: number) => Effect.Effect<number>
+    /** Notes `now` for the name and returns true, unless a time within `everyMillis` of it is noted. */
+    readonly claimDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
     readonly forget: (transferId: string, name: string) => Effect.Effect<void>
   }
@@ -41,7 +41,7 @@ export class AuditMemory extends Context.Service<
   static readonly layer = Layer.effect(
     AuditMemory,
     Effect.sync(() => {
-      const last = new Map<string, Look>()
+      const last = new Map<string, Reading>()
       const ends = new Map<string, string>()
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
@@ -49,8 +49,8 @@ export class AuditMemory extends Context.Service<
       const dues = new Map<string, number>()
       let start: bigint | undefined
       return AuditMemory.of({
-        last: (party) => Effect.sync(() => last.get(party)),
-        note: (party, look) => Effect.sync(() => last.set(party, look)),
+        lastReading: (party) => Effect.sync(() => last.get(party)),
+        noteReading: (party, reading) => Effect.sync(() => last.set(party, reading)),
         startHeight: (height) =>
           Effect.sync(() => {
             if (start === undefined || height + nodesApart < start) start = height
@@ -60,13 +60,13 @@ export class AuditMemory extends Context.Service<
           start = undefined
           ends.clear()
         }),
-        endsAgain: (party, cursor) =>
+        noteCursor: (party, cursor) =>
           Effect.sync(() => {
             const isSame = ends.get(party) === cursor
             ends.set(party, cursor)
             return isSame
           }),
-        isNews: (party, newestRow) =>
+        hasNewRows: (party, newestRow) =>
           Effect.sync(() => {
             const known = rows.get(party)
             return known === undefined || known < newestRow
@@ -74,14 +74,14 @@ export class AuditMemory extends Context.Service<
         noteExplained: (party, newestRow) => Effect.sync(() => rows.set(party, newestRow)),
         counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
         noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
-        since: (name, now) =>
+        firstSeen: (name, now) =>
           Effect.sync(() => {
             // A first sighting in the future was noted by a wrong clock.
             const first = Math.min(times.get(name) ?? now, now)
             times.set(name, first)
             return first
           }),
-        isDue: (name, now, everyMillis) =>
+        claimDue: (name, now, everyMillis) =>
           Effect.sync(() => {
             const before = dues.get(name)
             if (before !== undefined && Math.abs(now - before) < everyMillis) return false

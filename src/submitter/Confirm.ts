@@ -79,7 +79,7 @@ const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt,
   const executions = yield* (yield* Findings).executions(attempt.transferId)
   if (executions === 0 && !isOver(attempt, height)) return undefined
   const clock = yield* Clock.currentTimeMillis
-  if (!(yield* (yield* AuditMemory).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
+  if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
   const told = yield* gateways
     .several((reader) => looksFor(intent.command, reader).listing(attempt.party))

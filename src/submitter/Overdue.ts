@@ -24,7 +24,7 @@ export const callOverdue = Effect.fn("Overdue.round")(function* () {
   if (mode !== "live") return
   const now = yield* Clock.currentTimeMillis
   for (const intent of yield* outbox.open) {
-    const first = yield* memory.since(`open/${intent.id}`, now)
+    const first = yield* memory.firstSeen(`open/${intent.id}`, now)
     if (now - first < lookedMillisMin) continue
     const overdue = yield* overdueNow(treasury, intent)
     if (overdue !== undefined) yield* page(intent, overdue)

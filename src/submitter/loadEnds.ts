@@ -66,7 +66,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     if (attempt === undefined) continue
     const isShown = hasFallen(intent, attempt, yield* loadEnds(intent, attempt))
     const now = yield* Clock.currentTimeMillis
-    if (!isShown && !(yield* (yield* AuditMemory).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
+    if (!isShown && !(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
     // Whoever does not tell of movements now keeps no other payment from being looked up.
     const asked = sendsOf(attempt.party, [attempt]).pipe(
       Effect.catchTag("GatewayError", (error) =>

@@ -18,16 +18,16 @@ describe("AuditMemory.startHeight", () => {
   ])("$name", ({ heights, start }) => Effect.map(startAfter(heights), (found) => assert.strictEqual(found, start)))
 })
 
-describe("AuditMemory.isDue", () => {
+describe("AuditMemory.claimDue", () => {
   it.effect("is due again once its time is over, whatever else was due meanwhile", () =>
     Effect.gen(function* () {
-      const { isDue } = yield* AuditMemory
-      assert.isTrue(yield* isDue("a", 0, 100))
-      assert.isTrue(yield* isDue("b", 10, 100))
-      assert.isFalse(yield* isDue("a", 99, 100))
-      assert.isTrue(yield* isDue("a", 100, 100))
-      assert.isFalse(yield* isDue("b", 109, 100))
-      assert.isTrue(yield* isDue("a", -100, 100), "the clock was put back")
+      const { claimDue } = yield* AuditMemory
+      assert.isTrue(yield* claimDue("a", 0, 100))
+      assert.isTrue(yield* claimDue("b", 10, 100))
+      assert.isFalse(yield* claimDue("a", 99, 100))
+      assert.isTrue(yield* claimDue("a", 100, 100))
+      assert.isFalse(yield* claimDue("b", 109, 100))
+      assert.isTrue(yield* claimDue("a", -100, 100), "the clock was put back")
     }).pipe(Effect.provide(AuditMemory.layer, { local: true })),
   )
 })

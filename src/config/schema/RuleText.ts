@@ -17,13 +17,13 @@ import {
 
 const optional = Schema.optional
 const balance = optional(oneOf("free", "total"))
-const Symbol = Schema.String.check(Schema.isNonEmpty({ expected: "the symbol of an asset" }))
+const AssetSymbol = Schema.String.check(Schema.isNonEmpty({ expected: "the symbol of an asset" }))
 const SignedText = text(/^-?[0-9][0-9_,.]*$/, 'an amount in units of the asset, such as "500" or "-10_000"')
 const StepText = text(
   /^-?([0-9][0-9_,.]*|[0-9]{1,3}(\.[0-9]{1,6})?%)$/,
   'an amount such as "-10_000", or a part of the earlier balance such as "-20%"',
 )
-const account = { party: Name, asset: Symbol, balance: optional(oneOf("free", "total")) }
+const account = { party: Name, asset: AssetSymbol, balance }
 const sides = (what: string) => exactlyOne(what, ["below", "above"])
 
 const status = oneOf("proposed", "rejected", "pendingListing", "enabled")
@@ -45,10 +45,10 @@ const leaves = {
     above: optional(SignedText),
   }).check(sides("rate")),
   asset: Schema.Struct({
-    asset: Symbol,
+    asset: AssetSymbol,
     is: Schema.Union([status, Schema.Array(status)]),
   }),
-  stale: Schema.Struct({ party: optional(Name), asset: optional(Symbol), longerThan: DurationText }),
+  stale: Schema.Struct({ party: optional(Name), asset: optional(AssetSymbol), longerThan: DurationText }),
   held: Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText }),
 }
 
@@ -103,36 +103,32 @@ const kinds = {
   topUp: Schema.Struct({
     from: Name,
     levels: Schema.Array(
-      Schema.Struct({ party: Name, asset: Symbol, balance, below: AmountText, target: AmountText }),
+      Schema.Struct({ party: Name, asset: AssetSymbol, balance, below: AmountText, target: AmountText }),
     ).check(Schema.isMinLength(1, { expected: "at least one level" })),
   }),
   sweep: Schema.Struct({
     from: oneOrMany(Name),
     to: Name,
-    asset: Symbol,
+    asset: AssetSymbol,
     balance,
     above: AmountText,
     target: AmountText,
   }),
-  rebalance: Schema.Struct({ asset: Symbol, balance, weights: parts, tolerance: PercentText }),
-  split: Schema.Struct({ from: Name, asset: Symbol, above: AmountText, target: optional(AmountText), to: parts }),
-  payout: Schema.Struct({ from: Name, to: Name, asset: Symbol, amount: AmountText }),
+  rebalance: Schema.Struct({ asset: AssetSymbol, balance, weights: parts, tolerance: PercentText }),
+  split: Schema.Struct({ from: Name, asset: AssetSymbol, above: AmountText, target: optional(AmountText), to: parts }),
+  payout: Schema.Struct({ from: Name, to: Name, asset: AssetSymbol, amount: AmountText }),
   request: Schema.Struct({
     from: Name,
     to: Name,
-    asset: Symbol,
+    asset: AssetSymbol,
     balance,
     below: AmountText,
     target: AmountText,
   }),
-  withdraw: Schema.Struct({ from: Name, asset: Symbol, balance, above: AmountText, target: AmountText, to: Name }),
+  withdraw: Schema.Struct({ from: Name, asset: AssetSymbol, balance, above: AmountText, target: AmountText, to: Name }),
   notify: Schema.Struct({
-    asset: optional(Symbol),
-    becomes: optional(
-      Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
-        Schema.isMinLength(1, { expected: "at least one status" }),
-      ),
-    ),
+    asset: optional(AssetSymbol),
+    becomes: optional(Schema.Array(status).check(Schema.isMinLength(1, { expected: "at least one status" }))),
     when: optional(ConditionText),
     severity: optional(oneOf("page", "ticket", "info")),
   }).check(exactlyOne("notify", ["becomes", "when"])),
@@ -140,12 +136,12 @@ const kinds = {
 
 /** A function with what it may see and whom it may pay: only a file of rules in TypeScript can hold one. */
 const CodeText = Schema.Struct({
-  accounts: Schema.Array(Schema.Struct({ party: Name, asset: Symbol, balance })).check(
+  accounts: Schema.Array(Schema.Struct({ party: Name, asset: AssetSymbol, balance })).check(
     Schema.isMinLength(1, { expected: "at least one account" }),
   ),
   from: Name,
   to: oneOrMany(Name),
-  asset: Symbol,
+  asset: AssetSymbol,
   /** Text that stands for the function. */
   need: Schema.String,
 })

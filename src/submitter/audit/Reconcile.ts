@@ -62,7 +62,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const memory = yield* AuditMemory
   const { pollIdleMillis } = (yield* CycleConfig).treasury.network
   const now = yield* Clock.currentTimeMillis
-  const last = yield* memory.last(party)
+  const last = yield* memory.lastReading(party)
   const isGranted = yield* (yield* Clearance).isGranted(party)
   const isDue =
     last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
@@ -72,7 +72,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const listing = yield* list(party)
   if (listing === "silent") return
   const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
-  yield* memory.note(party, { at: now, until })
+  yield* memory.noteReading(party, { at: now, until })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (!isGranted) yield* clear(party, start, listing)
 })
@@ -116,7 +116,7 @@ const againMax = 500
 /** From where the next reading goes on: rows count as read only when two readings of them ended at the same one. */
 const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
   if (cursor === undefined) return undefined
-  const isSame = yield* (yield* AuditMemory).endsAgain(party, cursor)
+  const isSame = yield* (yield* AuditMemory).noteCursor(party, cursor)
   return isSame || transfers.length > againMax ? cursor : undefined
 })
 

@@ -34,7 +34,7 @@ export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* 
 const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
   const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
-  if (isNow) return now - (yield* memory.since(passedName, now)) >= passedMillis
+  if (isNow) return now - (yield* memory.firstSeen(passedName, now)) >= passedMillis
   yield* memory.forget("", passedName)
   return false
 })

@@ -120,7 +120,7 @@ const heightsNow = Effect.fnUntraced(function* () {
 /** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
 const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>, newest: bigint) {
   const found = new Map<string, number>()
-  if (!(yield* (yield* AuditMemory).isNews(party, newest))) return found
+  if (!(yield* (yield* AuditMemory).hasNewRows(party, newest))) return found
   const outbox = yield* Outbox
   const since = Math.min(...own.map(({ createdAt }) => createdAt))
   const known = [...(yield* outbox.settledSince(since)), ...(yield* outbox.open)]
@@ -182,6 +182,6 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
 const nameOf = ({ intentId, k }: Attempt): string => `${intentId}/${k}`
 
 const isLongOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, now: number) {
-  const first = yield* (yield* AuditMemory).since(nameOf(attempt), now)
+  const first = yield* (yield* AuditMemory).firstSeen(nameOf(attempt), now)
   return now - first >= settleMillis && height > deadlineHeight(attempt) + settleBlocks
 })
