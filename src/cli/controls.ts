@@ -304,6 +304,6 @@ const accept = Command.make(
 
 /** Terms that bound the money. Operators sign them with `approve terms`. */
 export const terms = Command.make("terms").pipe(
-  Command.withDescription("Terms of a file that permits more than the terms in force"),
+  Command.withDescription("Accept a file that permits more than the terms in force"),
   Command.withSubcommands([accept]),
 )

@@ -104,7 +104,13 @@ const skewMillis = (text: string) =>
 
 const arm = Command.make(
   "arm",
-  { kind: Argument.Literals("kind", faultKinds), ...armFlags, ...shared },
+  {
+    kind: Argument.Literals("kind", faultKinds).pipe(
+      Argument.withDescription("Kind of fault, as sandbox fault list prints them"),
+    ),
+    ...armFlags,
+    ...shared,
+  },
   Effect.fn(function* (chosen) {
     const { kind, operation, rate, count, status, effect, blocks, code, chainId } = chosen
     const [durationMillis, delayMillis] = [millis(chosen.for), millis(chosen.delay)]

@@ -322,7 +322,7 @@ const ofTreasury = {
     severity: "info",
     id: "limit/{line}/{day}",
     subject: "line {line}",
-    text: "a third of a day's limit is used before noon (UTC): {used} of {limit}, {transfers}, in 24 h ({line}: {words})",
+    text: "a third of the 24-hour limit is used before noon (UTC): {used} of {limit} and {transfers} transfers (policy line {line}: {words})",
     fields: ["line", "used", "limit"],
     raised: "once a day and line of the policy; `alerts.conditions.limit_used` switches it off",
   },
