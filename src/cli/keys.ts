@@ -6,22 +6,19 @@ import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
 import { failWith, outputFlag, printResult, table } from "./common/output.ts"
 import { commonFlags, fileArgument, pathArgument, setup } from "./common/setup.ts"
 
-const newKey = Command.make(
-  "new",
-  {
-    file: pathArgument("file", "Output file; must not exist"),
-    output: outputFlag,
-  },
-  Effect.fn(function* ({ file, output }) {
-    const { publicKey, writeTo } = makeKey()
-    yield* writeTo(file).pipe(Effect.mapError(({ message }) => failWith("failure", message)))
-    return yield* printResult(output, { file, publicKey }, () => publicKey)
-  }),
-).pipe(
-  Command.withDescription(
-    "Make a key of a party or an operator, readable by its owner alone, and print its public key",
-  ),
-)
+const newKey = (description: string) =>
+  Command.make(
+    "new",
+    {
+      file: pathArgument("file", "Output file; must not exist"),
+      output: outputFlag,
+    },
+    Effect.fn(function* ({ file, output }) {
+      const { publicKey, writeTo } = makeKey()
+      yield* writeTo(file).pipe(Effect.mapError(({ message }) => failWith("failure", message)))
+      return yield* printResult(output, { file, publicKey }, () => publicKey)
+    }),
+  ).pipe(Command.withDescription(description))
 
 const show = Command.make(
   "show",
@@ -80,8 +77,18 @@ const list = Command.make(
   }),
 ).pipe(Command.withDescription("List the keys that a treasury file names: public keys, and the state of each key file"))
 
+const operator = Command.make("operator").pipe(
+  Command.withDescription("Keys with which operators approve payments"),
+  Command.withSubcommands([newKey("Make an operator's key, readable by its owner alone, and print its public key")]),
+)
+
 /** Keys of parties, which move money, and of operators, which move none. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Make and list keys of parties and operators"),
-  Command.withSubcommands([newKey, show, list]),
+  Command.withSubcommands([
+    newKey("Make a party's key for signer: { file }, readable by its owner alone, and print its public key"),
+    show,
+    list,
+    operator,
+  ]),
 )

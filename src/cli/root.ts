@@ -84,7 +84,6 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Commands that are gone, with what takes their place. */
 const gone: Readonly<Record<string, string>> = {
-  operator: '"keys new FILE" makes the key of an operator too',
   object: 'weaker terms halt a start at once now; "halt" stops terms that "terms accept" accepted',
 }
 
@@ -196,9 +195,10 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "approve sign": ["approve sign --key secrets/ana", "Sign the text on standard input, on a machine apart"],
   "approve terms": ["approve terms 9c1f04e2 --key secrets/ana", "Approve a policy that permits more"],
   reject: ['reject r44f --reason "wrong account"', "Refuse a payment that waits"],
-  "keys new": ["keys new secrets/reserve", "Make a key"],
+  "keys new": ["keys new secrets/reserve", "Make a payer's key"],
   "keys show": ["keys show secrets/reserve", "Print the public key of a file"],
   "keys list": ["keys list treasury.yaml", "List the public keys of parties and operators"],
+  "keys operator new": ["keys operator new secrets/ana", "Make an operator's key"],
   pause: ['pause --scope rule:keep-hot-funded --for 2h --reason "migration"', "Stop one rule for two hours"],
   halt: ['halt --reason "unknown payment"', "Stop all signing"],
   resume: ['resume --reason "the payment was ours"', "End every halt and pause"],

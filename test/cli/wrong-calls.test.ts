@@ -13,11 +13,6 @@ describe("a wrong call is told in one line", () => {
       ["object", "0123abcd", "--reason", "x"],
       /^cofferer: object is gone; weaker terms halt a start at once now; "halt" stops/,
     ],
-    [
-      ["keys", "operator", "new", "x"],
-      /^cofferer: operator is gone; "keys new FILE" makes the key of an operator too$/,
-    ],
-    [["backtest", "--settles", "2s"], /^cofferer: Unrecognized flag: --settles; payments take as long as/],
     [["rules", "-c", "x", "--data", "y"], /^cofferer: Unknown subcommand "rules" for "cofferer"$/],
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
     [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],

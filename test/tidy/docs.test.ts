@@ -219,7 +219,7 @@ describe("calls in the pages", () => {
     ["    $ npm run -s cofferer -- halt", 1],
     ["```sh\nsrc/cofferer.sh export --format xml > x\n```", 1],
     ["`status --fail`, `approve terms HASH`, `halt`, `status of it`", 1],
-    ["`status --fail`, `approve terms HASH`, `halt`, `stat`, `receipt verify FILE`", 0],
+    ["`status --fail`, `approve terms HASH`, `halt`, `stat`, `keys operator new FILE`", 0],
     ["    cofferer approve r44f --signature 5c02... # and so on\n    cofferer explain a b", 0],
     ["    0.1 s  cofferer   0.1.0", 0],
   ])("are read in %j, with %i mistakes", async (text, mistakes) => {

@@ -165,9 +165,12 @@ const problemOf = (operator: string, key: string, parties: Parties, people: Peop
   people.names.set(operator, before)
   const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
   if (party !== undefined) {
-    return [`the key of party "${party.name}": whoever runs that machine could approve`, `"keys new" makes one`]
+    return [
+      `the key of party "${party.name}": whoever runs that machine could approve`,
+      `"keys operator new" makes one`,
+    ]
   }
-  if (isWeakKey(key)) return ["anybody could sign for this key", `"keys new" makes one`]
+  if (isWeakKey(key)) return ["anybody could sign for this key", `"keys operator new" makes one`]
   if (twin !== operator) return [`the same key as operator "${twin}": one person, one key`, "give each their own"]
   return before === key ? undefined : [`"${operator}" has another key above`, "one person, one key"]
 }
