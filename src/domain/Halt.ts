@@ -21,16 +21,17 @@ export const keptReasons: ReadonlyArray<HaltReason> = ["foreign_payment", "resto
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
-/** Remedy for a halt, as text. */
-export const remedyOf = (reason: string): string => {
+/** Remedy for a halt, as text; its detail names the hash that the commands take. */
+export const remedyOf = (reason: string, detail = ""): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
   if (end === "itself") return 'it ends by itself once there is space, and "resume" does not end it'
   if (end === "terms") {
+    const hash = /^the terms ([0-9a-f]{8}) /.exec(detail)?.[1] ?? "HASH"
     return (
-      'operators agree by "cofferer approve terms HASH", or the old file is put back and restarted; where those in ' +
-      'force name no operators, or their keys are lost: "cofferer terms accept HASH --reason TEXT"'
+      `operators agree by "cofferer approve terms ${hash}", or the old file is put back and restarted; where those ` +
+      `in force name no operators, or their keys are lost: "cofferer terms accept ${hash} --reason TEXT"`
     )
   }
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'

@@ -24,7 +24,7 @@ const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found | unde
   const text =
     words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
   const correct = "correct the address in network.gateways, or wait until the right chain is back"
-  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason)}`
+  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason, halt.detail)}`
   const isBad = halt !== undefined || isQuorumLost(facts)
   return { severity: isBad ? "bad" : "warn", text, remedy, isAlerted: halt !== undefined }
 }
@@ -157,12 +157,12 @@ const halted = ({ halts }: HealthFacts): Found | undefined => {
   const by = reason === "operator" ? `by ${detail.replace(/: /, ` since ${time(at)}: `)}` : ""
   const what = by === "" ? `since ${time(at)}, ${spaced(reason)}: ${detail}` : by
   const also = more.length === 0 ? "" : ` (also ${more.map((one) => spaced(one.reason)).join(", ")})`
-  return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason))
+  return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason, detail))
 }
 
 const termsWaiting = ({ halts }: HealthFacts): Found | undefined => {
   const halt = halts.find(({ reason }) => reason === "terms")
-  return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms"))
+  return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms", halt.detail))
 }
 
 const paymentOverdue = ({ intents }: HealthFacts): Found | undefined => {

@@ -249,7 +249,7 @@ export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
   if (isFinalIntent(state)) return []
   const controls = yield* Controls
   const halts = (yield* controls.halts).map(
-    ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason)}`,
+    ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason, detail)}`,
   )
   const pauses = (yield* controls.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
   return [...halts, ...pauses]

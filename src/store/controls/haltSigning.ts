@@ -22,7 +22,7 @@ export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R
       if (detail === undefined) return undefined
       yield* controls.halt(reason, detail)
       const halt = (yield* controls.halts).find((h) => h.reason === reason)
-      const remedy = remedyOf(reason)
+      const remedy = remedyOf(reason, detail)
       const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail, remedy })
       return isNew ? { reason: detail, remedy } : undefined
     }),
