@@ -54,17 +54,12 @@ export const makeBackfills = (
   journal: Journal["Service"],
   rowStore: ReturnType<typeof makeStoreRows>,
 ): Backfills => {
-  const times = rowsOf(TimeRow, "Observations.begins")
   const read = rowsOf(BackfillRow, "Observations.backfills")
-  /** A store without a base begins with its oldest row. */
-  const begins = Effect.gen(function* () {
-    const requested = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
-    const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)
-    if (base[0]?.at != null) return earlier(requested[0]?.at, base[0].at)
-    const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
-    const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
-    return earlier(requested[0]?.at, oldest[0]?.at ?? mark[0]?.at)
-  }).pipe(storeError("Observations.begins"))
+  const begins = sql`SELECT min(at) AS at FROM (SELECT since AS at FROM backfills
+    UNION ALL SELECT timestamp AS at FROM watermarks WHERE name = 'base') AS starts`.pipe(
+    rowsOf(TimeRow, "Observations.begins"),
+    Effect.map(([row]) => row?.at ?? undefined),
+  )
   const between = Effect.fn("Observations.backfillBetween")(
     function* (since: bigint, until: bigint) {
       if (since >= until) return undefined
@@ -109,9 +104,4 @@ export const makeBackfills = (
       rowsOf(GapRow, "Observations.gaps"),
     ),
   }
-}
-
-const earlier = (a: bigint | null | undefined, b: bigint | null | undefined): bigint | undefined => {
-  if (a == null) return b ?? undefined
-  return b == null || a < b ? a : b
 }
