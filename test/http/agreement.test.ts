@@ -218,6 +218,7 @@ describe("the table of agreement", () => {
       assets: [],
       balances: ["balances/rebase"],
       sandbox: [],
+      migrate: [],
       version: [],
     }
     for (const name of commandNames) assert.property(verbs, name, "say who must agree to it, in http/agreeing.ts")
