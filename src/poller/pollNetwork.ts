@@ -44,7 +44,7 @@ export const readParameters = pollParameters().pipe(
 )
 
 /** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
-const lookMillis = 60_000
+const readMillis = 60_000
 const headKey = "headReadAt"
 const epochKey = "epochReadAt"
 
@@ -61,20 +61,20 @@ export const pollWorkAndEpoch = Effect.fn("Poller.workAndEpoch")(function* <R = 
   payers: ReadonlyArray<string>,
   before: Effect.Effect<void, StoreError, R> = Effect.void,
 ) {
-  const work = Effect.andThen(before, told("proof-of-work parameters not read", pollHead))
-  const epoch = told("network epoch not read", pollEpoch(payers))
+  const work = Effect.andThen(before, orWarn("proof-of-work parameters not read", pollHead))
+  const epoch = orWarn("network epoch not read", pollEpoch(payers))
   yield* Effect.all([work, epoch], { concurrency: 2, discard: true })
 })
 
-const told = <R>(what: Parameters<typeof warnOf>[0], look: Effect.Effect<void, GatewayError | StoreError, R>) =>
+const orWarn = <R>(what: Parameters<typeof warnOf>[0], look: Effect.Effect<void, GatewayError | StoreError, R>) =>
   Effect.catchTag(look, "GatewayError", (error) => warnOf(what, error))
 
 const isDue = Effect.fnUntraced(function* (key: string) {
   const last = Number((yield* (yield* Settings).get(key)) ?? 0)
-  return hasElapsed(last, yield* Clock.currentTimeMillis, lookMillis)
+  return hasElapsed(last, yield* Clock.currentTimeMillis, readMillis)
 })
 
-const looked = Effect.fnUntraced(function* (key: string) {
+const noteRead = Effect.fnUntraced(function* (key: string) {
   yield* (yield* Settings).set(key, String(yield* Clock.currentTimeMillis))
 })
 
@@ -84,7 +84,7 @@ const pollHead = Effect.gen(function* () {
   if (!isAsking && !(yield* isDue(headKey))) return
   const head = yield* (yield* GatewayReader).head
   yield* state.seeHead(head)
-  yield* looked(headKey)
+  yield* noteRead(headKey)
 })
 
 const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
@@ -95,7 +95,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   if (!isAsking && !(yield* isDue(epochKey))) return
   const current = yield* orNone((yield* GatewayReader).epoch)
   if (current === undefined) {
-    if (known === undefined) return yield* looked(epochKey)
+    if (known === undefined) return yield* noteRead(epochKey)
     // The answer that took it back may be the wrong one: the next call asks again.
     return yield* state.forgetEpoch
   }
@@ -106,7 +106,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
     if (count?.seq === current.seq) told[payer] = count
   }
   yield* state.noteEpoch({ ...current, told, readAt })
-  yield* looked(epochKey)
+  yield* noteRead(epochKey)
 })
 
 type Count = KnownEpoch["told"][string]
