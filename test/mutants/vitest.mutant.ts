@@ -10,6 +10,12 @@ const { edits, include, title } = JSON.parse(readFileSync(process.env["MUTANT"] 
   readonly title?: string
 }
 
+const onPostgres = {
+  globalSetup: "test/support/startPostgres.ts",
+  setupFiles: "test/support/onPostgres.ts",
+  env: { COFFERER_TEST_STORE: "postgres" },
+}
+
 export default {
   root,
   plugins: [planter(edits)],
@@ -17,6 +23,7 @@ export default {
     // What was transformed for another mistake, or for none, must not be taken for this one.
     fsModuleCache: false,
     include: [...include],
+    ...(include.some((path) => path.includes(".postgres.")) ? onPostgres : {}),
     ...(title === undefined ? {} : { testNamePattern: title }),
     bail: 1,
     maxWorkers: 2,
