@@ -8,7 +8,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { visible } from "../domain/text.ts"
 import { type Channel, cut, jsonOf, type Notification, NotifyError, type ReceiverOptions, textOf } from "./Channel.ts"
 import { errorCodeOf, privateCode, privateWords } from "./publicOnly.ts"
-import type { postsOf } from "./services.ts"
+import type { Post, postsOf } from "./services.ts"
 
 /** From a request to the head of its answer, and for a program, which is killed with its children. */
 const deadline = Duration.seconds(10)
@@ -45,13 +45,20 @@ export const httpChannel = (
 ): Channel => ({
   name,
   send: Effect.fn("HttpChannel.send")(function* (notification) {
-    for (const { url, headers = {}, body } of posts(notification, yield* Clock.currentTimeMillis)) {
-      const request = HttpClientRequest.post(url).pipe(
-        HttpClientRequest.setHeaders(headers),
-        HttpClientRequest.bodyText(body, "application/json"),
+    const post = ({ url, headers = {}, body }: Post) =>
+      taken(
+        name,
+        client,
+        HttpClientRequest.post(url).pipe(
+          HttpClientRequest.setHeaders(headers),
+          HttpClientRequest.bodyText(body, "application/json"),
+        ),
       )
-      yield* taken(name, client, request)
-    }
+    // One after the other, a slow service would keep a page waiting for as many deadlines.
+    yield* Effect.forEach(posts(notification, yield* Clock.currentTimeMillis), post, {
+      concurrency: "unbounded",
+      discard: true,
+    })
   }),
 })
 

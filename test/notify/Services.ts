@@ -16,35 +16,39 @@ interface Call {
   readonly json: unknown
 }
 
-/** A real server that plays a service: it keeps each request and answers with `answer`. */
-export const serviceServer = Effect.acquireRelease(
-  Effect.gen(function* () {
-    const calls: Array<Call> = []
-    const answer = { status: 200, headers: {} as Readonly<Record<string, string>> }
-    const server = createServer((request, response) => {
-      let text = ""
-      request.on("data", (chunk: Buffer) => {
-        text += chunk.toString()
-      })
-      request.on("end", () => {
-        const { method = "", url: path = "", headers } = request
-        calls.push({ method, path, headers, text, json: text === "" ? undefined : JSON.parse(text) })
-        response.writeHead(answer.status, answer.headers).end()
-      })
-    }).listen(0, "127.0.0.1")
-    yield* soon(
-      "the server",
-      Effect.promise(() => once(server, "listening")),
-    )
-    const { port } = server.address() as AddressInfo
-    return { server, calls, answer, port, url: `http://127.0.0.1:${port}` }
-  }),
-  ({ server }) =>
-    Effect.sync(() => {
-      server.closeAllConnections()
-      server.close()
+/** A real server that plays a service: it keeps each request, and answers with `answer` once it has `after` of them. */
+export const serverAfter = (after: number) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      const calls: Array<Call> = []
+      const held: Array<() => void> = []
+      const answer = { status: 200, headers: {} as Readonly<Record<string, string>> }
+      const server = createServer((request, response) => {
+        let text = ""
+        request.on("data", (chunk: Buffer) => {
+          text += chunk.toString()
+        })
+        request.on("end", () => {
+          const { method = "", url: path = "", headers } = request
+          calls.push({ method, path, headers, text, json: text === "" ? undefined : JSON.parse(text) })
+          held.push(() => response.writeHead(answer.status, answer.headers).end())
+          if (calls.length >= after) for (const one of held.splice(0)) one()
+        })
+      }).listen(0, "127.0.0.1")
+      yield* soon(
+        "the server",
+        Effect.promise(() => once(server, "listening")),
+      )
+      const { port } = server.address() as AddressInfo
+      return { server, calls, answer, port, url: `http://127.0.0.1:${port}` }
     }),
-)
+    ({ server }) =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      }),
+  )
+export const serviceServer = serverAfter(1)
 
 /** A page of a payment that hangs, and the all-clear of it. */
 export const page: Notification = {

@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import type { ReceiverOptions } from "../../src/notify/Channel.ts"
 import { it } from "../support/it.ts"
-import { allClear, page, sendTo, serviceServer } from "./Services.ts"
+import { allClear, page, sendTo, serverAfter, serviceServer } from "./Services.ts"
 
 const now = Date.UTC(2026, 10, 21, 12, 45, 0)
 const secret = Redacted.make
@@ -89,6 +89,14 @@ describe("a receiver of a service", () => {
         json: { routing_key: "R0UT1NG", event_action: "resolve", dedup_key: "harbor/0a1b2c3d/overdue/r44f" },
       },
     ])
+  })
+
+  it.effect("ends twenty alerts of PagerDuty side by side, in the time of one request", function* () {
+    const { calls, url } = yield* serverAfter(20)
+    const [one] = allClear.resolves ?? []
+    const resolves = Array.from({ length: 20 }, (_, n) => ({ ...one!, key: `key ${n}` }))
+    yield* sendTo({ name: "desk", pagerduty: { key: secret("R0UT1NG"), url } }, { ...allClear, resolves })
+    assert.lengthOf(calls, 20)
   })
 
   // developer.pagerduty.com: Events API v2, "Send a change event".
