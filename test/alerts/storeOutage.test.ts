@@ -16,7 +16,10 @@ import { turn, waitUntil } from "../support/until.ts"
 const dir = tempDir("outage")
 const full = new StoreError({ operation: "a test", cause: Object.assign(new Error("full"), { errcode: 13 }) })
 
-/** A process whose store is full in each life, what it sends to two receivers, and a receiver that refuses ends. */
+/**
+ * A process whose store is full in each life that does not go on, what it sends to two receivers, and a receiver that
+ * refuses ends.
+ */
 const outage = Effect.fnUntraced(function* () {
   const sent: Array<string> = []
   const refusing = { ends: false }
@@ -44,9 +47,9 @@ const outage = Effect.fnUntraced(function* () {
   const options = { treasury, mode: "observe", dataDir: mkdtempSync(join(dir, "data-")) } as const
   const machine = { ...realMachine(options), http: layerHttpHere, notifier: Layer.succeed(Notifier, notifier) }
   const surface = { serve: () => Effect.succeed({ url: "", announce: Effect.void }) }
-  const run = (life: () => void) =>
+  const run = (goesOn: () => boolean) =>
     outlastOutages(options, { surface, machineOf: () => machine }, () =>
-      Effect.andThen(Effect.sync(life), Effect.fail(full)),
+      Effect.suspend(() => (goesOn() ? Effect.never : Effect.fail(full))),
     ).pipe(Effect.scoped, Effect.provide(machine.metrics), Effect.forkChild)
   return { sent, refusing, options, run, notifier: Layer.succeed(Notifier, notifier) }
 })
@@ -56,11 +59,27 @@ describe("the page of a store without writes", () => {
   it.effect("is ended by the next process where its own was killed, at receivers that show it until then", () =>
     Effect.gen(function* () {
       const { sent, options, run, notifier } = yield* outage()
-      const process = yield* run(() => {})
+      const process = yield* run(() => false)
       yield* waitUntil("the page", () => sent.length === 2)
       yield* Fiber.interrupt(process)
       yield* Effect.provide(endEarlierOutage(options), notifier)
       assert.sameMembers(sent, ["chat t/unwritable", "oncall t/unwritable", "oncall ends t/unwritable"])
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
+
+  it.effect("is ended at receivers that were down for two hours after it", () =>
+    Effect.gen(function* () {
+      const { sent, refusing, run } = yield* outage()
+      refusing.ends = true
+      let lives = 0
+      const process = yield* run(() => ++lives > 1)
+      yield* waitUntil("the second life", () => lives === 2, second)
+      for (let n = 0; n < 240; n++) yield* TestClock.adjust("30 seconds")
+      assert.lengthOf(sent, 2)
+      refusing.ends = false
+      for (let n = 0; n < 10; n++) yield* TestClock.adjust("30 seconds")
+      assert.sameMembers(sent.slice(2), ["chat ends t/unwritable", "oncall ends t/unwritable"])
+      yield* Fiber.interrupt(process)
     }).pipe(Effect.provide(Logger.layer([]))),
   )
 
@@ -74,6 +93,7 @@ describe("the page of a store without writes", () => {
         lives += 1
         // From its second life on the store is gone.
         if (lives > 1) renameSync(options.dataDir, away)
+        return false
       })
       yield* waitUntil("the second life", () => lives === 2, second)
       assert.lengthOf(sent, 2)

@@ -119,7 +119,11 @@ interface Outage {
   readonly isOut: () => boolean
 }
 
-/** Sends an alert past the store until the receiver has taken it, for 50 minutes at most; not while `isOut`. */
+/** The page comes again after an hour; an all-clear does not. */
+const pageTries = { schedule: Schedule.spaced("30 seconds"), times: 100 }
+const untilTaken = { schedule: Schedule.min([Schedule.exponential("30 seconds"), Schedule.spaced("5 minutes")]) }
+
+/** Sends an alert past the store: a page for 50 minutes, an all-clear until it is taken; not while `isOut`. */
 const sendTo = Effect.fnUntraced(function* (
   treasury: string,
   { dedup, name = "", ...alert }: Alert,
@@ -138,7 +142,7 @@ const sendTo = Effect.fnUntraced(function* (
   )
   yield* sent.pipe(
     Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
-    Effect.retry({ schedule: Schedule.spaced("30 seconds"), times: 100 }),
+    Effect.retry(resolves === undefined ? pageTries : untilTaken),
   )
 })
 

@@ -50,11 +50,9 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
       // One process may have several lives; what ends it before it serves anything counts as well.
-      if (!isNoted) {
-        yield* noteStart()
-        yield* Effect.forkScoped(endEarlierOutage(current))
-      }
+      if (!isNoted) yield* noteStart()
       isNoted = true
+      yield* Effect.forkScoped(endEarlierOutage(current))
       return yield* begun(current).pipe(
         Effect.onInterrupt(() => Effect.andThen(Effect.ignore(noteEnd()), handOver)),
         Effect.tapError((error) => (isUnwritable(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
