@@ -46,7 +46,12 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
-const noReminders = (): Reminders => ({ repeatMillis: undefined, steps: [], hasRule: () => true })
+const noReminders = (): Reminders => ({
+  repeatMillis: undefined,
+  steps: [],
+  forgetful: new Set(),
+  hasRule: () => true,
+})
 
 /** Kinds of the rules that raise an alert; of any other, each rule that pays. */
 const raisers: Readonly<Record<string, Rule["kind"]>> = {
@@ -59,9 +64,11 @@ const raisers: Readonly<Record<string, Rule["kind"]>> = {
 /** Reminders as a configuration has them. */
 export const remindersOf = ({
   alerting,
+  receivers,
   routes,
   rules,
-}: Pick<Treasury, "alerting" | "routes" | "rules">): Reminders => ({
+}: Pick<Treasury, "alerting" | "receivers" | "routes" | "rules">): Reminders => ({
+  forgetful: new Set(receivers.flatMap(({ name, alertmanager }) => (alertmanager === undefined ? [] : [name]))),
   repeatMillis: alerting.repeatMillis,
   steps: routes.flatMap(({ severities, receivers, escalate = [] }) =>
     [{ afterMillis: undefined, receivers }, ...escalate].map((step) => ({ severities, ...step })),

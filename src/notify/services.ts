@@ -12,7 +12,7 @@ import {
 } from "./Channel.ts"
 
 /** One request; the body is JSON already, since a signature is over its bytes. */
-interface Post {
+export interface Post {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
@@ -21,7 +21,7 @@ interface Post {
 type HttpKind = Exclude<keyof ReceiverOptions, "name" | "log" | "email" | "command">
 type Options = { readonly [K in HttpKind]-?: NonNullable<ReceiverOptions[K]> }
 
-/** Requests that tell one service of a notification, in their order; none where the service needs not know. */
+/** Requests that tell one service of a notification, in any order; none where the service needs not know. */
 type Service<O> = (options: O, notification: Notification, now: number) => ReadonlyArray<Post>
 
 const headersOf = (headers: Readonly<Record<string, Redacted.Redacted>> = {}): Readonly<Record<string, string>> =>
@@ -32,7 +32,8 @@ const under = (url: string, path: string): string => `${url.replace(/\/+$/, "")}
 const dayMillis = 86_400_000
 /**
  * For how long Alertmanager shows an alert that is not resolved; without it 5 min. Longer than the week after which the
- * last all-clear comes; information has none. That of the store needs a process, whose page comes hourly.
+ * last all-clear of an event comes, and than the day after which it gets what lasts again; information has none. The
+ * page of the store comes hourly, and its all-clear needs a process.
  */
 const shownMillis = (notification: Notification): number => {
   if (notification.name === "store_unwritable") return dayMillis / 12

@@ -53,6 +53,7 @@ const rules = new Set(["keep"])
 const deliver = deliverOnce("t", () => ({
   repeatMillis: undefined,
   steps: [],
+  forgetful: new Set<string>(),
   hasRule: (_: string, rule: string) => rules.has(rule),
 }))
 

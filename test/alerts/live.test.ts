@@ -9,12 +9,14 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/alerts/alertRecords.ts"
 import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
-import { raise } from "../../src/store/alerts/raise.ts"
+import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
 import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
 import { itWith } from "../support/it.ts"
+import { intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 interface Desks {
@@ -22,21 +24,25 @@ interface Desks {
   readonly ids: Array<string>
   readonly resolved: Array<string>
   readonly deaf: Set<string>
+  /** Receivers that take what they get, and do not answer. */
+  readonly mute: Set<string>
 }
-const desks: Desks = { taken: [], ids: [], resolved: [], deaf: new Set() }
+const desks: Desks = { taken: [], ids: [], resolved: [], deaf: new Set(), mute: new Set() }
 
 const notifier = Layer.succeed(
   Notifier,
   Notifier.of({
-    receivers: ["desk", "log", "boss"],
+    receivers: ["desk", "log", "boss", "monitor"],
     send: (receiver, { severity, name, resolves, count, id }) =>
       Effect.suspend(() => {
         if (receiver === "gone" || desks.deaf.has(receiver))
           return Effect.fail(new NotifyError({ receiver, detail: "deaf" }))
         desks.taken.push(`${receiver} ${resolves === undefined ? severity : "resolved"} ${name} ${count}`)
         desks.ids.push(id)
-        for (const { key } of resolves ?? []) desks.resolved.push(key)
-        return Effect.void
+        for (const { key } of resolves ?? []) desks.resolved.push(key.split("/").slice(2).join("/"))
+        return desks.mute.has(receiver)
+          ? Effect.fail(new NotifyError({ receiver, detail: "no answer within 10 s" }))
+          : Effect.void
       }),
   }),
 )
@@ -46,6 +52,7 @@ const it = itWith(() => {
   desks.ids.length = 0
   desks.resolved.length = 0
   desks.deaf.clear()
+  desks.mute.clear()
   const store = testStore()
   const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
   return Layer.mergeAll(notifier, Metrics.layer({ treasury: "t", mode: "live", ...names })).pipe(
@@ -58,6 +65,7 @@ const hour = 3_600_000
 const reminders = (): Reminders => ({
   repeatMillis: 12 * hour,
   steps: [{ severities: new Set(["page"]), afterMillis: hour, receivers: ["boss"] }],
+  forgetful: new Set(["monitor"]),
   hasRule: () => true,
 })
 
@@ -115,6 +123,14 @@ describe("an alert that lasts", () => {
     yield* gotIn(600_000)
     yield* TestClock.setTime(hour)
     assert.sameMembers(yield* gotIn(hour), ["desk page halt 1", "log page halt 1", "boss page halt 1"])
+  })
+
+  it.effect("is sent again to who forgets it, also after somebody acknowledged it", function* () {
+    yield* haltedTo(["desk", "monitor"])
+    yield* deliverOnce("t", reminders)
+    yield* acknowledge(1, "ana", "seen")
+    assert.deepStrictEqual(yield* gotIn(23 * hour), [])
+    assert.deepStrictEqual(yield* gotIn(hour), ["monitor page halt 1"])
   })
 
   it.effect("escalates to nobody who was acknowledged in time", function* () {
@@ -213,17 +229,76 @@ describe("many events of one kind", () => {
     }
   })
 
-  it.effect("end as few messages, which resolve each of them", function* () {
+  const acked = (seqs: ReadonlyArray<number>) =>
+    Effect.forEach(seqs, (seq) => acknowledge(seq, "ana", "compared"), { discard: true })
+  const keyOf = (seq: number) => `asset/decimals/a${seq}/${seq}`
+
+  it.effect("end as one message, which resolves the only key that a receiver knows", function* () {
     yield* changed(0, 120)
     assert.deepStrictEqual(yield* gotIn(600_000), ["log ticket asset_changed 120"])
     yield* TestClock.adjust("7 days")
     yield* blockNow
-    const over = [50, 50, 20].map((count) => `log resolved asset_changed ${count}`)
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log resolved asset_changed 120"])
+    assert.deepStrictEqual(desks.resolved, [keyOf(0)])
+  })
+
+  it.effect("end in parts, where a receiver knows each by a key of its own", function* () {
+    for (let seq = 0; seq < 45; seq++) {
+      yield* changed(seq, seq + 1)
+      yield* deliverOnce("t", reminders)
+    }
+    yield* acked((yield* listAlerts(99, "standing")).map(({ seq }) => seq))
+    const over = [20, 20, 5].map((count) => `log resolved asset_changed ${count}`)
     assert.deepStrictEqual(yield* gotIn(600_000), over)
     assert.sameMembers(
-      desks.resolved.map((key) => key.split("/").at(-2)),
-      Array.from({ length: 120 }, (_, seq) => `a${seq}`),
+      desks.resolved,
+      Array.from({ length: 45 }, (_, seq) => keyOf(seq)),
     )
+  })
+
+  for (const [how, order] of [
+    ["first", [1, 2, 3, 4, 5, 6]],
+    ["last", [6, 5, 4, 3, 2, 1]],
+  ] as const) {
+    it.effect(`are over for a receiver once all are, also where the ${how} ends first`, function* () {
+      yield* changed(0, 6)
+      assert.deepStrictEqual(yield* gotIn(600_000), ["log ticket asset_changed 6"])
+      for (const seq of order) {
+        assert.isEmpty(desks.resolved)
+        yield* acked([seq])
+        yield* deliverOnce("t", reminders)
+      }
+      assert.deepStrictEqual(desks.resolved, [keyOf(0)])
+    })
+  }
+
+  it.effect("are over too where a lost answer hid that one arrived alone", function* () {
+    desks.mute.add("log")
+    yield* changed(0, 2)
+    yield* deliverOnce("t", reminders)
+    yield* changed(2, 6)
+    desks.mute.clear()
+    assert.deepStrictEqual((yield* gotIn(600_000)).slice(0, 1), ["log ticket asset_changed 6"])
+    yield* acked([2])
+    yield* gotIn(600_000)
+    assert.deepStrictEqual(desks.resolved, [keyOf(1)])
+    yield* acked([1, 3, 4, 5, 6])
+    yield* gotIn(600_000)
+    assert.deepStrictEqual(desks.resolved, [keyOf(1), keyOf(0)])
+  })
+
+  it.effect("are over too where one was sent again alone", function* () {
+    yield* changed(0, 6)
+    yield* gotIn(600_000)
+    yield* acked([1, 2, 3, 4, 5])
+    yield* gotIn(600_000)
+    assert.isEmpty(desks.resolved)
+    yield* resend(6, () => ["log"])
+    assert.include(yield* gotIn(600_000), "log ticket asset_changed 1")
+    assert.deepStrictEqual(desks.resolved, [keyOf(0)])
+    yield* acked([6])
+    yield* gotIn(600_000)
+    assert.deepStrictEqual(desks.resolved, [keyOf(0), keyOf(5)])
   })
 
   it.effect("end after they were sent, where they ended before", function* () {
@@ -269,7 +344,7 @@ describe("an alert that stands while its receiver is taken away", () => {
   it.effect("goes to those of its severity that are configured now", function* () {
     yield* haltedTo(["gone", "log"])
     const routes = [{ severities: new Set(["page" as const]), receivers: ["desk", "log"] }]
-    const now = remindersOf({ alerting: { repeatMillis: undefined }, routes, rules: [] } as never)
+    const now = remindersOf({ alerting: { repeatMillis: undefined }, receivers: [], routes, rules: [] } as never)
     yield* deliverOnce("t", () => now)
     yield* deliverOnce("t", () => now)
     yield* deliverOnce("t", () => now)
@@ -286,6 +361,33 @@ describe("an alert that is over", () => {
     yield* resend(1, () => ["desk", "log"])
     const again = ["desk page halt 1", "desk resolved halt 1", "log page halt 1", "log resolved halt 1"]
     assert.sameMembers(yield* gotIn(600_000), again)
+  })
+
+  it.effect("has an all-clear that names it once, and none that was over before or reached nobody", function* () {
+    const refused = Effect.fnUntraced(function* (at: number) {
+      yield* raise("reload_refused", { treasury: "t", at, detail: "d", remedy: "r", author: "ana" }, ["desk"])
+      yield* gotIn(600_000)
+      yield* raiseOver("reload_refused", { treasury: "t", since: at })
+      yield* gotIn(600_000)
+    })
+    yield* refused(1)
+    yield* refused(2)
+    const until = (yield* Clock.currentTimeMillis) + hour
+    yield* addSilence({ name: "reload_refused", kind: null, subject: null, author: "ana", reason: "drill", until })
+    yield* refused(3)
+    assert.deepStrictEqual(desks.resolved, ["config_reload/1", "config_reload/2"])
+    assert.isEmpty(desks.taken)
+    const intent = intentOf("3")
+    const outbox = yield* Outbox
+    yield* outbox.record(intent)
+    const facts = { payment: "p", intent: intent.id, short: "abcd", state: "", sentence: "s", why: "w", k: 1 }
+    yield* raise("payment_manual", facts, ["desk"])
+    yield* raise("payment_left_behind", facts, ["desk"])
+    yield* gotIn(600_000)
+    desks.resolved.length = 0
+    yield* outbox.move(intent, "denied", { detail: "gone" })
+    yield* gotIn(600_000)
+    assert.deepStrictEqual(desks.resolved, [`manual/${intent.id}`, `manual/${intent.id}/left-behind/1`])
   })
 })
 

@@ -62,14 +62,15 @@ describe("alerts to one receiver", () => {
         yield* second
       }
       yield* raise("info", "over", ["a/at 45 s"])
+      yield* raise("info", "new")
       isDown = false
       const asked = desk.asked.length
       // The new alert is reason enough to ask at once, and what waits before it comes first.
       yield* second
       const inOrder = (severity: Severity) => raised.filter(([one]) => one === severity).map(([, subject]) => subject)
-      assert.deepStrictEqual(desk.subjects(), [...inOrder("page"), ...inOrder("ticket"), "over"])
+      assert.deepStrictEqual(desk.subjects(), [...inOrder("page"), ...inOrder("ticket"), "over", "new"])
       assert.deepStrictEqual(
-        desk.taken.at(-1)?.resolves?.map(({ subject, severity }) => `${severity} ${subject}`),
+        desk.taken.at(-2)?.resolves?.map(({ subject, severity }) => `${severity} ${subject}`),
         ["ticket at 45 s"],
       )
       assert.isBelow(asked, 200, "who is down is not asked for each alert again and again")

@@ -113,8 +113,36 @@ describe("alerts", () => {
     yield* deliverAll
     yield* TestClock.setTime(100 * hour)
     yield* queue.raise({ ...alert("stood/over"), resolves: ["stood"] })
-    yield* queue.prune(90 * hour)
-    assert.strictEqual((yield* queue.due(1))[0]?.resolves?.length, 1)
+    for (const before of [90 * hour, 200 * hour]) {
+      yield* queue.prune(before)
+      assert.strictEqual((yield* queue.due(1))[0]?.resolves?.length, 1)
+    }
+  })
+
+  it.effect("are kept for as long as an alert of their message is, which is known by their key", function* () {
+    const queue = yield* AlertQueue
+    const facts = ["a", "b", "c", "d", "e"].map((dedup) => ({ ...alert(dedup), name: "asset_status", to: ["desk"] }))
+    yield* queue.raise({ ...facts[0]!, severity: "ticket" })
+    for (const fact of facts.slice(1)) yield* queue.raise({ ...fact, severity: "ticket", subject: "t" })
+    const [first] = yield* queue.due(1)
+    yield* queue.delivered(yield* queue.grouped(first!))
+    yield* TestClock.setTime(hour)
+    const over = (resolves: ReadonlyArray<string>, subject: string) =>
+      queue.raise({ ...alert(`${resolves}/over`), name: "asset_status", to: ["desk"], subject, resolves })
+    yield* over(["a"], "s")
+    assert.deepStrictEqual((yield* queue.due(1))[0]?.resolves, [])
+    yield* deliverAll
+    yield* queue.prune(2 * hour)
+    assert.deepStrictEqual(yield* kept, ["a", "b", "c", "d", "e"])
+    yield* over(["b", "c", "d", "e"], "t")
+    assert.deepStrictEqual(
+      (yield* queue.due(1))[0]?.resolves?.map(({ dedup }) => dedup),
+      ["a"],
+    )
+    yield* deliverAll
+    yield* queue.prune(2 * hour)
+    yield* queue.prune(2 * hour)
+    assert.deepStrictEqual(yield* kept, [])
   })
 
   it.effect("go with the balance rows, once an hour", function* () {

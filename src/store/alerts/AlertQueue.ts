@@ -1,10 +1,11 @@
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Statement } from "effect/sql"
 import { type Alert, isFactName } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { type EndedKey, endedByA, isNext, KeyRow, keysEndedBy, standingDedups, under } from "./endedKeys.ts"
 import { pruneAlerts } from "./pruneAlerts.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -48,8 +49,8 @@ export interface Delivery extends Omit<Alert, "resolves" | "to" | "name" | "repe
   readonly at: number
   /** It failed where others did not: it waits by itself, and nothing waits for it. */
   readonly aside: boolean
-  /** Stored alerts to this receiver that an all-clear ends; undefined for any other alert. */
-  readonly resolves: ReadonlyArray<typeof ResolvedRow.Type> | undefined
+  /** What an all-clear ends at this receiver, which may be nothing yet; undefined for any other alert. */
+  readonly resolves: ReadonlyArray<EndedKey> | undefined
 }
 
 const Resolves = Schema.NullOr(Schema.fromJsonString(Schema.Array(Schema.String)))
@@ -59,15 +60,8 @@ const MemberRow = Schema.Struct({
   detail: Schema.String,
   resolves: Resolves,
 })
-const ResolvedRow = Schema.Struct({
-  dedup: Schema.String,
-  severity: Schema.Literals(["page", "ticket", "info"]),
-  kind: Schema.String,
-  subject: Schema.String,
-  at: Schema.Int,
-})
 const DeliveryRow = Schema.Struct({
-  ...ResolvedRow.fields,
+  ...KeyRow.fields,
   seq: Schema.Int,
   receiver: Schema.String,
   tries: Schema.Int,
@@ -83,8 +77,8 @@ const DeliveryRow = Schema.Struct({
 /** Change of a delivery's row after one try. */
 interface Outcome {
   readonly state: "delivered" | "pending" | "dead_letter"
+  /** Of what is delivered: the alert that led its message. */
   readonly next_at: number
-  readonly tries?: number
   readonly error?: string | null
 }
 
@@ -101,8 +95,8 @@ const ReceiverRow = Schema.Struct({ receiver: Schema.String, silenced: Schema.In
 /** Fewer events than this go one by one; more are one message. */
 const groupMin = 5
 const groupMax = 2_000
-/** PagerDuty gets a request for each alert that ends, and a page to it waits meanwhile. */
-const endedMax = 50
+/** Keys that a message ends, about: PagerDuty gets a request for each, and refuses more than some at once. */
+const keysMax = 20
 
 /** How events of one name are collected. Milliseconds. */
 interface Grouping {
@@ -113,10 +107,6 @@ interface Grouping {
 }
 
 const isEnd = (sql: Sql, isOver: boolean) => sql.literal(`a.resolves IS ${isOver ? "NOT NULL" : "NULL"}`)
-
-/** True of an alert `b` that the all-clear `a` ended. */
-const endedByA = `b.seq < a.seq AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject
-  AND b.ended_at = a.at`
 
 const groupAt = Effect.fnUntraced(function* (
   sql: Sql,
@@ -137,10 +127,6 @@ const groupAt = Effect.fnUntraced(function* (
   return Math.max(at + waitMillis, last === undefined || last > at ? at : last + intervalMillis)
 })
 
-/** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
-const under = (sql: Sql, dedup: string) =>
-  sql`(a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`}))`
-
 /** Receivers of stored alerts, by what an all-clear resolves. */
 const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
@@ -157,23 +143,6 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
       return { heard, isSilenced: all.length > 0 && heard.length === 0 }
     },
   )
-
-/** Alerts that an all-clear of this number ends for its receiver; undefined of an alert. */
-const resolvedBy = (
-  sql: Sql,
-  { seq, resolves }: Pick<typeof MemberRow.Type, "seq" | "resolves">,
-  { receiver }: Pick<Delivery, "receiver">,
-) =>
-  resolves === null
-    ? Effect.undefined
-    : Effect.map(
-        Effect.forEach(resolves, (dedup) =>
-          sql`SELECT a.dedup, a.severity, a.kind, a.subject, a.at FROM alerts a JOIN deliveries d ON d.alert = a.seq
-            WHERE d.receiver = ${receiver} AND a.seq < ${seq} AND a.resolves IS NULL
-            AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(ResolvedRow, "AlertQueue.resolved")),
-        ),
-        (rows) => rows.flat(),
-      )
 
 /**
  * Alerts are durable before they are sent, and stay until each receiver has them. One written later than now was
@@ -222,10 +191,10 @@ export class AlertQueue extends Context.Service<
       Effect.gen(function* () {
         const sql = yield* Sql
         const end = Effect.fnUntraced(
-          function* ({ seq, receiver, group, resolves }: Delivery, how: Outcome) {
+          function* ({ seq, receiver, group, resolves }: Delivery, how: Outcome, tried: 0 | 1 = 0) {
             const updated_at = yield* Clock.currentTimeMillis
             const seqs = sql.in([seq, ...group.map((member) => member.seq)])
-            yield* sql.write`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
+            yield* sql.write`UPDATE deliveries SET tries = tries + ${tried}, ${sql.update({ ...how, updated_at })}
               WHERE receiver = ${receiver} AND alert IN ${seqs}`
             if (resolves === undefined || how.state !== "delivered") return
             // After its end it would fire for ever.
@@ -234,23 +203,18 @@ export class AlertQueue extends Context.Service<
           },
           (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
         )
-        // Who gets an all-clear before an alert that it ended would think for ever that it fires.
-        // One set aside holds it up only where it ends nothing else.
-        const isNext = sql.literal(`(a.resolves IS NULL OR 1 = (SELECT
-          coalesce(max(CASE WHEN e.state <> 'pending' THEN 1 WHEN e.aside = 0 THEN 2 ELSE 0 END), 1)
-          FROM deliveries e JOIN alerts b ON b.seq = e.alert WHERE e.receiver = d.receiver AND ${endedByA}))`)
         const waiting = (which: Statement.Fragment) =>
           sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
             a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND ${isNext} AND ${which}`.pipe(
+            WHERE d.state = 'pending' AND ${isNext(sql)} AND ${which}`.pipe(
             rowsOf(DeliveryRow, "AlertQueue.waiting"),
             Effect.flatMap((rows) =>
               Effect.forEach(rows, (row) =>
-                Effect.map(resolvedBy(sql, row, row), (resolves) => ({
+                Effect.map(keysEndedBy(sql, [row], { receiver: row.receiver, max: keysMax }), ({ keys }) => ({
                   ...row,
                   aside: row.aside === 1,
                   group: [],
-                  resolves,
+                  resolves: row.resolves === null ? undefined : keys,
                 })),
               ),
             ),
@@ -263,38 +227,53 @@ export class AlertQueue extends Context.Service<
             rowsOf(FirstRow, "AlertQueue.first"),
           ),
         )
-        const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
-          function* ({ resolves = [], to = [], repeats = false, name = "", ...alert }: Alert) {
-            const at = yield* Clock.currentTimeMillis
-            const isOver = resolves.length > 0
-            const rows = yield* sql.write`INSERT INTO alerts ${sql.insert({
-              ...alert,
-              name,
-              repeats: repeats ? 1 : 0,
-              fields: JSON.stringify(alert.fields),
-              at,
-              resolves: isOver ? JSON.stringify(resolves) : null,
-              // An all-clear has no end to wait for, nor has information about something that happened once.
-              ended_at: isOver || (alert.severity === "info" && !repeats) ? at : null,
-            })}
+        const raiseOne = Effect.fnUntraced(function* ({
+          resolves = [],
+          to = [],
+          repeats = false,
+          name = "",
+          ...alert
+        }: Alert) {
+          const at = yield* Clock.currentTimeMillis
+          const isOver = resolves.length > 0
+          const rows = yield* sql.write`INSERT INTO alerts ${sql.insert({
+            ...alert,
+            name,
+            repeats: repeats ? 1 : 0,
+            fields: JSON.stringify(alert.fields),
+            at,
+            resolves: isOver ? JSON.stringify(resolves) : null,
+            // An all-clear has no end to wait for, nor has information about something that happened once.
+            ended_at: isOver || (alert.severity === "info" && !repeats) ? at : null,
+          })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
-            const seq = rows[0]?.["seq"]
-            if (seq === undefined) return false
-            for (const dedup of resolves) {
-              yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
-            }
-            const { heard, isSilenced } = yield* receiversOf(sql, resolves)
-            // Who did not hear of the alert needs not hear of its end.
-            if (isSilenced) return true
-            const named = [...to, ...heard]
-            const silences = isOver ? [] : yield* silencesAt(sql, at)
-            const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
-            const waits = isFactName(name) && alert.severity !== "page"
-            for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
-              const next_at = waits ? yield* groupAt(sql, { name, receiver, at, isOver, ...grouping() }) : at
-              yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
-            }
-            return true
+          const seq = rows[0]?.["seq"]
+          if (seq === undefined) return false
+          for (const dedup of resolves) {
+            yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
+          }
+          const { heard, isSilenced } = yield* receiversOf(sql, resolves)
+          // Who did not hear of the alert needs not hear of its end.
+          if (isSilenced) return true
+          const named = [...to, ...heard]
+          const silences = isOver ? [] : yield* silencesAt(sql, at)
+          const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
+          const waits = isFactName(name) && alert.severity !== "page"
+          for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
+            const next_at = waits ? yield* groupAt(sql, { name, receiver, at, isOver, ...grouping() }) : at
+            yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
+          }
+          return true
+        })
+        const raise = Effect.fn("AlertQueue.raise")(
+          function* (alert: Alert) {
+            const { dedup, resolves = [] } = alert
+            const standing = yield* standingDedups(sql, resolves)
+            const parts = standing.length === 0 ? [resolves] : Arr.chunksOf(standing, keysMax)
+            const isNew = yield* Effect.forEach(parts, (part, n) =>
+              raiseOne({ ...alert, dedup: n === 0 ? dedup : `${dedup}/${n}`, resolves: part }),
+            )
+            return isNew.includes(true)
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
         )
@@ -324,15 +303,14 @@ export class AlertQueue extends Context.Service<
             const { seq, name, severity, receiver, resolves, aside } = delivery
             if (!isFactName(name) || severity === "page" || aside) return delivery
             const isOver = resolves !== undefined
-            const group =
+            const all =
               yield* sql`SELECT a.seq, a.subject, a.detail, a.resolves FROM alerts a JOIN deliveries d ON d.alert = a.seq
-              WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq > ${seq}
-              AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext}
-              ORDER BY a.seq LIMIT ${isOver ? endedMax - 1 : groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
-            if (group.length + 1 < groupMin) return delivery
-            if (!isOver) return { ...delivery, group }
-            const ended = yield* Effect.forEach(group, (member) => resolvedBy(sql, member, delivery))
-            return { ...delivery, group, resolves: [...resolves, ...ended.flatMap((one) => one ?? [])] }
+              WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq >= ${seq}
+              AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext(sql)}
+              ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
+            const { count, keys } = yield* keysEndedBy(sql, all, { receiver, max: keysMax })
+            if (count < groupMin || all[0]?.seq !== seq) return delivery
+            return { ...delivery, group: all.slice(1, count), resolves: isOver ? keys : undefined }
           }),
           another: ({ receiver, seq }) =>
             Effect.map(
@@ -355,10 +333,10 @@ export class AlertQueue extends Context.Service<
             (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.postpone")),
           ),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
-            end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),
+            end(delivery, { state: "pending", next_at: nextAt }, 1),
           ),
           delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
-            end(delivery, { state: "delivered", error: null, next_at: 0 }),
+            end(delivery, { state: "delivered", error: null, next_at: delivery.seq }),
           ),
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
             end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),

@@ -1,4 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
+import { isFactName } from "../../domain/alerts/Alert.ts"
 import type { Severity } from "../../domain/alerts/CatalogueEntry.ts"
 import { hasElapsed } from "../../domain/Time.ts"
 import { rowsOf } from "../database/columns.ts"
@@ -18,8 +19,12 @@ export interface Reminders {
     readonly afterMillis: number | undefined
     readonly receivers: ReadonlyArray<string>
   }>
+  /** Receivers that forget what lasts unless they get it again. */
+  readonly forgetful: ReadonlySet<string>
   readonly hasRule: HasRule
 }
+
+const rememberedMillis = 86_400_000
 
 const OpenRow = Schema.Struct({
   seq: Schema.Int,
@@ -39,16 +44,14 @@ type Open = typeof OpenRow.Type
 /**
  * Makes what sends alerts again that last and that nobody acknowledged: to the receivers of the next step of their
  * escalation, or those in place of one that is gone, to everybody after the time of repetition, and those whose
- * silence is over. Returns true if any is.
+ * silence is over. Forgetful receivers get once a day what lasts, acknowledged or not. Returns true if any is.
  */
 export const makeReminders = Effect.gen(function* () {
   const sql = yield* Sql
   const database = yield* Database
   const read = sql`SELECT a.seq, a.name, a.kind, a.subject, a.severity, a.at, a.repeats, a.acked_at AS "ackedAt",
     d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
-    WHERE a.ended_at IS NULL AND (a.acked_at IS NULL OR d.state = 'silenced') ORDER BY a.seq`.pipe(
-    rowsOf(OpenRow, "Alerts.open"),
-  )
+    WHERE a.ended_at IS NULL ORDER BY a.seq`.pipe(rowsOf(OpenRow, "Alerts.open"))
   const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
   return Effect.fn("Alerts.remind")(
     function* (reminders: Reminders) {
@@ -59,9 +62,11 @@ export const makeReminders = Effect.gen(function* () {
       const audible = rows.filter((row) => !silences.some((silence) => isSilencing(silence, row)))
       const again = audible.filter((row) => isDueAgain(row, reminders, now))
       for (const { seq, receiver, state } of again) {
-        const round = state === "silenced" ? 0 : 1
-        yield* sql.write`UPDATE deliveries SET state = 'pending', tries = 0, aside = 0, round = round + ${round},
-          next_at = ${now}, updated_at = ${now} WHERE alert = ${seq} AND receiver = ${receiver}`
+        // What was held back is no repetition, and its tries show that it may have arrived all the same.
+        const kept = state === "silenced" ? 1 : 0
+        yield* sql.write`UPDATE deliveries SET state = 'pending', tries = tries * ${kept}, aside = 0,
+          round = round + 1 - ${kept}, next_at = ${now}, updated_at = ${now}
+          WHERE alert = ${seq} AND receiver = ${receiver}`
       }
       const more = escalations(audible, reminders, now)
       for (const { seq, receiver } of more) {
@@ -74,12 +79,12 @@ export const makeReminders = Effect.gen(function* () {
   )
 })
 
-const isDueAgain = (row: Open, { repeatMillis }: Reminders, now: number): boolean =>
-  row.state === "silenced" ||
-  (row.state === "delivered" &&
-    row.repeats === 1 &&
-    repeatMillis !== undefined &&
-    hasElapsed(row.updatedAt, now, repeatMillis))
+const isDueAgain = (row: Open, { repeatMillis, forgetful }: Reminders, now: number): boolean => {
+  if (row.state !== "delivered") return row.state === "silenced"
+  const isPast = (millis: number) => hasElapsed(row.updatedAt, now, millis)
+  if (forgetful.has(row.receiver) && !isFactName(row.name) && isPast(rememberedMillis)) return true
+  return row.ackedAt === null && row.repeats === 1 && repeatMillis !== undefined && isPast(repeatMillis)
+}
 
 /** Deliveries that the escalation adds. */
 const escalations = (rows: ReadonlyArray<Open>, { steps }: Reminders, now: number) =>

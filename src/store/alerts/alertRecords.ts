@@ -3,6 +3,7 @@ import { rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
+import { endedByA } from "./endedKeys.ts"
 
 const RecordRow = Schema.Struct({
   seq: Schema.Int,
@@ -103,11 +104,11 @@ export const resend = Effect.fn("Alerts.resend")(
       seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     for (const alert of all) {
       yield* sql.write`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
-      // Its all-clear goes with it: who hears of it again would think for ever that it fires.
-      const ends = yield* sql`SELECT seq FROM alerts WHERE seq > ${alert.seq} AND resolves IS NOT NULL
-        AND kind = ${alert.kind} AND subject = ${alert.subject} AND at = ${alert.endedAt}`.pipe(
-        rowsOf(SeqRow, "Alerts.ends"),
-      )
+      // Its all-clear goes with it: who hears of it again would think for ever that it fires. So does that of the alert
+      // that led its message, whose key it is no longer known by.
+      const ends = yield* sql`SELECT DISTINCT a.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)}
+        WHERE a.resolves IS NOT NULL AND (b.seq = ${alert.seq} OR b.seq IN (SELECT next_at FROM deliveries
+          WHERE alert = ${alert.seq} AND state = 'delivered'))`.pipe(rowsOf(SeqRow, "Alerts.ends"))
       const receivers = receiversFor(alert.severity)
       const rows = [alert, ...ends].flatMap(({ seq }) => receivers.map((receiver) => ({ alert: seq, receiver })))
       for (const own of rows) {

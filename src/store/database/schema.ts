@@ -151,7 +151,10 @@ const controls = [
     PRIMARY KEY (gateway, chain_id)) STRICT`,
 ]
 
-/** Alerts until delivered, the hash-chained journal, what operators signed, and single values. */
+/**
+ * Alerts until delivered, the hash-chained journal, what operators signed, and single values. `next_at` is when a
+ * delivery is tried next; of what is delivered, the alert that led its message, whose key the receiver knows.
+ */
 const records = [
   `CREATE TABLE alerts (
     ${seq}, dedup TEXT NOT NULL, severity TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
