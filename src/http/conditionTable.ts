@@ -245,7 +245,7 @@ const outOfBand = (facts: HealthFacts): Found | undefined => {
     const payment = paidTo(account)
     const held = rule === undefined ? "" : ` (${rule.name}: ${spaced(String(rule.reason))})`
     const why = payment === undefined ? held : ` (payment ${payment.short} is ${spaced(payment.state)})`
-    return `${account} ${balance} for ${Math.floor(seconds)} s${why}`
+    return `${account} ${balance} for ${timeText(Math.floor(seconds) * 1_000)}${why}`
   })
   // A slower rule that is held was told before, by its reason.
   const isToldByRule = long.every(
