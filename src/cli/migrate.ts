@@ -50,7 +50,7 @@ export const migrate = Command.make(
     })
     const { from, target, moved } = yield* Effect.gen(function* () {
       const [from, target] = [yield* opened(postgresUrlFile), yield* opened(urlFile)]
-      return { from, target, moved: yield* moveStore(from, target) }
+      return { from, target, moved: yield* moveStore(treasury.name, from, target) }
     }).pipe(Effect.catchTag("StoreError", ({ message }) => failWith("failure", storeText(message, dataDir))))
     const result = { treasury: treasury.name, from: from.place, to: target.place, ...moved }
     const written =

@@ -35,7 +35,9 @@ const opened = (place: Place) =>
     place: placeOf(place),
   }))
 const move = (from: Place, to: Place) =>
-  Effect.scoped(Effect.flatMap(Effect.all([opened(from), opened(to)]), ([source, target]) => moveStore(source, target)))
+  Effect.scoped(
+    Effect.flatMap(Effect.all([opened(from), opened(to)]), ([source, target]) => moveStore(treasury, source, target)),
+  )
 /** Why a process that may write does not open it; undefined where it does. */
 const refusal = (place: Place, access: StoreAccess = "holder") =>
   inStore(
@@ -174,6 +176,13 @@ describe("a store that is moved", () => {
       broken,
       Effect.flatMap(Sql, (sql) => sql.withTransaction(sql.write`UPDATE journal SET body = '{}' WHERE seq = 2`)),
     )
+    const renamed = yield* filled
+    yield* inStore(
+      renamed,
+      Effect.flatMap(Effect.all([Sql, Journal]), ([sql, journal]) =>
+        sql.withTransaction(journal.append({ kind: "intent", subject: "4", body: {} })),
+      ).pipe(Effect.provide(Layer.provideMerge(Journal.layer("quay"), Settings.layer))),
+    )
     const held = yield* database
     const holder = yield* Layer.build(layerOf(held, "holder"))
     const open = yield* filled
@@ -182,10 +191,14 @@ describe("a store that is moved", () => {
       [yield* filled, used, /is not empty: halts has rows/],
       [broken, yield* database, /the journal is broken, nothing was moved: entry 2/],
       [file(), yield* database, /has no journal of this treasury/],
+      [renamed, yield* database, /the journal has entries of quay: a renamed treasury is not moved/],
       [yield* filled, held, /is run by another process/],
       [open, yield* database, /database is locked/],
     ]
-    for (const [from, to, why] of cases) assert.match((yield* Effect.flip(move(from, to))).message, why)
+    for (const [from, to, why] of cases) {
+      assert.match((yield* Effect.flip(move(from, to))).message, why)
+      if (to !== held) assert.isUndefined(yield* refusal(to), "a daemon may begin there")
+    }
     assert.isUndefined(yield* refusal(broken))
     yield* Effect.provideContext(
       Effect.flatMap(Database.Database, ({ write }) => write(Effect.void)),

@@ -84,6 +84,10 @@ const copyTable = Effect.fnUntraced(function* (from: Sql, to: Sql, table: Table)
   }
 })
 
+/** PostgreSQL keeps rows of one name apart from those of another. */
+const formerQuery = (sql: Sql) =>
+  `SELECT treasury FROM journal WHERE treasury <> ${isPostgres(sql) ? "$1" : "?"} LIMIT 1`
+
 /** Numbers of rows that were deleted are not given again. In PostgreSQL all treasuries share them. */
 const continueNumbers = Effect.fnUntraced(function* (from: Sql, to: Sql, { name, key: [column = ""] }: Table) {
   const sequence = `pg_get_serial_sequence('${name}', '${column.replaceAll('"', "")}')::regclass`
@@ -124,13 +128,22 @@ const firstUsed = Effect.fnUntraced(function* ({ sql }: MovedStore, tables: Read
  * moment can both be run. Whatever interrupts it, the same again ends it. The copy begins as a restored one does.
  */
 export const moveStore = Effect.fn("Store.move")(
-  function* (from: MovedStore, to: MovedStore) {
+  function* (treasury: string, from: MovedStore, to: MovedStore) {
     const tables = yield* tablesOf(isPostgres(from.sql) ? to.sql : from.sql)
     const at = new Date(yield* Clock.currentTimeMillis).toISOString()
     const [done, begun] = [yield* markIn(from), yield* markIn(to)]
     if (done !== undefined && done.id !== begun?.id) return yield* refused(done.text)
     const used = yield* firstUsed(to, tables)
     if (used !== undefined) return yield* refused(`${to.place} is not empty: ${used} has rows; move it away first`)
+    // Before any transaction: PostgreSQL ends one that is idle for as long as a long journal takes.
+    const journal = yield* Effect.provideService(verifyChain(), Sql, from.sql)
+    if (journal.problem !== null) return yield* refused(`the journal is broken, nothing was moved: ${journal.problem}`)
+    if (journal.entries === 0) return yield* refused(`${from.place} has no journal of this treasury: nothing to move`)
+    const [[former] = []] = yield* from.sql.readValues(formerQuery(from.sql), [treasury])
+    if (former !== undefined) {
+      const remedy = 'begin in the empty database, where "cofferer adopt" takes its payments for known'
+      return yield* refused(`the journal has entries of ${former}: a renamed treasury is not moved; ${remedy}`)
+    }
     const id = done?.id ?? randomBytes(8).toString("hex")
     const unfinished = `a move from ${from.place} began at ${at} and has not ended; "cofferer migrate" ends it`
     yield* to.sql.withTransaction(writeMark(to, { id, text: unfinished }))
@@ -143,10 +156,6 @@ export const moveStore = Effect.fn("Store.move")(
         rows += yield* copyTable(from.sql, to.sql, table)
         if (table.isNumbered) yield* continueNumbers(from.sql, to.sql, table)
       }
-      const journal = yield* Effect.provideService(verifyChain(), Sql, to.sql)
-      if (journal.problem !== null)
-        return yield* refused(`the journal is broken, nothing was moved: ${journal.problem}`)
-      if (journal.entries === 0) return yield* refused(`${from.place} has no journal of this treasury: nothing to move`)
       yield* setting(to.sql, storeFileKey, `${movedFrom}${from.place} at ${at}`)
       yield* writeMark(from, { id, text: moved })
       const states = yield* to.sql<{ state: IntentState; count: number }>`SELECT state, count(*) AS count
