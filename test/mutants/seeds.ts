@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import type { Edit } from "../simulation/planted.ts"
 import type { Verdict } from "../simulation/runSeed.ts"
-import { simulate } from "../simulation/simulate.ts"
+import { seedsFrom, simulate } from "../simulation/simulate.ts"
 
 const { edits, seeds } = JSON.parse(readFileSync(0, "utf8")) as {
   readonly edits: ReadonlyArray<Edit>
@@ -10,8 +10,7 @@ const { edits, seeds } = JSON.parse(readFileSync(0, "utf8")) as {
 }
 const isCaught = ({ violations }: Verdict) => violations.length > 0
 const verdicts = await simulate({
-  first: 1,
-  seeds,
+  seeds: seedsFrom(1, seeds),
   // Most with honest gateways, an eighth with hostile ones and with one that lies.
   gateways: (seed) => (seed % 8 === 0 ? "lying" : seed % 8 === 4 ? "hostile" : "honest"),
   workers: 2,

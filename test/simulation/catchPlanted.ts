@@ -1,7 +1,7 @@
 import type { Gateways } from "./Plan.ts"
 import type { Planted } from "./planted.ts"
 import type { Verdict } from "./runSeed.ts"
-import { simulate } from "./simulate.ts"
+import { seedsFrom, simulate } from "./simulate.ts"
 
 /** The first violation that one planted mistake leads to, within so many seeds; undefined where it stays unseen. */
 export const catchOne = async (
@@ -10,6 +10,12 @@ export const catchOne = async (
   gateways: (seed: number) => Gateways,
 ): Promise<Verdict | undefined> => {
   const isCaught = ({ violations }: Verdict) => violations.length > 0
-  const verdicts = await simulate({ first: 1, seeds, gateways, workers: 2, edits: one.edits, enough: isCaught })
+  const verdicts = await simulate({
+    seeds: seedsFrom(1, seeds),
+    gateways,
+    workers: 2,
+    edits: one.edits,
+    enough: isCaught,
+  })
   return verdicts.find(isCaught)
 }

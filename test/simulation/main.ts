@@ -13,7 +13,7 @@ import { playCalm, playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
 import { isMonthProfile, type MonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
 import type { Verdict } from "./runSeed.ts"
-import { simulate } from "./simulate.ts"
+import { seedsFrom, simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
 import { wholeYear } from "./YearWorld.ts"
 
@@ -170,8 +170,7 @@ if (values.calm) process.exit((await runCalm()) ? 0 : 1)
 const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))
 const isTame = values.tame
 const verdicts = await simulate({
-  first,
-  seeds,
+  seeds: seedsFrom(first, seeds),
   gateways,
   isTame,
   isPair,

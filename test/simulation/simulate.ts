@@ -6,8 +6,7 @@ import type { Verdict } from "./runSeed.ts"
 import type { Asked } from "./worker.ts"
 
 export interface Simulation {
-  readonly first: number
-  readonly seeds: number
+  readonly seeds: ReadonlyArray<number>
   readonly gateways: (seed: number) => Gateways
   /** Whether runs are as they were before there was anything wild in them. Default: they are not. */
   readonly isTame?: boolean
@@ -33,13 +32,16 @@ const askedOf = ({ gateways, failing, isTame, isPair }: Simulation, seed: number
   ...(failing === undefined ? {} : { failing: failing(seed) }),
 })
 
+/** So many seeds from the first on. */
+export const seedsFrom = (first: number, count: number): ReadonlyArray<number> =>
+  Array.from({ length: count }, (_, n) => first + n)
+
 /** Runs seeds on several threads; the verdicts come in any order, each the same on every machine. */
 export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =>
   new Promise((resolve, reject) => {
     const verdicts: Array<Verdict> = []
-    let next = options.first
+    const left = options.seeds.values()
     let stopped = false
-    const last = options.first + options.seeds
     let open = options.workers
     const serve = () => {
       const worker = new Worker(new URL("./worker.ts", import.meta.url), {
@@ -47,8 +49,8 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         execArgv: ["--disable-warning=ExperimentalWarning", "--import", new URL("./plant.ts", import.meta.url).href],
       })
       const give = () => {
-        const done = stopped || next >= last
-        worker.postMessage(done ? undefined : askedOf(options, next++))
+        const next = left.next()
+        worker.postMessage(stopped || next.done ? undefined : askedOf(options, next.value))
       }
       worker.on("message", (verdict: Verdict) => {
         verdicts.push(verdict)

@@ -1,7 +1,7 @@
 import type { Failing } from "./CrashPoints.ts"
 import type { Plan } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
-import { simulate } from "./simulate.ts"
+import { seedsFrom, simulate } from "./simulate.ts"
 
 /** One payment on a calm day: what the disk is to spoil. */
 export const calmPlan: Plan = {
@@ -39,13 +39,12 @@ const lasting = 400
  */
 export const failEachStatement = async (stride: number): Promise<ReadonlyArray<Verdict>> => {
   const honest = () => "honest" as const
-  const calm = { first: 1, gateways: honest }
-  const [clean] = await simulate({ ...calm, seeds: 1, workers: 1, failing: () => none })
+  const [clean] = await simulate({ seeds: [1], gateways: honest, workers: 1, failing: () => none })
   if (clean === undefined || clean.executed !== 1) throw new Error("the calm day has no payment")
   const places = Math.ceil(clean.statements / stride)
   const failing = (seed: number): Failing => {
     const from = ((seed - 1) % places) * stride
     return { from, to: from + (seed > places ? lasting : 1), errcode: seed % 2 === 0 ? 13 : 10 }
   }
-  return simulate({ ...calm, seeds: 2 * places, workers: 2, failing })
+  return simulate({ seeds: seedsFrom(1, 2 * places), gateways: honest, workers: 2, failing })
 }
