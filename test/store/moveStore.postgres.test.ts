@@ -168,6 +168,21 @@ describe("a store that is moved", () => {
     assert.match((yield* Effect.flip(move(source, target))).message, /this treasury was moved/)
   })
 
+  it.live("stays halted also without the HALT file, which is left behind", function* () {
+    const [source, target] = [yield* filled, yield* database]
+    const halt = (ended: string) =>
+      `INSERT INTO halts (reason, detail, at, ended_at) VALUES ('halt_file', 'ann: stop', 1, ${ended})`
+    yield* inStore(
+      source,
+      Effect.flatMap(Sql, (sql) =>
+        sql.withTransaction(Effect.andThen(sql.writeValues(halt("NULL"), []), sql.writeValues(halt("2"), []))),
+      ),
+    )
+    yield* move(source, target)
+    const halts = Effect.flatMap(Sql, (sql) => sql`SELECT reason FROM halts WHERE detail = 'ann: stop' ORDER BY seq`)
+    assert.deepStrictEqual(yield* inStore(target, halts), [{ reason: "operator" }, { reason: "halt_file" }])
+  })
+
   it.live("stays where it is if anything is wrong", function* () {
     const used = yield* database
     yield* inStore(used, nextNumber)

@@ -156,6 +156,8 @@ export const moveStore = Effect.fn("Store.move")(
         rows += yield* copyTable(from.sql, to.sql, table)
         if (table.isNumbered) yield* continueNumbers(from.sql, to.sql, table)
       }
+      // The HALT file stays in its data directory: without it, such a halt would end at the start.
+      yield* to.sql.write`UPDATE halts SET reason = 'operator' WHERE reason = 'halt_file' AND ended_at IS NULL`
       yield* setting(to.sql, storeFileKey, `${movedFrom}${from.place} at ${at}`)
       yield* writeMark(from, { id, text: moved })
       const states = yield* to.sql<{ state: IntentState; count: number }>`SELECT state, count(*) AS count
