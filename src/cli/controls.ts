@@ -8,6 +8,7 @@ import { type PauseBody, pauseScope, resumeScope } from "../http/controlVerbs.ts
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
 import { haltSigning } from "../store/controls/haltSigning.ts"
+import { refusalOf } from "../store/database/sqlStates.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
 import { asGuest } from "./common/asGuest.ts"
 import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
@@ -129,9 +130,14 @@ const haltByFile = Effect.fnUntraced(function* (
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, said)
-  if (done !== undefined) return yield* failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(done.cause)}`)
+  const notElsewhere = (cause: Cause.Cause<unknown>) =>
+    failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(cause)}`)
+  if (done !== undefined) return yield* notElsewhere(done.cause)
   if (!isDaemonThere && place !== undefined) {
-    yield* Effect.provide(haltSigning("halt_file", said), storeLayer(place.found)).pipe(quiet, Effect.ignoreCause)
+    const here = yield* Effect.provide(haltSigning("halt_file", said), storeLayer(place.found)).pipe(quiet, Effect.exit)
+    // A file that was moved: the treasury may run on its new store.
+    if (Exit.isFailure(here) && refusalOf(Cause.squash(here.cause)) === "refused")
+      return yield* notElsewhere(here.cause)
   }
   const text = isDaemonThere
     ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo.file}`

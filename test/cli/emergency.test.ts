@@ -5,6 +5,9 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import * as Database from "../../src/store/database/Database.ts"
+import { movedKey } from "../../src/store/database/moved.ts"
+import { Sql } from "../../src/store/database/Sql.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
@@ -74,6 +77,21 @@ describe("commands of an emergency, where the treasury file is broken", () => {
         fileWith(`store: { dir: ${data} }\npolcy`),
       ])
       assert.deepStrictEqual([code, stdout.includes(`wrote ${data}/HALT`)], [0, true])
+      assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
+      rmSync(join(data, "HALT"))
+    }
+  })
+
+  it.effect("say that nothing is halted by a store that was moved", function* () {
+    const data = join(dir, "moved")
+    mkdirSync(data, { mode: 0o700 })
+    const mark = Effect.flatMap(Sql, (sql) =>
+      sql.withTransaction(sql.write`INSERT INTO settings (key, value) VALUES (${movedKey}, 'a1 it was moved to quay')`),
+    )
+    yield* Effect.provide(mark, Database.layer({ filename: join(data, Database.databaseFile) }))
+    for (const command of ["halt", "pause"]) {
+      const { code, stderr } = yield* run(command, ...reason, "-c", "config/sandbox.yaml", "--data", data)
+      assert.deepStrictEqual([code, /NOT HALTED elsewhere: .*it was moved to quay/.test(stderr)], [1, true], stderr)
       assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
       rmSync(join(data, "HALT"))
     }
