@@ -102,11 +102,11 @@ const namesMax = 5
 
 const together = ({ subject, detail, group }: Delivery) => {
   const count = group.length + 1
-  if (count === 1) return { subject, detail, count }
+  if (count === 1) return { detail, count }
   const first = [{ subject, detail }, ...group].slice(0, namesMax).map((one) => `${one.subject}: ${one.detail}`)
   const left = count - first.length
   const more = left === 0 ? "" : ` and ${left} more`
-  return { subject: `${subject} and ${count - 1} more`, detail: `${first.join("; ")}${more}`, count }
+  return { detail: `${first.join("; ")}${more}`, count }
 }
 
 /** Returns when it is tried again (Unix milliseconds); undefined where it is not. */
@@ -115,7 +115,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const notifier = yield* Notifier
   const metrics = yield* Metrics
   const { receiver } = delivery
-  const { detail, ...told } = together(delivery)
+  const { detail, count } = together(delivery)
   // Without it an alert of a new store could have the id of one that a lost store sent, and be dropped as a duplicate.
   const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
   const own = `${treasury}/${installation ?? "00000000"}`
@@ -130,7 +130,8 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
       severity: delivery.severity,
       kind: delivery.kind,
       name: delivery.name,
-      ...told,
+      subject: delivery.subject,
+      count,
       detail: withFlags(detail, yield* CommandFlags),
       fields: delivery.fields,
       at: delivery.at,

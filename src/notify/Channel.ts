@@ -45,6 +45,10 @@ export const stateOf = ({ resolves, severity, name }: Notification): "firing" | 
 /** True for the all-clear of something that happened once: it clears a state, and is no news for people. */
 export const isFactOver = ({ resolves, name }: Notification): boolean => resolves !== undefined && isFactName(name)
 
+/** Its subject for people. The identity has that of the first alert alone, by which Alertmanager knows it. */
+export const subjectText = ({ subject, count }: Notification): string =>
+  count === 1 ? subject : `${subject} and ${count - 1} more`
+
 /** One way to reach people. */
 export interface Channel {
   readonly name: string
@@ -63,7 +67,7 @@ export const jsonOf = (notification: Notification, template: string | undefined)
   version: 1,
   state: stateOf(notification),
   ...notification,
-  subject: visible(notification.subject),
+  subject: visible(subjectText(notification)),
   detail: visible(notification.detail),
   fields: Object.fromEntries(
     Object.entries(notification.fields).map(([key, value]) => [
@@ -80,12 +84,12 @@ const defaultText = "{severity} {treasury}: {subject}: {detail}"
 
 /** The line that people read, without unseen characters. The severity of an all-clear reads "resolved". */
 export const textOf = (notification: Notification, template = defaultText): string => {
-  const { severity, treasury, kind, subject, detail, fields, resolves } = notification
+  const { severity, treasury, kind, detail, fields, resolves } = notification
   const values: Readonly<Record<TextVariable, string>> = {
     severity: resolves === undefined ? severity : "resolved",
     treasury,
     kind,
-    subject,
+    subject: subjectText(notification),
     detail,
     fields: Object.entries(fields)
       .map(([name, value]) => `${name}=${value}`)

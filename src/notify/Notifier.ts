@@ -3,7 +3,15 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { HttpClient } from "effect/http"
 import { logEvent } from "../telemetry/Logging.ts"
-import { type Channel, isFactOver, type Notification, NotifyError, plain, type ReceiverOptions } from "./Channel.ts"
+import {
+  type Channel,
+  isFactOver,
+  type Notification,
+  NotifyError,
+  plain,
+  type ReceiverOptions,
+  subjectText,
+} from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
 import { errorCodeOf, privateCode, privateWords, publicOnly, type Resolver } from "./publicOnly.ts"
 import { postsOf } from "./services.ts"
@@ -15,7 +23,7 @@ export const logChannel = (name: string): Channel => ({
     logEvent(
       "alert raised",
       {
-        subject: notification.subject,
+        subject: subjectText(notification),
         detail: notification.detail,
         severity: notification.severity,
         kind: notification.kind,

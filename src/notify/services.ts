@@ -8,6 +8,7 @@ import {
   plain,
   type ReceiverOptions,
   stateOf,
+  subjectText,
   textOf,
 } from "./Channel.ts"
 
@@ -95,7 +96,7 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
   },
 
   pagerduty: ({ key, url, text }, notification) => {
-    const { treasury, severity, kind, subject, fields, at, detail, resolves } = notification
+    const { treasury, severity, kind, fields, at, detail, resolves } = notification
     const post = (event: object, path = "/v2/enqueue") => ({
       url: under(url ?? "https://events.pagerduty.com", path),
       body: JSON.stringify({ routing_key: Redacted.value(key), ...event }),
@@ -111,7 +112,12 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
     }
     // A change event opens no incident, which nothing would resolve.
     if (stateOf(notification) === "event") return [post({ payload: common }, "/v2/change/enqueue")]
-    const payload = { ...common, severity: pagerdutySeverities[severity], component: subject, class: kind }
+    const payload = {
+      ...common,
+      severity: pagerdutySeverities[severity],
+      component: subjectText(notification),
+      class: kind,
+    }
     return [post({ event_action: "trigger", dedup_key: dedupKey(notification), payload })]
   },
 

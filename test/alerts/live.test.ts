@@ -23,22 +23,34 @@ interface Desks {
   readonly taken: Array<string>
   readonly ids: Array<string>
   readonly resolved: Array<string>
+  /** Labels by which Alertmanager knows what fires, and what is over. */
+  readonly labels: { readonly firing: Set<string>; readonly resolved: Set<string> }
   readonly deaf: Set<string>
   /** Receivers that take what they get, and do not answer. */
   readonly mute: Set<string>
 }
-const desks: Desks = { taken: [], ids: [], resolved: [], deaf: new Set(), mute: new Set() }
+const desks: Desks = {
+  taken: [],
+  ids: [],
+  resolved: [],
+  labels: { firing: new Set(), resolved: new Set() },
+  deaf: new Set(),
+  mute: new Set(),
+}
 
 const notifier = Layer.succeed(
   Notifier,
   Notifier.of({
     receivers: ["desk", "log", "boss", "monitor"],
-    send: (receiver, { severity, name, resolves, count, id }) =>
+    send: (receiver, notification) =>
       Effect.suspend(() => {
+        const { severity, name, resolves, count, id } = notification
         if (receiver === "gone" || desks.deaf.has(receiver))
           return Effect.fail(new NotifyError({ receiver, detail: "deaf" }))
         desks.taken.push(`${receiver} ${resolves === undefined ? severity : "resolved"} ${name} ${count}`)
         desks.ids.push(id)
+        const labels = desks.labels[resolves === undefined ? "firing" : "resolved"]
+        for (const one of resolves ?? [notification]) labels.add([one.key, one.severity, one.kind, one.subject].join())
         for (const { key } of resolves ?? []) desks.resolved.push(key.split("/").slice(2).join("/"))
         return desks.mute.has(receiver)
           ? Effect.fail(new NotifyError({ receiver, detail: "no answer within 10 s" }))
@@ -51,6 +63,8 @@ const it = itWith(() => {
   desks.taken.length = 0
   desks.ids.length = 0
   desks.resolved.length = 0
+  desks.labels.firing.clear()
+  desks.labels.resolved.clear()
   desks.deaf.clear()
   desks.mute.clear()
   const store = testStore()
@@ -240,6 +254,7 @@ describe("many events of one kind", () => {
     yield* blockNow
     assert.deepStrictEqual(yield* gotIn(600_000), ["log resolved asset_changed 120"])
     assert.deepStrictEqual(desks.resolved, [keyOf(0)])
+    assert.deepStrictEqual(desks.labels.resolved, desks.labels.firing)
   })
 
   it.effect("end in parts, where a receiver knows each by a key of its own", function* () {
