@@ -197,6 +197,17 @@ describe("a silence", () => {
     assert.include(yield* gotIn(halfAnHour), "desk resolved halt 1")
   })
 
+  it.effect("that begins while a page fails to arrive holds it back too", function* () {
+    yield* haltedTo(["desk"])
+    const queue = yield* AlertQueue
+    const [due] = yield* queue.due(1)
+    yield* queue.begin(due!, 1)
+    yield* silence(2 * hour)
+    yield* queue.failed(due!, "no answer within 10 s", 1)
+    assert.deepStrictEqual(yield* gotIn(halfAnHour), [])
+    assert.include(yield* gotIn(2 * hour), "desk page halt 1")
+  })
+
   it.effect("of a fast clock holds nothing back once the clock is right", function* () {
     yield* TestClock.setTime(10_000 * hour)
     yield* silence(hour)

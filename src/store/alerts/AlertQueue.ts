@@ -191,12 +191,16 @@ export class AlertQueue extends Context.Service<
       Effect.gen(function* () {
         const sql = yield* Sql
         const end = Effect.fnUntraced(
-          function* ({ seq, receiver, group, resolves }: Delivery, how: Outcome, tried: 0 | 1 = 0) {
+          function* ({ seq, receiver, group, resolves }: Delivery, { state, ...how }: Outcome, tried: 0 | 1 = 0) {
             const updated_at = yield* Clock.currentTimeMillis
             const seqs = sql.in([seq, ...group.map((member) => member.seq)])
-            yield* sql.write`UPDATE deliveries SET tries = tries + ${tried}, ${sql.update({ ...how, updated_at })}
+            // A silence that began meanwhile stays.
+            const next =
+              state === "delivered" ? `'${state}'` : `CASE state WHEN 'silenced' THEN state ELSE '${state}' END`
+            const changed = sql.update({ ...how, updated_at })
+            yield* sql.write`UPDATE deliveries SET state = ${sql.literal(next)}, tries = tries + ${tried}, ${changed}
               WHERE receiver = ${receiver} AND alert IN ${seqs}`
-            if (resolves === undefined || how.state !== "delivered") return
+            if (resolves === undefined || state !== "delivered") return
             // After its end it would fire for ever.
             yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
               AND alert IN (SELECT b.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)} WHERE a.seq IN ${seqs})`
