@@ -12,6 +12,7 @@ import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
 import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
 import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Sql } from "../../src/store/database/Sql.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
@@ -363,6 +364,21 @@ describe("an alert that a receiver never got", () => {
       (yield* showAlert(1))?.deliveries.map(({ receiver, state }) => `${receiver} ${state}`),
       ["desk delivered", "log delivered"],
     )
+  })
+})
+
+describe("an all-clear that a receiver never got", () => {
+  it.effect("is sent again to those who got what it ends", function* () {
+    yield* haltedTo(["desk"])
+    yield* gotIn(600_000)
+    desks.deaf.add("desk")
+    yield* release
+    yield* gotIn(600_000)
+    desks.deaf.clear()
+    const { write, withTransaction } = yield* Sql
+    yield* withTransaction(write`UPDATE deliveries SET state = 'dead_letter' WHERE state = 'pending'`)
+    yield* resend(undefined, (severity) => (severity === "page" ? ["desk"] : ["log"]))
+    assert.include(yield* gotIn(600_000), "desk resolved halt 1")
   })
 })
 

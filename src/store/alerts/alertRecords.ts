@@ -22,6 +22,7 @@ const RecordRow = Schema.Struct({
   silenced: Schema.Int,
 })
 const SeqRow = Schema.Struct({ seq: Schema.Int })
+const SeverityRow = Schema.Struct({ severity: RecordRow.fields.severity })
 const DeliveryRow = Schema.Struct({
   receiver: Schema.String,
   state: Schema.Literals(["pending", "delivered", "dead_letter", "silenced"]),
@@ -109,8 +110,11 @@ export const resend = Effect.fn("Alerts.resend")(
       const ends = yield* sql`SELECT DISTINCT a.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)}
         WHERE a.resolves IS NOT NULL AND (b.seq = ${alert.seq} OR b.seq IN (SELECT next_at FROM deliveries
           WHERE alert = ${alert.seq} AND state = 'delivered'))`.pipe(rowsOf(SeqRow, "Alerts.ends"))
-      const receivers = receiversFor(alert.severity)
-      const rows = [alert, ...ends].flatMap(({ seq }) => receivers.map((receiver) => ({ alert: seq, receiver })))
+      // What an all-clear ends went to those of its own severity, who would think for ever that it fires.
+      const of = yield* sql`SELECT DISTINCT b.severity FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)}
+        WHERE a.seq = ${alert.seq} AND a.resolves IS NOT NULL`.pipe(rowsOf(SeverityRow, "Alerts.severities"))
+      const receivers = new Set((of.length === 0 ? [alert] : of).flatMap(({ severity }) => receiversFor(severity)))
+      const rows = [alert, ...ends].flatMap(({ seq }) => [...receivers].map((receiver) => ({ alert: seq, receiver })))
       for (const own of rows) {
         const row = { ...own, state: "pending", next_at: now, updated_at: now }
         yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE
