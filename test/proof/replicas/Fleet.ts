@@ -152,6 +152,11 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     addReplica,
     names,
     held,
+    folder,
+    rows,
+    /** Process that has the treasury's lease, also where that is over. */
+    holderOf: async (name: string) =>
+      Number(String((await rows(`SELECT holder FROM leases WHERE treasury = '${name}'`))[0]?.[0]).split("/")[1]),
     /** From now on no account falls. */
     calm: network.calm,
     /** Ends every session of the daemons: the server has cut their connections. */
@@ -198,14 +203,10 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     },
     /** Payments by their state. */
     states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
-    /** Payments that have no end. */
-    open: async () =>
-      Number(
-        (
-          await rows(
-            "SELECT count(*) FROM intents WHERE state NOT IN ('confirmed', 'failed', 'denied', 'rejected', 'cancelled', 'abandoned')",
-          )
-        )[0]?.[0],
+    /** Treasury and id of each payment that has no end. */
+    open: () =>
+      rows(
+        "SELECT treasury, id FROM intents WHERE state NOT IN ('confirmed', 'failed', 'denied', 'rejected', 'cancelled', 'abandoned')",
       ),
     verdict: async () => {
       const all = await executed()

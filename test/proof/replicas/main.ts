@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { type Dice, makeDice } from "../../support/Dice.ts"
 import { readFlags } from "../../support/Flags.ts"
 import { startServer } from "../../support/PostgresServer.ts"
+import { explainOpen } from "./explainOpen.ts"
 import { type Fleet, makeFleet, type Replica, staleActs } from "./Fleet.ts"
 
 const usage = `usage: node test/proof/replicas/main.ts [--rounds N] [--minutes M] [--treasuries N] [--replicas N] [--seed S]
@@ -116,7 +117,7 @@ try {
   fleet.calm()
   const end = Date.now() + 180_000
   for (let quiet = 0; quiet < 6 && Date.now() < end; await sleep(1_000))
-    quiet = (await fleet.open()) === 0 ? quiet + 1 : 0
+    quiet = (await fleet.open()).length === 0 ? quiet + 1 : 0
   const { lost, duplicate, executed } = await fleet.verdict()
   if (executed < treasuries) problems.push("hardly a payment was executed: the run shows nothing")
   for (const [kind, all] of times) {
@@ -124,6 +125,7 @@ try {
     const [p50, p99, most] = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1) ?? 0].map(seconds)
     console.log(`${kind}: ${all.length} times, all held after p50 ${p50} s, p99 ${p99} s, at most ${most} s`)
   }
+  for (const text of await explainOpen(fleet)) console.log(text)
   console.log(`payments by state: ${(await fleet.states()).join(", ")}`)
   for (const text of [...problems, ...lost, ...duplicate]) console.log(text)
   console.log(
