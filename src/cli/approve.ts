@@ -1,5 +1,4 @@
 import { readSync } from "node:fs"
-import { resolve } from "node:path"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { treasuryTermsOf } from "../config/ConfigInForce.ts"
@@ -17,7 +16,7 @@ import { failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
   commonFlags,
-  filesOf,
+  filesForDaemon,
   notRunning,
   optionalOf,
   pathFlag,
@@ -193,7 +192,7 @@ const approveTerms = Command.make(
   Effect.fn(function* ({ hash, key, signature, print, output, ...chosen }) {
     yield* requireOneWay({ key, signature, print })
     const { treasury, dataDir } = yield* setup(chosen)
-    const files = filesOf(chosen).map((file) => resolve(file))
+    const files = yield* filesForDaemon(chosen)
     const { terms, policy, text } = yield* postTerms(chosen, dataDir, TermsAnswer, { files })
     if (terms !== termsHash(treasuryTermsOf({ treasury }))) {
       return yield* failWith(

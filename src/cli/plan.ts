@@ -16,7 +16,7 @@ import {
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
-import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./common/setup.ts"
+import { commonFlags, fileArgument, filesForDaemon, type Setup, setup } from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
 export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, isRunning: boolean): string => {
@@ -98,13 +98,12 @@ export const plan = Command.make(
   Effect.fn(function* (chosen) {
     const isNamed = Option.isSome(chosen.file) || chosen.config.length > 0
     // Problems of the file are reported with their lines, before a daemon is asked.
-    const files = isNamed ? filesOf(chosen).map((file) => resolve(file)) : []
     if (isNamed) yield* setup(chosen)
     const { running, body: planned } = yield* throughDaemon(
       chosen,
       "/api/v1/plan",
       (found) => stored(found, isNamed),
-      isNamed ? { body: { files } } : {},
+      isNamed ? { body: { files: yield* filesForDaemon(chosen) } } : {},
     )
     yield* printResult(chosen.output, { running, ...planned }, () => planText(planned, running))
     if (planned.halt !== null) return yield* failWith("unhealthy", "a restart with this file would halt")

@@ -102,6 +102,10 @@ describe("several treasuries in one process", () => {
       assert.include(String(line["remedy"] ?? line["detail"]), resume, msg)
     }
     assert.match((await call("status", "--treasury", "t0001")).stdout, /^ok/)
+    // It reads the treasury's file, by the folder's name alone.
+    const planned = await call("plan", "--treasury", "t0001")
+    assert.deepStrictEqual([planned.code, planned.stderr], [0, ""])
+    assert.include(planned.stdout, "the file equals what is in force")
     const all = (await call("status")).stdout
     assert.match(all, /^BAD +<b>broken /)
     // On a busy machine one of the others may be behind.

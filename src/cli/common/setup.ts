@@ -139,6 +139,10 @@ export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<stri
   return [named[0] ?? "treasury.yaml", ...named.slice(1)]
 }
 
+/** The same as a daemon reads them: absolute, and those of one treasury where a folder holds several. */
+export const filesForDaemon = (given: Chosen) =>
+  Effect.map(chosenTreasury(given), (chosen) => filesOf(chosen).map((file) => resolve(file)))
+
 export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
 /** The files as one types them behind a command. */
