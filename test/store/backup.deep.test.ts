@@ -7,6 +7,7 @@ import * as Database from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { storeFileProblem } from "../../src/store/database/StoreFile.ts"
 import { asAdmin, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
+import { startServer } from "../support/PostgresServer.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const root = "/usr/lib/postgresql"
@@ -35,5 +36,27 @@ describe("a backup of PostgreSQL", () => {
     for (const treasury of ["harbor", "cove"])
       assert.match((await problem(treasury)) ?? "", /^the database was restored/)
     await Effect.runPromise(asAdmin("postgres", `DROP DATABASE ${name}`))
+  })
+})
+
+describe("a standby that was promoted", () => {
+  it("is known as restored at once, before its first checkpoint", async ({ skip }) => {
+    const server = startServer(["checkpoint_timeout=1h", "shared_buffers=64MB"])
+    if (server === undefined) return skip("needs PostgreSQL")
+    const psql = (text: string) => tool("psql", "-X", "-d", server.url, "-c", text)
+    try {
+      psql("CREATE ROLE cofferer LOGIN")
+      psql("CREATE DATABASE promoted OWNER cofferer")
+      const url = Redacted.make(urlOf(server.url, "promoted"))
+      const store = Database.layer({ treasury: "harbor", postgres: { url, holder: "one" } })
+      const problem = () =>
+        Effect.runPromise(Effect.provide(storeFileProblem(""), Layer.provideMerge(Settings.layer, store)))
+      assert.isUndefined(await problem())
+      psql("CREATE TABLE dirty AS SELECT g, repeat('x', 900) FROM generate_series(1, 30000) g")
+      server.promote()
+      assert.match((await problem()) ?? "", /^the database was restored, or its server replaced/)
+    } finally {
+      server.stop()
+    }
   })
 })

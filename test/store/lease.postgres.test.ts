@@ -18,7 +18,7 @@ import { Sql, type WriteAccess } from "../../src/store/database/Sql.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { rememberStoreFile, storeFileProblem } from "../../src/store/database/StoreFile.ts"
 import { isTransient } from "../../src/store/database/sqlStates.ts"
-import { isBusy, isUnwritable } from "../../src/store/database/storeErrors.ts"
+import { isBusy, isTakenOver, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { it } from "../support/it.ts"
 import { asAdmin, giveBack, serverUrl, takeDatabase, urlOf } from "../support/Postgres.ts"
 import { soon, waitUntil } from "../support/until.ts"
@@ -130,6 +130,19 @@ describe("a database of several processes", () => {
     // A renewal that was on its way.
     yield* asAdmin(name, "UPDATE leases SET until = 0")
     yield* Effect.flip(Effect.provide(written("b"), next))
+  })
+
+  it.live("is left by a holder who finds less in it than it has written", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    yield* Effect.provide(written("a"), holder)
+    // As a standby without the last commit, promoted where it stood.
+    yield* asAdmin(name, "UPDATE leases SET transactions = transactions - 1", "DELETE FROM settings")
+    const late = yield* Effect.flip(Effect.provide(written("b"), holder))
+    assert.include(late.message, "lacks what was written last")
+    assert.isTrue(isUnwritable(late) && !isTakenOver(late), "the store is closed and opened again")
+    assert.isFalse(yield* Context.get(holder, Database.Database).isLeaseHeld, "it signs and sends nothing")
+    assert.deepStrictEqual(yield* Effect.provide(keys, holder), [])
   })
 
   it.live("is handed over also where its connections were cut", function* () {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -59,6 +59,13 @@ export const startServer = (options: ReadonlyArray<string> = []) => {
     restart: () => {
       control("-m", "fast", "stop")
       start()
+    },
+    /** As a standby that was promoted: it has what reached it, and has written no checkpoint yet. */
+    promote: () => {
+      control("-m", "immediate", "stop")
+      writeFileSync(join(data, "standby.signal"), "")
+      start()
+      control("promote")
     },
     stop: () => {
       control("-m", "immediate", "stop")

@@ -59,6 +59,11 @@ const makeClient = Effect.fnUntraced(function* (
     held.isLost = true
     return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
   }
+  /** What the holder knows is no longer what is stored: the store is opened again, and told from a restored one. */
+  const shrunk = () => {
+    held.deadline = 0
+    return failure(new StoreRefusal("unknown", `the database of ${treasury} lacks what was written last`))
+  }
   const locked = (at: PgConnection, text: string) =>
     ask(at, text, [held.holder, held.epoch]).pipe(
       Effect.flatMap(([row]) =>
@@ -93,7 +98,10 @@ const makeClient = Effect.fnUntraced(function* (
       `UPDATE leases SET transactions = transactions + 1, until = ${serverMillis} + ${lastsMillis}
         WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING transactions, guests`,
     )
-    const [count, guests] = yield* closing(at, counting)
+    const [count, guests] = yield* closing(
+      at,
+      Effect.tap(counting, ([found]) => (found > held.count ? Effect.void : Effect.fail(shrunk()))),
+    )
     // Whatever is remembered was read before they wrote.
     if (guests !== held.guests) writes.note("*")
     held.guests = guests
@@ -198,6 +206,7 @@ const makeClient = Effect.fnUntraced(function* (
         Effect.tap(() =>
           Effect.sync(() => {
             held.deadline = Math.max(held.deadline, begun.deadline)
+            held.count = begun.count
           }),
         ),
       ),
@@ -236,7 +245,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const released = (held: Held) => Effect.provideService(releaseLease(treasury, held), Connections, connections)
       const held: Held =
         access !== "holder"
-          ? { holder, epoch: -1, deadline: 0, isLost: false }
+          ? { holder, epoch: -1, count: 0, deadline: 0, isLost: false }
           : yield* Effect.acquireRelease(
               openLease(treasury, holder, { ...terms, onWait: options.onWait }),
               (held) => (held.isLost ? Effect.void : released(held)),

@@ -30,13 +30,14 @@ const text = ({ inode, birth }: FileIdentity): string => `${inode}:${birth}`
 
 /**
  * Tells a PostgreSQL database from a restored one: cluster, timeline, database and table. A standby that is promoted
- * begins a timeline, and may lack the last commits.
+ * begins a timeline, and may lack the last commits. The control file names the old one until the first checkpoint.
  */
 const postgresIdentity = Effect.fnUntraced(function* () {
   const sql = yield* Sql
-  const [row] = yield* sql<{ identity: string }>`SELECT concat_ws(':', system_identifier, timeline_id,
+  const [row] = yield* sql<{ identity: string }>`SELECT concat_ws(':', system_identifier,
+      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int,
       (SELECT oid FROM pg_database WHERE datname = current_database()), 'journal'::regclass::oid) AS identity
-    FROM pg_control_system(), pg_control_checkpoint()`
+    FROM pg_control_system()`
   return row?.identity ?? ""
 }, storeError("StoreFile"))
 

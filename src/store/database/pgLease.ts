@@ -33,6 +33,8 @@ export interface Held {
   readonly epoch: number
   /** Transactions of guests that this process has heard of. */
   guests?: unknown
+  /** Its last transaction that is durable: a database that counts fewer has lost some. */
+  count: number
   /** Monotonic milliseconds up to which nobody else can have the lease. */
   deadline: number
   isLost: boolean
@@ -123,7 +125,7 @@ const takeLease = Effect.fnUntraced(function* (
     `UPDATE leases SET former = holder, former_until = until, holder = $1, epoch = epoch + 1, since = ${serverMillis},
       until = ${serverMillis} + ${lastsMillis}
       WHERE until < ${serverMillis} OR holder = $1 OR (epoch = $2 AND transactions = $3)
-      RETURNING epoch, former, former_until, guests`,
+      RETURNING epoch, former, former_until, guests, transactions`,
     [holder, silent?.epoch ?? null, silent?.writes ?? null],
   )
   yield* ask(at, "COMMIT")
@@ -136,6 +138,7 @@ const takeLease = Effect.fnUntraced(function* (
     deadline: asked + lastsMillis * trusted,
     isLost: false,
     guests: row[3],
+    count: Number(row[4]),
     takeover: from === "" || from === holder ? undefined : takeover,
   }
 })
