@@ -68,6 +68,11 @@ export const leases: ReadonlyArray<Mutant> = [
     edits: [{ file: "store/database/Postgres.ts", source: "return found >= count", instead: "return found >= 0" }],
   },
   {
+    ...lease,
+    name: "commits that a failover lost written over",
+    edits: [{ file: "store/database/Postgres.ts", source: "found > held.count", instead: "found > 0" }],
+  },
+  {
     name: "a store that is still run after it was moved",
     tests: ["store/moveStore.postgres.test.ts"],
     by: "test",
