@@ -6,24 +6,26 @@ import { hoursAt } from "../rules/Schedule.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { type Holding, seenOf } from "./Ledger.ts"
 
-/** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */
+/** An alert rule with its next evaluation and its history. Times are Unix milliseconds. */
 interface Alarm {
   readonly rule: AlertRule
+  /** True if something that it depends on has changed. */
   touched: boolean
+  /** Time of the next evaluation if nothing changes. */
   wakeAt: number
-  /** Times that it was on, the last one open where `until` is undefined. */
+  /** Periods in which it was on; `until` is undefined while it is. */
   readonly spans: Array<{ readonly from: number; until: number | undefined }>
-  /** Times that its condition became true, whether or not it stayed so for as long as the rule asks. */
+  /** How often its condition became true, for however short a time. */
   begun: number
 }
 
-/** The alert rules. */
+/** Evaluates alert rules only when their result may change. */
 export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
   const pasts = makePasts(rules.flatMap(pastsOf))
   const all = rules.map((rule): Alarm => ({ rule, touched: true, wakeAt: start, spans: [], begun: 0 }))
   const byName = new Map(all.map((alarm) => [alarm.rule.name, alarm]))
   const byAccount = byPart(all, (part) =>
-    "account" in part ? accountKey(part.account.party.publicKey, part.account.asset.id) : seenIn(part),
+    "account" in part ? accountKey(part.account.party.publicKey, part.account.asset.id) : staleAccount(part),
   )
   const byHeld = byPart(all, (part) => (part._tag === "Held" ? part.rule : undefined))
   const touch = (alarms: ReadonlyArray<Alarm> = []): void => {
@@ -47,7 +49,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
     all,
     /** A balance changed; `isSeen`: rules know it. */
     changed: (holding: Holding, at: number, isSeen: boolean): void => {
-      pasts.note(holding, at)
+      pasts.add(holding, at)
       if (isSeen) touch(byAccount.get(holding.key))
     },
     /** The decision on the rule changed. */
@@ -59,17 +61,17 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
       (moment: number): ConditionFacts["past"] =>
       (past) =>
         pasts.at(past, moment - past.overMillis),
-    /** Those that may say something new. */
+    /** Rules whose result may have changed. */
     due: (now: number): ReadonlyArray<AlertRule> =>
       all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
-    /** Takes what a round says of them; the facts are those after it. */
-    looked: (looks: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined): void => {
-      for (const { rule } of looks) byName.get(rule.name)!.touched = false
-      for (const look of looks) {
-        note(byName.get(look.rule.name)!, look, facts.now)
-        if (look.memory.reason !== look.before?.reason) touch(byHeld.get(look.rule.name))
+    /** Records the results of a round. `facts`: those after it. */
+    evaluated: (results: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined): void => {
+      for (const { rule } of results) byName.get(rule.name)!.touched = false
+      for (const result of results) {
+        record(byName.get(result.rule.name)!, result, facts.now)
+        if (result.memory.reason !== result.before?.reason) touch(byHeld.get(result.rule.name))
       }
-      for (const look of looks) byName.get(look.rule.name)!.wakeAt = wakeOf(look, facts, silentSince)
+      for (const result of results) byName.get(result.rule.name)!.wakeAt = wakeOf(result, facts, silentSince)
       for (const alarm of all) if (alarm.touched) alarm.wakeAt = facts.now + 1
     },
   }
@@ -87,8 +89,8 @@ const byPart = (all: ReadonlyArray<Alarm>, keyOf: (part: Part) => string | undef
   return found
 }
 
-/** The account whose first balance ends that nothing was ever known of it. */
-const seenIn = (part: Part): string | undefined =>
+/** The account whose first balance ends a condition that it was never observed. */
+const staleAccount = (part: Part): string | undefined =>
   part._tag === "Stale" && part.party !== undefined && part.asset !== undefined
     ? accountKey(part.party.publicKey, part.asset.id)
     : undefined
@@ -115,8 +117,8 @@ const firstAfter = (now: number, moments: Iterable<number>): number => {
   return next
 }
 
-/** Adds up how often, and how long, it is on. */
-const note = (alarm: Alarm, { memory, before }: AlertLook, now: number): void => {
+/** Counts how often, and how long, the rule is on. */
+const record = (alarm: Alarm, { memory, before }: AlertLook, now: number): void => {
   const { spans } = alarm
   const wasOn = before !== undefined && isOn(before)
   if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
@@ -128,25 +130,25 @@ interface Trail {
   readonly past: Past
   ats: Array<number>
   units: Array<bigint>
-  /** Position of the balance at the last requested time, or of the first one. */
+  /** Index of the balance at `requestedAt`, or of the first one. */
   head: number
-  asked: number
+  requestedAt: number
 }
 
-/** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
+/** Past balances, as far back as conditions need them. Times are Unix milliseconds. */
 const makePasts = (pasts: Iterable<Past>) => {
   const trails = new Map<string, Trail>()
   const byAccount = new Map<string, Array<Trail>>()
   for (const past of pasts) {
     if (trails.has(pastKey(past))) continue
     const { party, asset } = past.account
-    const trail: Trail = { past, ats: [], units: [], head: 0, asked: Number.NEGATIVE_INFINITY }
+    const trail: Trail = { past, ats: [], units: [], head: 0, requestedAt: Number.NEGATIVE_INFINITY }
     trails.set(pastKey(past), trail)
     const key = accountKey(party.publicKey, asset.id)
     byAccount.set(key, [...(byAccount.get(key) ?? []), trail])
   }
   return {
-    note: (holding: Holding, at: number): void => {
+    add: (holding: Holding, at: number): void => {
       for (const trail of byAccount.get(holding.key) ?? []) {
         const units = seenOf(holding)[trail.past.account.balance]
         if (trail.units.at(-1) === units) continue
@@ -154,25 +156,25 @@ const makePasts = (pasts: Iterable<Past>) => {
         trail.units.push(units)
       }
     },
-    /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
+    /** The balance at a time; undefined before the first one. For one past, the time may only grow from call to call. */
     at: (past: Past, time: number): bigint | undefined => {
       const trail = trails.get(pastKey(past))
       if (trail === undefined) return undefined
-      trail.asked = time
+      trail.requestedAt = time
       while ((trail.ats[trail.head + 1] ?? Number.POSITIVE_INFINITY) <= time) trail.head++
-      forget(trail)
+      dropPassed(trail)
       return (trail.ats[trail.head] ?? Number.POSITIVE_INFINITY) <= time ? trail.units[trail.head] : undefined
     },
     /** First time after the last requested one at which the balance differs; infinite if there is none. */
     nextAfter: (past: Past): number => {
-      const { ats, head, asked } = trails.get(pastKey(past))!
+      const { ats, head, requestedAt } = trails.get(pastKey(past))!
       const at = ats[head] ?? Number.POSITIVE_INFINITY
-      return at > asked ? at : (ats[head + 1] ?? Number.POSITIVE_INFINITY)
+      return at > requestedAt ? at : (ats[head + 1] ?? Number.POSITIVE_INFINITY)
     },
   }
 }
 
-const forget = (trail: Trail): void => {
+const dropPassed = (trail: Trail): void => {
   if (trail.head < 1_000) return
   trail.ats = trail.ats.slice(trail.head)
   trail.units = trail.units.slice(trail.head)

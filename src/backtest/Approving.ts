@@ -44,12 +44,12 @@ interface Wait {
 const wordsOf = ({ rule, payment, decimals }: Intent): string =>
   `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
-const matches = ({ rule, payment }: Intent, meant: PaymentMatcher): boolean =>
-  (meant.amount === undefined || meant.amount === payment.amount) &&
-  (meant.asset === undefined || meant.asset === payment.asset) &&
-  (meant.from === undefined || meant.from === payment.from) &&
-  (meant.to === undefined || meant.to === payment.to) &&
-  (meant.rule === undefined || meant.rule === rule)
+const matches = ({ rule, payment }: Intent, matcher: PaymentMatcher): boolean =>
+  (matcher.amount === undefined || matcher.amount === payment.amount) &&
+  (matcher.asset === undefined || matcher.asset === payment.asset) &&
+  (matcher.from === undefined || matcher.from === payment.from) &&
+  (matcher.to === undefined || matcher.to === payment.to) &&
+  (matcher.rule === undefined || matcher.rule === rule)
 
 /** Payments that people must approve: on their way from the decision to the signature. */
 export const makeApproving = (
@@ -61,7 +61,7 @@ export const makeApproving = (
   const { approvedAfterMillis: afterMillis, maxAgeMillis } = settings
   let waits: ReadonlyArray<Wait> = []
   const intentOf = ({ id }: Wait): Intent => ledger.byId(id).intent
-  const isAsked = (wait: Wait): boolean => intentOf(wait).state === "awaiting_approval"
+  const needsSignature = (wait: Wait): boolean => intentOf(wait).state === "awaiting_approval"
   const signersOf = ({ group, by }: Wait): ReadonlyArray<string> => [...group.of.keys()].filter((name) => by.has(name))
   const progressOf = (wait: Wait): string => {
     const by = signersOf(wait)
@@ -140,12 +140,12 @@ export const makeApproving = (
       waits = [...waits, wait]
       raise(wait, "ticket", at, progressOf(wait))
     },
-    /** Records operators' signatures or their rejection; returns why they concern no payment, else undefined. */
-    answer: ({ kind, at, by, meant }: OperatorAnswer): string | undefined => {
-      const asked = waits.filter((wait) => isAsked(wait) && at < wait.expires)
-      const found = asked.filter((wait) => matches(intentOf(wait), meant))
+    /** Records operators' signatures or their rejection. Returns why it matches no payment; undefined if it does. */
+    answer: ({ kind, at, by, matcher }: OperatorAnswer): string | undefined => {
+      const open = waits.filter((wait) => needsSignature(wait) && at < wait.expires)
+      const found = open.filter((wait) => matches(intentOf(wait), matcher))
       if (found.length === 0) {
-        const others = asked.map((wait) => wordsOf(intentOf(wait))).join("; ")
+        const others = open.map((wait) => wordsOf(intentOf(wait))).join("; ")
         return others === "" ? "nothing waits for approval" : `another payment waits: ${others}`
       }
       for (const wait of found) {
@@ -162,7 +162,7 @@ export const makeApproving = (
       const { now } = moment
       const changed: Array<Paid> = []
       for (const wait of waits) {
-        const answered = isAsked(wait) ? ask(wait, now) : undefined
+        const answered = needsSignature(wait) ? ask(wait, now) : undefined
         if (answered !== undefined) changed.push(answered)
         if (intentOf(wait).state !== "reserved") continue
         if (now >= wait.expires) {
@@ -181,13 +181,15 @@ export const makeApproving = (
         const { group, expires, isLate } = wait
         const assumed = afterMillis === undefined ? expires : intentOf(wait).createdAt + afterMillis
         const late = isLate ? expires : lateFrom(group, expires)
-        const moments = isAsked(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now, expires]
+        const moments = needsSignature(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now, expires]
         for (const at of moments) if (at > now && at < next) next = at
       }
       return next
     },
     /** Those that wait for signatures. */
     waiting: (): ReadonlyArray<Waiting> =>
-      waits.filter(isAsked).map((wait) => ({ paid: ledger.byId(wait.id), by: signersOf(wait), expires: wait.expires })),
+      waits
+        .filter(needsSignature)
+        .map((wait) => ({ paid: ledger.byId(wait.id), by: signersOf(wait), expires: wait.expires })),
   }
 }

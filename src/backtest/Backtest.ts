@@ -2,12 +2,12 @@ import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { makeDrawing } from "./Drawing.ts"
 import { makeVirtualTreasury, type VirtualTreasury } from "./VirtualTreasury.ts"
-import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
+import { isSigned, type Paid, type RaisedAlert, type SignedPaid, type WorldEvent, type WorldSettings } from "./World.ts"
 
 /** Simulated result of the rules. Times are Unix milliseconds. */
 export type Backtest = Awaited<ReturnType<typeof runBacktest>>
 
-interface BacktestAsked {
+interface BacktestOptions {
   readonly settings: WorldSettings
   readonly parties: Iterable<Party>
   readonly assets: Iterable<PinnedAsset>
@@ -18,9 +18,9 @@ interface BacktestAsked {
 }
 
 /** Runs rules over a past and returns what they would have done. */
-export const runBacktest = async (asked: BacktestAsked) => {
-  const { settings, events, until } = asked
-  const drawing = asked.draws === true ? makeDrawing(settings.start, until) : undefined
+export const runBacktest = async (options: BacktestOptions) => {
+  const { settings, events, until } = options
+  const drawing = options.draws === true ? makeDrawing(settings.start, until) : undefined
   const treasury = makeVirtualTreasury(settings, drawing?.listener)
   await treasury.advance(events, until)
   treasury.end()
@@ -39,9 +39,9 @@ export const runBacktest = async (asked: BacktestAsked) => {
     conditions: conditionsOf(treasury, until),
     days: daysOf(payments),
     lines: limits.near(),
-    quota: quotaOf(asked, treasury),
+    quota: quotaOf(options, treasury),
     bands: bandsOf(treasury),
-    accounts: accountsOf(asked, treasury),
+    accounts: accountsOf(options, treasury),
     holds: entries.flatMap(({ subject, millis }) =>
       [...millis].map(([reason, spent]) => ({ rule: subject.rule.name, subject: subject.name, reason, millis: spent })),
     ),
@@ -66,9 +66,6 @@ const conditionsOf = ({ alarms, raised }: VirtualTreasury, until: number) =>
     }
   })
 
-type Signed = Paid & { readonly signedAt: number }
-const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
-
 /** Outcome of the payments that needed the approval of each group of operators. */
 const approvalsOf = (paid: ReadonlyArray<Paid>) =>
   [...Map.groupBy(paid, ({ group }) => group?.name)].flatMap(([group, own]) => {
@@ -80,8 +77,8 @@ const approvalsOf = (paid: ReadonlyArray<Paid>) =>
   })
 
 /** Amounts paid under each line of the policy on each day (UTC). */
-const daysOf = (paid: ReadonlyArray<Signed>) => {
-  const dayOf = ({ signedAt }: Signed) => new Date(signedAt).toISOString().slice(0, 10)
+const daysOf = (paid: ReadonlyArray<SignedPaid>) => {
+  const dayOf = ({ signedAt }: SignedPaid) => new Date(signedAt).toISOString().slice(0, 10)
   const counted = paid.filter(({ state }) => state !== "failed")
   const days = Map.groupBy(counted, (one) => `${dayOf(one)} ${one.line} ${one.intent.payment.asset}`)
   return [...days.values()].map((own) => {
@@ -92,7 +89,7 @@ const daysOf = (paid: ReadonlyArray<Signed>) => {
   })
 }
 
-const quotaOf = ({ settings, parties }: BacktestAsked, { limits }: VirtualTreasury) => {
+const quotaOf = ({ settings, parties }: BacktestOptions, { limits }: VirtualTreasury) => {
   const limit = settings.quota?.limit
   if (limit === undefined) return []
   return [...parties].flatMap(({ name, publicKey }) => {
@@ -110,7 +107,7 @@ const bandsOf = ({ ledger }: VirtualTreasury) =>
     }),
   )
 
-const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: VirtualTreasury) => {
+const accountsOf = ({ parties, assets }: BacktestOptions, { ledger }: VirtualTreasury) => {
   const pinned = [...assets]
   return [...parties].flatMap((party) =>
     pinned.flatMap(({ id, symbol, decimals }) => {
@@ -129,10 +126,10 @@ const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: VirtualTreas
   )
 }
 
-/** Decisions this near in time with the same content are the same; so are alerts. */
+/** Largest time between two equal payments, or alerts, that count as the same. */
 const sameMillis = 60_000
 
-/** Count of equal results, and the results of one side alone. */
+/** Number of results that both sides have, and the results that one side alone has. */
 export interface Sides<A> {
   readonly both: number
   readonly onlyHere: ReadonlyArray<A>
@@ -160,12 +157,7 @@ const sides = <A extends { readonly at: number }>(
   there: ReadonlyArray<A>,
   keyOf: (one: A) => string,
 ): Sides<A> => {
-  const left = new Map<string, Array<A>>()
-  for (const one of there) {
-    const same = left.get(keyOf(one))
-    if (same === undefined) left.set(keyOf(one), [one])
-    else same.push(one)
-  }
+  const left = Map.groupBy(there, keyOf)
   const onlyHere: Array<A> = []
   for (const one of here) {
     const same = left.get(keyOf(one)) ?? []

@@ -1,20 +1,10 @@
 import { general, totalTypes } from "../domain/AccountType.ts"
-import { accountKey, type TransferTerms, transferTermsOf } from "../rules/Snapshot.ts"
+import type { BalanceChange } from "../domain/Balance.ts"
+import { accountKey } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"
-
-/** A balance of one ledger account, from a moment on. Times are Unix nanoseconds. */
-export interface HistoryRow {
-  readonly at: bigint
-  readonly party: string
-  readonly asset: string
-  readonly market: string
-  readonly type: string
-  readonly balance: bigint
-}
 
 /** A payment that was really made. */
 interface RealPayment {
-  readonly rule: string
   /** Unix milliseconds of its decision. */
   readonly decidedAt: number
   /** Unix nanoseconds of its block. */
@@ -29,9 +19,9 @@ interface RealPayment {
 /** A treasury's past. */
 export interface History {
   /** Balances with which it begins. */
-  readonly before: ReadonlyArray<HistoryRow>
+  readonly before: ReadonlyArray<BalanceChange>
   /** Oldest first. */
-  readonly rows: ReadonlyArray<HistoryRow>
+  readonly rows: ReadonlyArray<BalanceChange>
   readonly gaps: ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>
   readonly payments: ReadonlyArray<RealPayment>
   readonly parameters: ReadonlyMap<string, string>
@@ -40,17 +30,16 @@ export interface History {
 
 export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 
-export const termsIn = ({ parameters }: History): TransferTerms | undefined => transferTermsOf(parameters)
-
-/** A row that came this much later than a payment's block may still be the payment's own. */
+/** Latest time after a payment's block at which a row may still be caused by that payment. */
 const matchNanos = 60_000_000_000n
 
-interface Part {
+/** A row as a difference from the row before it. */
+interface Change {
   readonly at: bigint
   readonly account: string
   readonly free: bigint
   readonly beside: bigint
-  /** The first that is ever known of the account: it is set, not moved. */
+  /** The account's first known balance: it is set, not moved. */
   readonly isFirst: boolean
 }
 
@@ -58,37 +47,31 @@ interface Part {
  * Events of the outside world: every change of a balance, without the payments that our own rules really made. Both
  * ends of such a payment are removed at the times of the rows that they caused.
  */
-export const outsideOf = (history: History, start: number): ReadonlyArray<WorldEvent> => {
-  const parts = partsOf(history)
-  const taken = takeOut(
-    parts,
+export const externalEvents = (history: History, start: number): ReadonlyArray<WorldEvent> => {
+  const changes = changesOf(history)
+  const own = ownEffects(
+    changes,
     history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start),
   )
-  const moves: Array<WorldEvent> = []
-  for (const part of parts.all) {
-    const { at, account, beside, isFirst } = part
-    const event = { at: Math.max(start, millisOf(at)), account, free: part.free - (taken.get(part) ?? 0n) }
-    moves.push(isFirst ? { kind: "set", ...event } : { kind: "move", ...event, beside })
+  const events: Array<WorldEvent> = []
+  for (const change of changes) {
+    const { at, account, beside, isFirst } = change
+    const event = { at: Math.max(start, millisOf(at)), account, free: change.free - (own.get(change) ?? 0n) }
+    events.push(isFirst ? { kind: "set", ...event } : { kind: "move", ...event, beside })
   }
   for (const { since, until } of history.gaps) {
     const from = Math.max(start, millisOf(since))
-    moves.push({ kind: "gateway", at: from, answers: false })
-    moves.push({ kind: "gateway", at: Math.max(from, millisOf(until)), answers: true })
+    events.push({ kind: "gateway", at: from, answers: false })
+    events.push({ kind: "gateway", at: Math.max(from, millisOf(until)), answers: true })
   }
-  return moves.sort((a, b) => a.at - b.at)
+  return events.sort((a, b) => a.at - b.at)
 }
 
-interface Parts {
-  readonly all: ReadonlyArray<Part>
-  readonly byAccount: ReadonlyMap<string, ReadonlyArray<Part>>
-}
-
-const partsOf = ({ before, rows }: History): Parts => {
+const changesOf = ({ before, rows }: History): ReadonlyArray<Change> => {
   const last = new Map<string, bigint>()
   const known = new Set<string>()
-  const all: Array<Part> = []
-  const byAccount = new Map<string, Array<Part>>()
-  const add = ({ at, party, asset, market, type, balance }: HistoryRow) => {
+  const changes: Array<Change> = []
+  const add = ({ timestamp: at, party, asset, market, type, balance }: BalanceChange) => {
     if (!totalTypes.has(type)) return
     const key = `${party}|${asset}|${market}|${type}`
     const by = balance - (last.get(key) ?? 0n)
@@ -98,45 +81,45 @@ const partsOf = ({ before, rows }: History): Parts => {
     const isFirst = isFree && !known.has(account)
     if (by === 0n && !isFirst) return
     if (isFree) known.add(account)
-    const part: Part = { at, account, free: isFree ? by : 0n, beside: isFree ? 0n : by, isFirst }
-    all.push(part)
-    const own = byAccount.get(account)
-    if (own === undefined) byAccount.set(account, [part])
-    else own.push(part)
+    changes.push({ at, account, free: isFree ? by : 0n, beside: isFree ? 0n : by, isFirst })
   }
-  for (const row of before) add({ ...row, at: 0n })
+  for (const row of before) add({ ...row, timestamp: 0n })
   for (const row of rows) add(row)
-  return { all, byAccount }
+  return changes
 }
 
 /**
  * Effect of our own payments on the rows that they caused, or else on the first row after them, which includes it.
  * Payments that no row shows yet are not in the past and are not removed.
  */
-const takeOut = ({ byAccount }: Parts, payments: ReadonlyArray<RealPayment>): ReadonlyMap<Part, bigint> => {
-  const taken = new Map<Part, bigint>()
-  const take = (account: string, { executedAt }: RealPayment, by: bigint) => {
+const ownEffects = (
+  changes: ReadonlyArray<Change>,
+  payments: ReadonlyArray<RealPayment>,
+): ReadonlyMap<Change, bigint> => {
+  const byAccount = Map.groupBy(changes, ({ account }) => account)
+  const own = new Map<Change, bigint>()
+  const add = (account: string, { executedAt }: RealPayment, by: bigint) => {
     const known = byAccount.get(account) ?? []
     const first = firstAt(known, executedAt)
     const near = known.slice(first, firstAt(known, executedAt + matchNanos))
-    const part =
-      near.find((one) => one.free === by && !taken.has(one)) ?? near.find(({ free }) => free !== 0n) ?? known[first]
-    if (part !== undefined) taken.set(part, (taken.get(part) ?? 0n) + by)
+    const change =
+      near.find((one) => one.free === by && !own.has(one)) ?? near.find(({ free }) => free !== 0n) ?? known[first]
+    if (change !== undefined) own.set(change, (own.get(change) ?? 0n) + by)
   }
   for (const payment of payments) {
-    take(accountKey(payment.fromKey, payment.assetId), payment, -payment.amount - payment.fee)
-    take(accountKey(payment.toKey, payment.assetId), payment, payment.amount)
+    add(accountKey(payment.fromKey, payment.assetId), payment, -payment.amount - payment.fee)
+    add(accountKey(payment.toKey, payment.assetId), payment, payment.amount)
   }
-  return taken
+  return own
 }
 
-/** Place of the first part at or after a time. */
-const firstAt = (parts: ReadonlyArray<Part>, at: bigint): number => {
+/** Index of the first change at or after a time. */
+const firstAt = (changes: ReadonlyArray<Change>, at: bigint): number => {
   let low = 0
-  let high = parts.length
+  let high = changes.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (parts[middle]!.at < at) low = middle + 1
+    if (changes[middle]!.at < at) low = middle + 1
     else high = middle
   }
   return low
@@ -151,30 +134,35 @@ const nanosIn = (at: ExportedRow[string]): bigint => {
   return BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, "0"))
 }
 
+/** Oldest first. */
+export const byTime = (rows: ReadonlyArray<BalanceChange>): ReadonlyArray<BalanceChange> =>
+  rows.toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0))
+
 /** Gathers a history from rows as `export` reads them from a store, page by page. */
-export const makeHistoryBook = () => {
-  const before: Array<HistoryRow> = []
-  const rows: Array<HistoryRow> = []
+export const makeHistoryReader = () => {
+  const before: Array<BalanceChange> = []
+  const rows: Array<BalanceChange> = []
   const gaps: Array<History["gaps"][number]> = []
   const payments: Array<RealPayment> = []
   const parameters = new Map<string, string>()
   const quanta = new Map<string, bigint>()
-  // A year of rows names the same few accounts again and again.
-  const words = new Map<string, string>()
-  const word = (value: ExportedRow[string]): string => {
+  // A year of rows names the same few accounts: each name is kept in memory once.
+  const names = new Map<string, string>()
+  const interned = (value: ExportedRow[string]): string => {
     const text = String(value ?? "")
-    const known = words.get(text)
+    const known = names.get(text)
     if (known !== undefined) return known
-    words.set(text, text)
+    names.set(text, text)
     return text
   }
   const addBalance = ({ kind, at, until, party, asset, market, type, balance }: ExportedRow): void => {
-    if (kind === "parameter") parameters.set(word(type), String(balance))
-    else if (kind === "quantum") quanta.set(word(asset), BigInt(String(balance)))
+    if (kind === "parameter") parameters.set(interned(type), String(balance))
+    else if (kind === "quantum") quanta.set(interned(asset), BigInt(String(balance)))
     else if (kind === "gap") gaps.push({ since: nanosIn(at), until: nanosIn(until) })
     else {
-      const account = { party: word(party), asset: word(asset), market: word(market), type: word(type) }
-      const row = { at: nanosIn(at), ...account, balance: BigInt(String(balance)) }
+      const owner = { party: interned(party), asset: interned(asset) }
+      const account = { ...owner, market: interned(market), type: interned(type) }
+      const row = { timestamp: nanosIn(at), ...account, balance: BigInt(String(balance)) }
       ;(kind === "before" ? before : rows).push(row)
     }
   }
@@ -187,7 +175,7 @@ export const makeHistoryBook = () => {
     },
     history: (): History => ({
       before,
-      rows: rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      rows: byTime(rows),
       gaps,
       payments,
       parameters,
@@ -197,7 +185,6 @@ export const makeHistoryBook = () => {
 }
 
 const paymentOf = (row: ExportedRow): RealPayment => ({
-  rule: String(row["rule"]),
   decidedAt: Date.parse(String(row["decidedAt"])),
   executedAt: nanosIn(row["executedAt"]),
   fromKey: String(row["fromKey"]),

@@ -3,8 +3,7 @@ import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import type { Level } from "../rules/Rule.ts"
-import type { TransferTerms } from "../rules/Snapshot.ts"
-import { accountKey } from "../rules/Snapshot.ts"
+import { accountKey, transferFee } from "../rules/Snapshot.ts"
 import { intentFor, type Subject } from "../rules/Subject.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -18,13 +17,6 @@ type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
 
 /** Accounts, and the payments between them. */
 export type MemoryLedger = ReturnType<typeof makeLedger>
-
-const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint): bigint => {
-  if (terms === undefined) return 0n
-  const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
-  const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
-  return byAmount < cap ? byAmount : cap
-}
 
 /** Time of the block that includes a payment signed at `at`. It includes nothing decided in its own moment. */
 export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
@@ -53,29 +45,28 @@ export const makeLedger = (settings: WorldSettings) => {
   }
   /** Moves the money; returns the fee, undefined where the payer does not have it. */
   const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
-    const fee = command === "withdraw" ? 0n : feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
+    const quantum = assets.get(payment.assetId)?.quantum ?? 0n
+    const fee = command === "withdraw" || terms === undefined ? 0n : transferFee(terms, quantum, payment.amount)
     const payer = holding(accountKey(payment.fromKey, payment.assetId))
     if (payer.free < payment.amount + fee) return undefined
     move(payment.fromKey, payment.assetId, -payment.amount - fee, at)
     if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, at)
     return fee
   }
-  const settleOne = ({ index, dueAt }: Flight): Paid => {
-    const before = paid[index]!
-    const fee = transfer(before.intent, dueAt)
-    const state = fee === undefined ? "failed" : "confirmed"
-    const settledAt = BigInt(dueAt) * 1_000_000n
-    const intent: Intent = { ...before.intent, state, fee, settledAt, updatedAt: dueAt }
-    settled.push(intent)
-    const after: Paid = { ...before, state, intent }
-    paid[index] = after
-    return after
-  }
   const change = (id: IntentId, state: Paid["state"], intent: Partial<Intent>, signedAt?: number): Paid => {
     const index = Number(id) - 1
     const before = paid[index]!
     const after: Paid = { ...before, state, signedAt, intent: { ...before.intent, ...intent } }
     paid[index] = after
+    return after
+  }
+  const settleOne = ({ index, dueAt }: Flight): Paid => {
+    const { intent, signedAt } = paid[index]!
+    const fee = transfer(intent, dueAt)
+    const state = fee === undefined ? "failed" : "confirmed"
+    const settledAt = BigInt(dueAt) * 1_000_000n
+    const after = change(intent.id, state, { state, fee, settledAt, updatedAt: dueAt }, signedAt)
+    settled.push(after.intent)
     return after
   }
   const sign = (id: IntentId, at: number): Paid => {
@@ -207,7 +198,7 @@ export const seenOf = ({ free: units, beside }: Holding): { readonly free: bigin
 }
 
 /** Shows the present balance to the rules. */
-export const look = (holding: Holding): void => {
+export const reveal = (holding: Holding): void => {
   if (holding.known) holding.seen = seenOf(holding)
 }
 

@@ -11,7 +11,7 @@ import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { makeAlarms } from "./Alarms.ts"
 import { makeApproving, type OperatorAnswer } from "./Approving.ts"
 import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
-import { type Holding, look, makeLedger } from "./Ledger.ts"
+import { type Holding, makeLedger, reveal } from "./Ledger.ts"
 import { makeLimitsUsed } from "./LimitsUsed.ts"
 import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -86,7 +86,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     misses,
     counts: { rounds: 0, subjects: 0 },
     state,
-    /** By account: subjects that look at it, and those that are paid from it. */
+    /** By account: subjects that watch it, and subjects that pay from it. */
     watchers: watchersOf(entries),
     notify: rules.filter((rule) => rule.kind === "notify"),
     reach: reachOf(paying),
@@ -109,11 +109,11 @@ const watchersOf = (entries: ReadonlyArray<SubjectEntry>) => {
   return found
 }
 
-/** Takes note of a changed balance, from this moment on (Unix milliseconds). */
+/** Passes a changed balance on to the rules. `at`: Unix milliseconds. */
 export const applyChange = (play: Play, holding: Holding, at: number): void => {
   play.listener.changed?.(holding, at)
   const isSeen = play.state.silentSince === undefined
-  if (isSeen) look(holding)
+  if (isSeen) reveal(holding)
   play.alarms.changed(holding, at, isSeen)
   if (!isSeen) return
   const watchers = play.watchers.get(holding.key)
@@ -125,7 +125,7 @@ export const applyChange = (play: Play, holding: Holding, at: number): void => {
   for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
 }
 
-/** Has every subject evaluated in the next round. */
+/** Marks every subject and alert rule to be evaluated in the next round. */
 export const touchAll = ({ entries, alarms }: Play): void => {
   alarms.touchAll()
   for (const entry of entries) entry.touched = true
@@ -154,15 +154,15 @@ export const apply = (play: Play, event: WorldEvent): void => {
     for (const scope of ended) state.ended.set(scope, state.now)
     state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
   } else {
-    if (event.answers) for (const holding of play.ledger.holdings.values()) look(holding)
+    if (event.answers) for (const holding of play.ledger.holdings.values()) reveal(holding)
     state.silentSince = event.answers ? undefined : (state.silentSince ?? state.now)
   }
 }
 
 const answer = ({ state, approving, misses }: Play, event: OperatorAnswer): void => {
-  const { at, place, by, meant } = event
+  const { at, place, by, matcher } = event
   const detail = approving.answer(event)
-  if (detail !== undefined) misses.push({ at, place, by, meant, detail })
+  if (detail !== undefined) misses.push({ at, place, by, matcher, detail })
   state.restless = true
 }
 

@@ -16,7 +16,7 @@ import {
 import { holdReasons } from "../domain/Decision.ts"
 
 const optional = Schema.optional
-const Words = Schema.String.check(Schema.isNonEmpty({ expected: "a text" }))
+const NonEmpty = Schema.String.check(Schema.isNonEmpty({ expected: "a text" }))
 
 const Balances = Schema.Record(
   Name,
@@ -34,13 +34,13 @@ const Changes = Schema.Record(
 )
 const Status = oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted")
 
-/** By name: the status of a pinned asset, or of any other, whose name is for the reader alone. */
+/** By name: the status of a pinned asset, or of any other one, whose name serves only the reader. */
 const Statuses = Schema.Record(
   Schema.String,
   Schema.Union([Status, Schema.Struct({ status: Status, id: AssetIdText, decimals: DecimalsText })]),
 )
 
-/** The network's fee and its number of transfers. */
+/** The simulated network's fee, time to settle and quota. */
 export const NetworkText = Schema.Struct({
   fee: optional(PercentText),
   settles: optional(DurationText),
@@ -52,7 +52,7 @@ export type NetworkText = typeof NetworkText.Type
 export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
 
 /** Kinds of alerts that a test may expect. */
-const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
+const alertKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
 
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),
@@ -60,32 +60,32 @@ export const ExpectationText = Schema.Struct({
   waits: optional(AmountText),
   expires: optional(AmountText),
   holds: optional(oneOf(...holdReasons)),
-  alert: optional(oneOf(...toldKinds)),
+  alert: optional(oneOf(...alertKinds)),
   balance: optional(AmountText),
   rule: optional(Name),
-  account: optional(Words),
-  asset: optional(Words),
+  account: optional(NonEmpty),
+  asset: optional(NonEmpty),
   from: optional(Name),
   to: optional(Name),
-  because: optional(Words),
+  because: optional(NonEmpty),
   by: optional(Schema.Array(Name)),
 }).check(exactlyOne("the expectation", expectationKinds))
 export type ExpectationText = typeof ExpectationText.Type
 
-/** The payments that are meant: what is left out may be anything. */
-const meant = {
+/** Fields that select payments: one that is left out matches any. */
+const matcherFields = {
   pays: optional(AmountText),
-  asset: optional(Words),
+  asset: optional(NonEmpty),
   from: optional(Name),
   to: optional(Name),
   rule: optional(Name),
 }
 const ApproveText = Schema.Struct({
   by: Schema.Array(Name).check(Schema.isMinLength(1, { expected: "a name" })),
-  ...meant,
+  ...matcherFields,
 })
-const RejectText = Schema.Struct(meant)
-export type MeantText = typeof RejectText.Type
+const RejectText = Schema.Struct(matcherFields)
+export type MatcherText = typeof RejectText.Type
 
 const Step = Schema.Struct({
   at: DurationText,
@@ -95,9 +95,9 @@ const Step = Schema.Struct({
   change: optional(Changes),
   assets: optional(Statuses),
   gateway: optional(oneOf("silent", "answers")),
-  halt: optional(Words),
-  pause: optional(Schema.Struct({ scope: Words, reason: optional(Words), for: optional(PeriodText) })),
-  resume: optional(Words),
+  halt: optional(NonEmpty),
+  pause: optional(Schema.Struct({ scope: NonEmpty, reason: optional(NonEmpty), for: optional(PeriodText) })),
+  resume: optional(NonEmpty),
   approve: optional(ApproveText),
   reject: optional(RejectText),
   expect: optional(Schema.Array(ExpectationText)),
@@ -105,7 +105,7 @@ const Step = Schema.Struct({
 export type StepText = typeof Step.Type
 
 const Test = Schema.Struct({
-  name: Words,
+  name: NonEmpty,
   start: InstantText,
   network: optional(NetworkText),
   balances: optional(Balances),

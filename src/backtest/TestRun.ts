@@ -24,14 +24,14 @@ export interface TestResult {
   readonly raised: ReadonlyArray<RaisedAlert>
 }
 
-/** A test that runs: the payments and alerts that expectations have matched, and since when the next ones count. */
+/** State of a running test: the payments and alerts that expectations have matched, and the unmet expectations. */
 export interface TestRun {
   readonly plan: PlannedTest
   readonly treasury: VirtualTreasury
   readonly paid: Set<Paid["intent"]["id"]>
   readonly raised: Set<RaisedAlert>
   readonly unmet: Array<UnmetExpectation>
-  /** Milliseconds since the start of the expectations before. */
+  /** Milliseconds from the start to the previous expectations; -1 before the first ones. */
   since: number
 }
 
@@ -56,7 +56,7 @@ export const isSincePrevious = (run: TestRun, at: number): boolean => at > run.p
 export const spanText = (run: TestRun, after: number): string =>
   run.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(run.since)}, up to ${whenText(after)}`
 
-/** Explanations of the subjects that may have been meant: those of the named rule, or between the parties. */
+/** Explanations of the subjects that an expectation may concern: those of its rule, or between its parties. */
 export const explainHolds = (
   { treasury }: TestRun,
   rule: string | undefined,
@@ -70,7 +70,7 @@ export const explainHolds = (
       return outcome === undefined ? [] : [outcomeText(outcome)]
     })
 
-/** A subject's decision; of a hold also what would end it: "hot/USDT holds: cooldown, 12 s left; until …". */
+/** A subject's decision, and for a hold what would end it: "hot/USDT holds: cooldown, 12 s left; until …". */
 export const outcomeText = ({ look }: Outcome): string => {
   const { sentence, checks, verdict, next } = explainSubject(look)
   if (verdict !== "holds") return sentence
@@ -112,7 +112,6 @@ export type Expectation =
       /** An accountKey. */
       readonly account: string
       readonly name: string
-      readonly balance: "free" | "total"
       readonly units: bigint
       readonly decimals: number
     }
@@ -136,7 +135,7 @@ export interface PlannedTest {
   readonly settings: WorldSettings
   /** In the order of time. */
   readonly moments: ReadonlyArray<TestMoment>
-  /** Payments that no expectation names are no fault. */
+  /** True if payments that no expectation names are permitted. */
   readonly anyPayments: boolean
   readonly payments: { readonly at: Place; readonly count: number } | undefined
   readonly alerts: { readonly at: Place; readonly count: number } | undefined

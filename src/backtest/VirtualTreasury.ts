@@ -37,7 +37,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
       return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
     },
     now: () => state.now,
-    /** Applies events, oldest first, and what follows from them up to and with `until` (Unix milliseconds). */
+    /** Applies events, oldest first, and runs the rules up to and with `until` (Unix milliseconds). */
     advance: (events: Iterable<WorldEvent>, until: number) => advance(play, events[Symbol.iterator](), until),
     /** Outcome of a subject at this moment. */
     outcome: (rule: string, subject: string): Outcome | undefined => {
@@ -50,7 +50,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
       const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
       return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
     },
-    /** Closes the sums of times (holds, bands) at this moment; call it last. */
+    /** Adds the unfinished times of holds and bands to their sums. Call it last. */
     end: (): void => {
       for (const entry of entries) closeSpan(entry, state.memories.get(entry.key), state.now)
       for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
@@ -125,22 +125,22 @@ const evaluateDue = async (play: Play): Promise<void> => {
     : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
   // Those with a need share funds and slots, so that one of them is never evaluated alone.
   const woken = wanted.some(({ quiet }) => !quiet) ? new Set(wanted) : undefined
-  const asked = woken === undefined || isAll ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
+  const evaluated = woken === undefined || isAll ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
   state.begun = true
   state.restless = false
-  if (asked.length === 0 && alerts.length === 0 && !state.failed) return
+  if (evaluated.length === 0 && alerts.length === 0 && !state.failed) return
   const before = firingOf(state.memories, settings.rules)
-  const due = asked.map(({ subject }) => subject)
+  const due = evaluated.map(({ subject }) => subject)
   const context = contextOf(play, due, alerts)
   // A rule that locks itself stops all its subjects, and any of them may be in code.
   const { answers, waited } = askAll(questionsOf(state.failed ? play.subjects : due, context.snapshot))
   await Promise.all(waited)
   const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
   state.failed = false
-  keepLocksAndAlerts(play, decided)
+  applyLocksAndAlerts(play, decided)
   play.counts.rounds++
   play.counts.subjects += decided.conclusions.length
-  for (const conclusion of decided.conclusions) keep(play, conclusion)
+  for (const conclusion of decided.conclusions) conclude(play, conclusion)
   const changed = before.symmetricDifference(firingOf(state.memories, settings.rules))
   if (changed.size === 0) return
   state.restless = true
@@ -156,7 +156,7 @@ const endPauses = (play: Play): void => {
   touchAll(play)
 }
 
-/** Signs what operators approved, and ends what expired. */
+/** Signs approved payments, and ends those whose approval lapsed. */
 const signApproved = ({ state, approving }: Play): void => {
   const changed = approving.advance(state)
   if (changed.length > 0) state.restless = true
@@ -164,20 +164,20 @@ const signApproved = ({ state, approving }: Play): void => {
 }
 
 /** Locks rules that failed too often, and sends alerts. */
-const keepLocksAndAlerts = (play: Play, { locks, alerts }: Decided): void => {
+const applyLocksAndAlerts = (play: Play, { locks, alerts }: Decided): void => {
   const { state, alarms } = play
   if (locks.length > 0) {
     state.pauses = [...state.pauses, ...locks.map(({ scope, reason }) => ({ scope, reason }))]
   }
   for (const { memory } of alerts) state.memories.set(memoryKey(memory.rule, memory.subject), memory)
-  if (alerts.length > 0) alarms.looked(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
+  if (alerts.length > 0) alarms.evaluated(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
   sendNotices(
     play,
     [...locks, ...alerts].flatMap(({ notice }) => notice ?? []),
   )
 }
 
-/** Marks subjects of rules that these inhibit. */
+/** Marks the subjects of rules that the named rules inhibit. */
 const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
   if (by.length === 0) return
   for (const entry of entries)
@@ -185,7 +185,7 @@ const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
 }
 
 /** Stores a subject's result and acts on it. */
-const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
+const conclude = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
   const { state, listener, byKey } = play
   const { now } = state
   const { rule, subject, reason, detail, episode, firingSince } = memory

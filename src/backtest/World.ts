@@ -56,18 +56,19 @@ export type WorldEvent =
     }
   /** Undefined: the halt and all pauses end. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
-  /** Operators sign each waiting payment that matches; with no operator named it is rejected. */
+  /** Operators approve or reject each waiting payment that matches. */
   | {
       readonly kind: "approve" | "reject"
       readonly at: number
+      /** Empty for a rejection. */
       readonly by: ReadonlyArray<string>
-      readonly meant: PaymentMatcher
+      readonly matcher: PaymentMatcher
       readonly place: Place
     }
   /** While no gateway answers, there is no new data. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 
-/** The treasury and the network that are played. */
+/** The simulated treasury and its network. */
 export interface WorldSettings {
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
@@ -108,6 +109,9 @@ export interface Paid {
   readonly line: number
 }
 
+export type SignedPaid = Paid & { readonly signedAt: number }
+export const isSigned = (paid: Paid): paid is SignedPaid => paid.signedAt !== undefined
+
 /** An alert or request. */
 export interface RaisedAlert {
   readonly at: number
@@ -127,7 +131,7 @@ export interface UnmatchedAnswer {
   readonly at: number
   readonly place: Place
   readonly by: ReadonlyArray<string>
-  readonly meant: PaymentMatcher
+  readonly matcher: PaymentMatcher
   /** Why. */
   readonly detail: string
 }

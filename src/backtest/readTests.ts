@@ -19,18 +19,17 @@ import type { PlannedTest } from "./TestRun.ts"
 
 type PlacedMap = Extract<Placed, { kind: "map" }>
 
+type Files = readonly [string, ...ReadonlyArray<string>]
+
 /**
  * Loads a treasury whose rules are only simulated: its keys and secrets need not be on this machine, except those of
  * gateways that are queried.
  */
-export const loadPlayed = (
-  files: readonly [string, ...ReadonlyArray<string>],
-  asksGateways = false,
-): Effect.Effect<Treasury, ConfigError> =>
+export const loadSimulated = (files: Files, asksGateways = false): Effect.Effect<Treasury, ConfigError> =>
   Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document, asksGateways)))
 
-/** A treasury that is written inside another file. What its rules do not need may be left out. */
-const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
+/** Loads a treasury that is written inside a file of tests. Sections that its rules do not need may be missing. */
+const loadEmbedded = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
   const { at } = tree
   const text = (value: string): Placed => ({ kind: "text", at, text: value })
   const map = (entries: Readonly<Record<string, Placed>>): Placed => ({
@@ -44,7 +43,7 @@ const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasu
   offer("name", text("played"))
   offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
   const whole = withCode(documentOf({ ...document, tree: { ...tree, entries } }))
-  return Effect.flatMap(whole, (played) => treasuryOf(withoutSecrets(played)))
+  return Effect.flatMap(whole, (embedded) => treasuryOf(withoutSecrets(embedded)))
 }
 
 const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocument => {
@@ -95,9 +94,7 @@ const withoutKey = (party: PlacedMap, name: string): Placed => {
   return { ...party, entries }
 }
 
-type Files = readonly [string, ...ReadonlyArray<string>]
-
-/** Reads a file of tests. The treasury is the one that is given, else the one that the file names or holds. */
+/** Reads a file of tests. The treasury is that of `treasuryFiles`; if there are none, the file names or contains it. */
 export const readTests = Effect.fnUntraced(function* (file: string, treasuryFiles: ReadonlyArray<string>) {
   const document = yield* readYaml(file)
   const text = yield* decodeYaml(TestFile, document)
@@ -111,13 +108,13 @@ export const readTests = Effect.fnUntraced(function* (file: string, treasuryFile
 const isFiles = (files: ReadonlyArray<string>): files is Files => files.length > 0
 
 const treasuryFor = (document: YamlDocument, given: ReadonlyArray<string>): Effect.Effect<Treasury, ConfigError> => {
-  if (isFiles(given)) return loadPlayed(given)
+  if (isFiles(given)) return loadSimulated(given)
   const { tree } = document
   const written = tree.kind === "map" ? tree.entries.get("treasury")?.value : undefined
-  if (written?.kind === "map") return playedOf(document, written)
+  if (written?.kind === "map") return loadEmbedded(document, written)
   const named = written === undefined ? [] : written.kind === "list" ? written.items : [written]
   const files = named.map((one) => resolve(dirname(document.file), one.kind === "text" ? one.text : ""))
-  if (isFiles(files) && named.every((one) => one.kind === "text" && one.text !== "")) return loadPlayed(files)
+  if (isFiles(files) && named.every((one) => one.kind === "text" && one.text !== "")) return loadSimulated(files)
   const remedy = 'name its file, such as "treasury: harbor.yaml", or use -c'
   const problem = document.problem(["treasury"], "the treasury to test is missing", remedy)
   return Effect.fail(new ConfigError({ problems: [problem] }))

@@ -1,4 +1,5 @@
 import { assetOf, type Path, partyOf } from "../config/resolve/resolveNames.ts"
+import { shareOf } from "../config/resolve/resolvePolicy.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { nameRemedy, nearest } from "../config/yaml/decodeAll.ts"
@@ -8,12 +9,12 @@ import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { isPaying } from "../rules/Rule.ts"
-import { accountKey, fraction } from "../rules/Snapshot.ts"
+import { accountKey, uncappedFee } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import {
   type ExpectationText,
   expectationKinds,
-  type MeantText,
+  type MatcherText,
   type NetworkText,
   type StepText,
   type TestFile,
@@ -22,22 +23,21 @@ import {
 import type { Expectation, PlannedExpectation, PlannedTest, TestMoment } from "./TestRun.ts"
 import type { PaymentMatcher, WorldEvent, WorldSettings } from "./World.ts"
 
-/** Meaning of names in a file of tests, and the receiver of problems. */
+/** The treasury in which the names of a file of tests are looked up, and the receiver of problems. */
 interface Names {
   readonly treasury: Treasury
   readonly report: Reporter
 }
 
-/** Most moments of a test. */
+/** Upper bound of the moments of one repeated step. */
 const momentsMax = 200_000
 
-/** The tests of a file with every name and amount looked up; what is wrong is reported. */
+/** Looks up every name and amount of a file of tests, and reports those that are wrong. */
 export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<PlannedTest> =>
   file.tests.map((test, i) => resolveTest(test, { ...file.network, ...test.network }, ["tests", i], names))
 
 const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): PlannedTest => {
   const { report } = names
-  const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
   const start = Date.parse(test.start)
   if (Number.isNaN(start))
     report.add([...path, "start"], `"${test.start}" is not a time`, "write a time of the calendar")
@@ -60,10 +60,10 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   )
   const final: TestMoment = { after: endsAt, events: [], expected: balances }
   const counted = (key: "payments" | "alerts") =>
-    ends?.[key] === undefined ? undefined : { at: place("ends", key), count: Number(ends[key]) }
+    ends?.[key] === undefined ? undefined : { at: placeOf([...path, "ends", key], names), count: Number(ends[key]) }
   return {
     name: test.name,
-    at: place("name"),
+    at: placeOf([...path, "name"], names),
     settings: {
       ...settingsOf(names.treasury, network, start),
       approvedAfterMillis: test.approvedAfter === undefined ? undefined : durationMillis(test.approvedAfter),
@@ -75,21 +75,18 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   }
 }
 
+const placeOf = (path: Path, { report }: Names): Place => report.document.problem(path, "", "")
+
 /** Settings of the virtual treasury, on the network that the file describes. */
 const settingsOf = (treasury: Treasury, network: NetworkText, start: number): WorldSettings => {
   const { rules, policy, assets } = treasury
-  const percent = fraction((network.fee ?? "0%").slice(0, -1))!
   return {
     rules,
     policy,
     start,
     maxAgeMillis: treasury.network.maxAgeMillis,
     assets: new Map([...assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: 1n }])),
-    terms: {
-      feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
-      feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
-      minQuantum: { numerator: 0n, denominator: 1n },
-    },
+    terms: uncappedFee(shareOf(network.fee ?? "0%")),
     settlesMillis: durationMillis(network.settles ?? "2s"),
     quota:
       network.transfersPerEpoch === undefined
@@ -98,7 +95,7 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
   }
 }
 
-/** A step's moments: one, or as many as it is repeated. */
+/** A step's moments: one for each repetition. */
 const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<TestMoment> => {
   const { report } = names
   const first = durationMillis(step.at)
@@ -158,17 +155,16 @@ const answerEvents = (
   at: number,
   names: Names,
 ): ReadonlyArray<WorldEvent> => {
-  const place = (key: string): Place => names.report.document.problem([...path, key], "", "")
   const events: Array<WorldEvent> = []
   if (approve !== undefined) {
     const { by, ...text } = approve
     checkOperators(by, [...path, "approve", "by"], names)
-    const meant = resolveMatcher(text, [...path, "approve"], names)
-    events.push({ kind: "approve", at, by, meant, place: place("approve") })
+    const matcher = resolveMatcher(text, [...path, "approve"], names)
+    events.push({ kind: "approve", at, by, matcher, place: placeOf([...path, "approve"], names) })
   }
   if (reject !== undefined) {
-    const meant = resolveMatcher(reject, [...path, "reject"], names)
-    events.push({ kind: "reject", at, by: [], meant, place: place("reject") })
+    const matcher = resolveMatcher(reject, [...path, "reject"], names)
+    events.push({ kind: "reject", at, by: [], matcher, place: placeOf([...path, "reject"], names) })
   }
   return events
 }
@@ -252,7 +248,7 @@ const otherKeys: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArra
   balance: ["account"],
 }
 
-/** The expectation with its names looked up; none if something is wrong with it, which is reported. */
+/** The expectation with its names looked up; empty if it is wrong, which is reported. */
 const resolveExpectation = (text: ExpectationText, path: Path, names: Names): ReadonlyArray<PlannedExpectation> => {
   const { report } = names
   const kind = expectationKinds.find((one) => text[one] !== undefined)
@@ -267,7 +263,7 @@ const resolveExpectation = (text: ExpectationText, path: Path, names: Names): Re
   }
   checkRule(text.rule, path, names)
   const expectation = resolve(kind, text, path, names)
-  return expectation === undefined ? [] : [{ at: report.document.problem(path, "", ""), expectation }]
+  return expectation === undefined ? [] : [{ at: placeOf(path, names), expectation }]
 }
 
 const checkRule = (rule: string | undefined, path: Path, { treasury, report }: Names): void => {
@@ -326,7 +322,7 @@ const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }:
   if (party === undefined || asset === undefined) return undefined
   const units = report.amount(text.balance === undefined ? path : [...path, "balance"], text.balance ?? "", asset)
   const account = accountKey(party.publicKey, asset.id)
-  return { kind: "balance", account, name: `${name}/${symbol}`, balance: "free", units, decimals: asset.decimals }
+  return { kind: "balance", account, name: `${name}/${symbol}`, units, decimals: asset.decimals }
 }
 
 /** The named subject, or the rule's only one. */
@@ -349,7 +345,7 @@ const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Name
   return undefined
 }
 
-/** Reports names that no group of approvals has. */
+/** Reports names of operators that no approval group has. */
 const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, report }: Names): void => {
   const known = [...new Set((treasury.policy.groups ?? []).flatMap(({ of }) => [...of.keys()]))]
   for (const [i, name] of by.entries()) {
@@ -358,8 +354,8 @@ const checkOperators = (by: ReadonlyArray<string>, path: Path, { treasury, repor
   }
 }
 
-/** Matcher of the payments that an approval or rejection is for, with the names looked up. */
-const resolveMatcher = (text: MeantText, path: Path, names: Names): PaymentMatcher => {
+/** Matcher of the payments that operators approve or reject, with the names looked up. */
+const resolveMatcher = (text: MatcherText, path: Path, names: Names): PaymentMatcher => {
   const { treasury, report } = names
   const { pays, asset: symbol, from, to, rule } = text
   const asset = symbol === undefined ? undefined : assetOf(symbol, [...path, "asset"], treasury.assets, report)
@@ -369,6 +365,7 @@ const resolveMatcher = (text: MeantText, path: Path, names: Names): PaymentMatch
   if (pays !== undefined && symbol === undefined) report.add(path, "pays has no asset", "add asset")
   const amount = pays === undefined || asset === undefined ? undefined : report.amount([...path, "pays"], pays, asset)
   const words = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]
-  const said = words.filter((word) => word !== undefined).join(" ")
-  return { amount, asset: symbol, from, to, rule, words: said === "" ? "what waits" : `what waits (${said})` }
+    .filter((word) => word !== undefined)
+    .join(" ")
+  return { amount, asset: symbol, from, to, rule, words: words === "" ? "what waits" : `what waits (${words})` }
 }

@@ -17,7 +17,7 @@ import {
   whenText,
 } from "./TestRun.ts"
 import { makeVirtualTreasury } from "./VirtualTreasury.ts"
-import type { Paid, RaisedAlert, UnmatchedAnswer } from "./World.ts"
+import { isSigned, type Paid, type RaisedAlert, type SignedPaid, type UnmatchedAnswer } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
@@ -57,17 +57,13 @@ const judge = (run: TestRun, expectation: Expectation, after: number): Unmet => 
   }
 }
 
-/** A payment that was signed, and when (Unix milliseconds). */
-type Signed = Paid & { readonly signedAt: number }
-const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
-
 /** Payments signed since the previous expectations that no expectation has named. */
-const freshOf = (run: TestRun): ReadonlyArray<Signed> =>
+const freshOf = (run: TestRun): ReadonlyArray<SignedPaid> =>
   run.treasury.ledger.paid
     .filter(isSigned)
     .filter(({ signedAt, intent }) => isSincePrevious(run, signedAt) && !run.paid.has(intent.id))
 
-const gotText = (run: TestRun, fresh: ReadonlyArray<Signed>, after: number): string => {
+const gotText = (run: TestRun, fresh: ReadonlyArray<SignedPaid>, after: number): string => {
   const { start } = run.plan.settings
   const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
   return got.length === 0 ? `nothing was paid ${spanText(run, after)}` : got.join("; ")
@@ -220,9 +216,9 @@ const waitingText = ({ paid, by, expires }: Waiting): string =>
 /** Judges that the payment waits for approval at this moment. */
 const judgeWaits = (run: TestRun, wanted: Wanted): Unmet => {
   const all = run.treasury.waiting()
-  const isSigned = (by: ReadonlyArray<string>) =>
+  const isSignedAsWanted = (by: ReadonlyArray<string>) =>
     wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
-  if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSigned(by))) return undefined
+  if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSignedAsWanted(by))) return undefined
   const signed = wanted.by === undefined ? "" : `, ${signedText(wanted.by)}`
   return {
     expected: `${wantedText(wanted)} waits for approval${signed}`,
@@ -258,9 +254,9 @@ const judgeExpires = (run: TestRun, wanted: Wanted, after: number): Unmet => {
 /** Unmet expectation of an approval or rejection that matched no payment. */
 const unmatched = (
   { plan: { settings } }: TestRun,
-  { at, place, by, meant, detail }: UnmatchedAnswer,
+  { at, place, by, matcher, detail }: UnmatchedAnswer,
 ): UnmetExpectation => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
   const after = at - settings.start
-  return { at: place, when: whenText(after), expected: `${meant.words} ${verb}`, got: detail, why: [] }
+  return { at: place, when: whenText(after), expected: `${matcher.words} ${verb}`, got: detail, why: [] }
 }

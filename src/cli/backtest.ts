@@ -3,13 +3,14 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Backtest, difference, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
 import { chart } from "../backtest/chart.ts"
-import { type History, millisOf, outsideOf, termsIn } from "../backtest/History.ts"
-import { loadPlayed, readTests } from "../backtest/readTests.ts"
+import { externalEvents, type History, millisOf } from "../backtest/History.ts"
+import { loadSimulated, readTests } from "../backtest/readTests.ts"
 import { runPlan } from "../backtest/runPlan.ts"
 import { TestFile } from "../backtest/TestFile.ts"
 import { paidText, type TestResult, type UnmetExpectation } from "../backtest/TestRun.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/World.ts"
 import { ProcessContext } from "../config/Environment.ts"
+import { shareOf } from "../config/resolve/resolvePolicy.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
@@ -17,7 +18,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
-import { fraction } from "../rules/Snapshot.ts"
+import { transferTermsOf, uncappedFee } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, progressBar } from "./common/output.ts"
 import {
@@ -116,13 +117,8 @@ const flags = {
 type Choices = Command.Command.Config.Infer<typeof flags>
 
 const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["terms"] => {
-  const percent = Option.isSome(fee) ? fraction(fee.value.slice(0, -1)) : undefined
-  if (percent === undefined) return termsIn(history)
-  return {
-    feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
-    feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
-    minQuantum: termsIn(history)?.minQuantum ?? { numerator: 0n, denominator: 1n },
-  }
+  const known = transferTermsOf(history.parameters)
+  return Option.isSome(fee) ? uncappedFee(shareOf(fee.value), known?.minQuantum) : known
 }
 
 const settledMillis = 2_000
@@ -150,9 +146,9 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
 const spanOf = (history: History, from: number | undefined, to: number | undefined) => {
   const first = history.rows[0] ?? history.before[0]
   const last = history.rows.at(-1) ?? first
-  const start = from ?? millisOf(first?.at ?? 0n)
+  const start = from ?? millisOf(first?.timestamp ?? 0n)
   // The last row and what follows from it at once belong to the past too.
-  return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.at ?? 0n) + 60_000 }
+  return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.timestamp ?? 0n) + 60_000 }
 }
 
 /** The same events; `pass` gets the time of each as it is consumed. */
@@ -172,13 +168,13 @@ export const backtest = Command.make(
     if (from !== undefined && to !== undefined && from >= to)
       return yield* failWith("usage", "--from must be before --to")
     const files = filesOf(yield* chosenTreasury(chosen))
-    const treasury = yield* loadPlayed(files, Option.isSome(chosen.history))
+    const treasury = yield* loadSimulated(files, Option.isSome(chosen.history))
     const [base, ...overlays] = chosen.against
-    const other = base === undefined ? undefined : yield* loadPlayed([base, ...overlays])
+    const other = base === undefined ? undefined : yield* loadSimulated([base, ...overlays])
     const { history, unknown } = yield* readHistory(chosen, treasury, { from, to })
     const { start, until } = spanOf(history, from, to)
     if (until <= start) return yield* failWith("notFound", "no balance is known for that time")
-    const events = outsideOf(history, start)
+    const events = externalEvents(history, start)
     const draws = Option.isSome(chosen.chart)
     const bar = progressBar((yield* ProcessContext).progress, "backtest")
     const play = (one: Treasury) =>

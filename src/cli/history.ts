@@ -1,5 +1,5 @@
 import { Clock, Console, Effect, Layer, Option } from "effect"
-import { type History, type HistoryRow, makeHistoryBook, millisOf } from "../backtest/History.ts"
+import { byTime, type History, makeHistoryReader, millisOf } from "../backtest/History.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
@@ -31,8 +31,8 @@ const readGateway = Effect.fnUntraced(
     if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway has no balance change of that time")
     if (held._tag === "Unreadable") return yield* failWith("failure", held.detail)
     const history: History = {
-      before: held.openings.map(rowOf),
-      rows: held.rows.map(rowOf).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      before: held.openings,
+      rows: byTime(held.rows),
       gaps: from !== undefined && held.from > from ? [{ since: from, until: held.from }] : [],
       payments: [],
       parameters: yield* parameters,
@@ -49,15 +49,6 @@ const readGateway = Effect.fnUntraced(
 
 const nanosOf = (millis: number | undefined): bigint | undefined =>
   millis === undefined ? undefined : BigInt(millis) * 1_000_000n
-
-const rowOf = ({ timestamp: at, party, asset, market, type, balance }: BalanceChange): HistoryRow => ({
-  at,
-  party,
-  asset,
-  market,
-  type,
-  balance,
-})
 
 /** Reports progress on standard error every 5 s, and at the end. */
 const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): Tell => {
@@ -86,11 +77,11 @@ const unknownOf = (
   { from }: HeldSpan,
   { before, rows }: History,
 ): ReadonlyArray<Unknown> => {
-  const keyed = (row: HistoryRow): string => `${row.party}|${row.asset}`
-  const isFree = ({ type, market }: HistoryRow): boolean => type === general && market === ""
+  const keyed = (row: BalanceChange): string => `${row.party}|${row.asset}`
+  const isFree = ({ type, market }: BalanceChange): boolean => type === general && market === ""
   const opened = new Set(before.filter(isFree).map(keyed))
   const firsts = new Map<string, bigint>()
-  for (const row of rows) if (isFree(row) && !firsts.has(keyed(row))) firsts.set(keyed(row), row.at)
+  for (const row of rows) if (isFree(row) && !firsts.has(keyed(row))) firsts.set(keyed(row), row.timestamp)
   return [...parties.values()].flatMap(({ name, publicKey }) =>
     [...assets.values()].flatMap(({ symbol, id }) => {
       const key = `${publicKey}|${id}`
@@ -130,11 +121,13 @@ const openMillisMax = 31 * 86_400_000
 
 const readStored = Effect.fnUntraced(function* (chosen: Chosen, asked: Span) {
   const span = { from: asked.from ?? 0, to: asked.to ?? Number.MAX_SAFE_INTEGER }
-  const book = makeHistoryBook()
-  yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => book.addBalances(rows)))
+  const reader = makeHistoryReader()
+  yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => reader.addBalances(rows)))
   const decided = { ...span, from: Math.max(0, span.from - openMillisMax) }
-  yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) => Effect.sync(() => book.addPayments(rows)))
-  const history = book.history()
+  yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) =>
+    Effect.sync(() => reader.addPayments(rows)),
+  )
+  const history = reader.history()
   if (history.before.length + history.rows.length > 0) return history
   return yield* failWith("notFound", 'no balance is known for that time; "cofferer backfill" reads it')
 })

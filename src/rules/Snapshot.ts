@@ -1,6 +1,6 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
-import type { BalanceKind, PinnedAsset } from "./Account.ts"
+import type { BalanceKind, PinnedAsset, Share } from "./Account.ts"
 import type { Answers } from "./Code.ts"
 import type { PeriodUse, Policy, PolicyLine } from "./policy/Policy.ts"
 import type { Subject } from "./Subject.ts"
@@ -8,13 +8,13 @@ import type { Subject } from "./Subject.ts"
 /** Fees and limits of the network, as far as its parameters are known. */
 export interface TransferTerms {
   /** transfer.fee.factor as a fraction. */
-  readonly feeFactor: { readonly numerator: bigint; readonly denominator: bigint }
+  readonly feeFactor: Share
   /** transfer.fee.maxQuantumAmount as a fraction of quanta. */
-  readonly feeMaxQuantum: { readonly numerator: bigint; readonly denominator: bigint }
+  readonly feeMaxQuantum: Share
   /** transfer.minTransferQuantumMultiple as a fraction of quanta. */
-  readonly minQuantum: { readonly numerator: bigint; readonly denominator: bigint }
+  readonly minQuantum: Share
   /** spam.protection.minimumWithdrawalQuantumMultiple as a fraction of quanta; undefined if unknown. */
-  readonly minWithdrawQuantum?: { readonly numerator: bigint; readonly denominator: bigint } | undefined
+  readonly minWithdrawQuantum?: Share | undefined
 }
 
 /** An asset as the network lists it now. */
@@ -125,14 +125,17 @@ const millisOf = (nanos: bigint): number => {
   return lastMillis
 }
 
-/** The fee the network would take for it: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
-export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {
-  const { terms } = snapshot
-  const quantum = snapshot.listed?.get(asset.id)?.quantum
-  if (terms === undefined || quantum === undefined) return undefined
+/** The fee that the network takes from an amount in base units: trunc(min(amount · factor, quanta · quantum)). */
+export const transferFee = (terms: TransferTerms, quantum: bigint, amount: bigint): bigint => {
   const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
   const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
   return byAmount < cap ? byAmount : cap
+}
+
+/** The network's fee; undefined if its parameters or the asset's quantum are not known. */
+export const networkFee = ({ terms, listed }: Snapshot, { id }: PinnedAsset, amount: bigint): bigint | undefined => {
+  const quantum = listed?.get(id)?.quantum
+  return terms === undefined || quantum === undefined ? undefined : transferFee(terms, quantum, amount)
 }
 
 /** The least that the network lets be transferred; 0 where it is not known. */
@@ -150,12 +153,18 @@ export const withdrawalMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigin
 }
 
 /** "0.001" as an exact fraction; undefined where it is no plain decimal. */
-export const fraction = (text: string): { readonly numerator: bigint; readonly denominator: bigint } | undefined => {
+export const fraction = (text: string): Share | undefined => {
   const match = /^([0-9]{1,40})(?:\.([0-9]{1,40}))?$/.exec(text)
   if (match === null) return undefined
   const places = match[2] ?? ""
   return { numerator: BigInt(match[1]! + places), denominator: 10n ** BigInt(places.length) }
 }
+
+/** A network whose fee has no cap. `minQuantum`: default no minimum. */
+export const uncappedFee = (
+  feeFactor: Share,
+  minQuantum: Share = { numerator: 0n, denominator: 1n },
+): TransferTerms => ({ feeFactor, feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n }, minQuantum })
 
 /** The terms that the parameters spell; undefined unless all three for transfers are known. */
 export const transferTermsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {

@@ -228,7 +228,7 @@ const answersOf = (random: Random, until: number): ReadonlyArray<WorldEvent> => 
   for (let at = start; at < until; at += random(20 * minute) + random(2) * 501) {
     const by = ["ana", "ben", "chloe"].slice(random(2), 1 + random(3))
     const kind = random(8) === 0 ? "reject" : "approve"
-    events.push({ kind, at, by: kind === "reject" ? [] : by, meant: { words: "" }, place })
+    events.push({ kind, at, by: kind === "reject" ? [] : by, matcher: { words: "" }, place })
   }
   return events
 }
