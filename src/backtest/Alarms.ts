@@ -1,6 +1,6 @@
 import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
 import type { ConditionFacts } from "../rules/evaluate.ts"
-import type { AlertLook } from "../rules/kinds/alerting.ts"
+import type { AlertResult } from "../rules/kinds/alerting.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt } from "../rules/Schedule.ts"
 import { accountKey } from "../rules/Snapshot.ts"
@@ -31,7 +31,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
   const touch = (alarms: ReadonlyArray<Alarm> = []): void => {
     for (const alarm of alarms) alarm.touched = true
   }
-  const wakeOf = ({ rule, memory }: AlertLook, facts: ConditionFacts, silentSince: number | undefined): number => {
+  const wakeOf = ({ rule, memory }: AlertResult, facts: ConditionFacts, silentSince: number | undefined): number => {
     const moments = [...timersOf(rule, memory, facts.now)]
     for (const part of partsOf(rule)) {
       if ("account" in part && silentSince !== undefined) moments.push(silentSince + facts.maxAgeMillis + 1)
@@ -65,7 +65,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
     due: (now: number): ReadonlyArray<AlertRule> =>
       all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
     /** Records the results of a round. `facts`: those after it. */
-    evaluated: (results: ReadonlyArray<AlertLook>, facts: ConditionFacts, silentSince: number | undefined): void => {
+    evaluated: (results: ReadonlyArray<AlertResult>, facts: ConditionFacts, silentSince: number | undefined): void => {
       for (const { rule } of results) byName.get(rule.name)!.touched = false
       for (const result of results) {
         record(byName.get(result.rule.name)!, result, facts.now)
@@ -118,7 +118,7 @@ const firstAfter = (now: number, moments: Iterable<number>): number => {
 }
 
 /** Counts how often, and how long, the rule is on. */
-const record = (alarm: Alarm, { memory, before }: AlertLook, now: number): void => {
+const record = (alarm: Alarm, { memory, before }: AlertResult, now: number): void => {
   const { spans } = alarm
   const wasOn = before !== undefined && isOn(before)
   if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
@@ -156,7 +156,7 @@ const makePasts = (pasts: Iterable<Past>) => {
         trail.units.push(units)
       }
     },
-    /** The balance at a time; undefined before the first one. For one past, the time may only grow from call to call. */
+    /** The balance at a time, which may only grow from call to call; undefined before the first balance. */
     at: (past: Past, time: number): bigint | undefined => {
       const trail = trails.get(pastKey(past))
       if (trail === undefined) return undefined

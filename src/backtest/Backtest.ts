@@ -147,7 +147,7 @@ const paidKey = ({ intent: { payment } }: Paid): string =>
 const alertKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")
 
 /** Compares the payments and alerts of two backtests of one past. */
-export const difference = (here: Backtest, there: Backtest): PaymentDifference => ({
+export const compareBacktests = (here: Backtest, there: Backtest): PaymentDifference => ({
   ...sides(here.payments, there.payments, paidKey),
   alerts: sides(here.raised, there.raised, alertKey),
 })

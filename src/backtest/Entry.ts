@@ -1,10 +1,10 @@
 import type { HoldReason } from "../domain/Decision.ts"
 import { history } from "../rules/checks/history.ts"
 import { lateTimes } from "../rules/kinds/payoutNotices.ts"
-import { type Look, observationsMin } from "../rules/Look.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { hoursAt, plannedAfter } from "../rules/Schedule.ts"
 import type { Subject } from "../rules/Subject.ts"
+import { observationsMin, type SubjectFacts } from "../rules/SubjectFacts.ts"
 import type { Outcome } from "../rules/step.ts"
 import { type Band, bandOf, type Holding, isWithin } from "./Ledger.ts"
 
@@ -43,7 +43,7 @@ export const isLeft = ({ band }: SubjectEntry, { seen }: Holding): boolean => {
   return !isWithin(band, band.level.balance === "free" ? seen.free : seen.total)
 }
 
-export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outcome): boolean =>
+export const isQuiet = ({ facts: { need }, judgement: { decision, timer } }: Outcome): boolean =>
   need !== undefined &&
   need._tag !== "Wanted" &&
   timer.firingSince === undefined &&
@@ -65,26 +65,26 @@ const slotted: ReadonlySet<string> = new Set(["quota", "yielded"])
  * has room again; `silentSince`: since when no gateway answers.
  */
 export const wakeOf = (
-  { look, judgement: { decision } }: Outcome,
+  { facts, judgement: { decision } }: Outcome,
   nextFree: (now: number) => number,
   silentSince: number | undefined,
 ): number => {
-  const { now } = look.snapshot
-  let next = nextMoment(look)
-  const tooOld = silentSince === undefined ? now : tooOldAt(look, silentSince)
+  const { now } = facts.snapshot
+  let next = nextMoment(facts)
+  const tooOld = silentSince === undefined ? now : tooOldAt(facts, silentSince)
   if (tooOld > now && tooOld < next) next = tooOld
-  for (const { until } of look.snapshot.pauses) if (until !== undefined && until < next) next = until
+  for (const { until } of facts.snapshot.pauses) if (until !== undefined && until < next) next = until
   if (decision._tag !== "Hold") return next
   if (decision.reason === "limit") return Math.min(next, nextFree(now))
   if (!slotted.has(decision.reason)) return next
-  const ends = look.subject.payers.flatMap(({ publicKey }) => look.snapshot.quota(publicKey)?.endsAt ?? [])
+  const ends = facts.subject.payers.flatMap(({ publicKey }) => facts.snapshot.quota(publicKey)?.endsAt ?? [])
   return Math.min(next, ...ends)
 }
 
 const cooldown = history.find(({ reason }) => reason === "cooldown")!
 
 /** Times of the plan and the calendar, whatever the balances are. */
-const calendar = function* ({ subject: { rule }, snapshot, need }: Look): Iterable<number> {
+const calendar = function* ({ subject: { rule }, snapshot, need }: SubjectFacts): Iterable<number> {
   const { now } = snapshot
   if (rule.during !== undefined) yield hoursAt(rule.during, now).until
   for (const { from, until } of rule.maintenance) yield from > now ? from : until
@@ -92,28 +92,28 @@ const calendar = function* ({ subject: { rule }, snapshot, need }: Look): Iterab
 }
 
 /** True if the snapshot is of this moment, so that the next one is another observation. */
-const isFresh = ({ snapshot: { now, asOf } }: Look): boolean => asOf === BigInt(now) * 1_000_000n
+const isFresh = ({ snapshot: { now, asOf } }: SubjectFacts): boolean => asOf === BigInt(now) * 1_000_000n
 
 /** Times that matter while there is a need. */
-const waits = function* (look: Look): Iterable<number> {
-  const { subject, snapshot, need, timer } = look
+const waits = function* (facts: SubjectFacts): Iterable<number> {
+  const { subject, snapshot, need, timer } = facts
   const { now, settled } = snapshot
   if (timer.firingSince !== undefined) {
     yield timer.firingSince + subject.rule.forMillis
-    if (timer.observations < observationsMin && isFresh(look)) yield now + 1
+    if (timer.observations < observationsMin && isFresh(facts)) yield now + 1
   }
-  yield cooldown.ends?.(look) ?? now
+  yield cooldown.ends?.(facts) ?? now
   for (const { settledAt } of settled) {
     if (settledAt !== undefined) yield Number(settledAt / 1_000_000n) + subject.rule.settleMillis + 1
   }
   if (subject.kind !== "payout" || need?._tag !== "Wanted") return
   yield plannedAfter(subject.rule.schedule, now)
-  yield* lateTimes(look)
+  yield* lateTimes(facts)
   yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
 }
 
 /** When data that were known at a moment become too old for the subject (Unix milliseconds). */
-const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number =>
+const tooOldAt = ({ subject: { rule }, snapshot }: SubjectFacts, known: number): number =>
   known + (rule.maxAgeMillis ?? snapshot.maxAgeMillis) + 1
 
 /**
@@ -121,11 +121,11 @@ const tooOldAt = ({ subject: { rule }, snapshot }: Look, known: number): number 
  * never does. Limits of the policy, epochs of the network and the age of the knowledge are not in it. It may come too
  * early, never too late.
  */
-const nextMoment = (look: Look): number => {
-  const { now } = look.snapshot
+const nextMoment = (facts: SubjectFacts): number => {
+  const { now } = facts.snapshot
   let next = Number.POSITIVE_INFINITY
-  for (const at of calendar(look)) if (at > now && at < next) next = at
-  if (look.need !== undefined && look.need._tag !== "Wanted") return next
-  for (const at of waits(look)) if (at > now && at < next) next = at
+  for (const at of calendar(facts)) if (at > now && at < next) next = at
+  if (facts.need !== undefined && facts.need._tag !== "Wanted") return next
+  for (const at of waits(facts)) if (at > now && at < next) next = at
   return next
 }

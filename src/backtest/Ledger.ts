@@ -23,7 +23,7 @@ export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "s
   at + Math.max(1, settlesMillis)
 
 export const makeLedger = (settings: WorldSettings) => {
-  const { policy, terms, assets } = settings
+  const { policy, parameters, assets } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []
   let flights: ReadonlyArray<Flight> = []
@@ -46,7 +46,8 @@ export const makeLedger = (settings: WorldSettings) => {
   /** Moves the money; returns the fee, undefined where the payer does not have it. */
   const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
     const quantum = assets.get(payment.assetId)?.quantum ?? 0n
-    const fee = command === "withdraw" || terms === undefined ? 0n : transferFee(terms, quantum, payment.amount)
+    const fee =
+      command === "withdraw" || parameters === undefined ? 0n : transferFee(parameters, quantum, payment.amount)
     const payer = holding(accountKey(payment.fromKey, payment.assetId))
     if (payer.free < payment.amount + fee) return undefined
     move(payment.fromKey, payment.assetId, -payment.amount - fee, at)

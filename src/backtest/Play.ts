@@ -5,7 +5,7 @@ import type { RoundContext } from "../rules/decideRound.ts"
 import type { Notice } from "../rules/Need.ts"
 import { isAlert, isPaying } from "../rules/Rule.ts"
 import { firingOf, type RuleMemory } from "../rules/RuleMemory.ts"
-import type { AskedPayment, Snapshot } from "../rules/Snapshot.ts"
+import type { FundingRequest, Snapshot } from "../rules/Snapshot.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { makeAlarms } from "./Alarms.ts"
@@ -30,7 +30,7 @@ interface State {
   pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
   listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
   readonly memories: Map<string, RuleMemory>
-  asks: ReadonlyArray<AskedPayment>
+  asks: ReadonlyArray<FundingRequest>
   /** When a pause of each scope last ended. */
   readonly ended: Map<string, number>
   /** `dedup` keys of the alerts that were sent. */
@@ -186,7 +186,7 @@ const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { 
 export const sendNotices = ({ state, raised, reach }: Play, notices: ReadonlyArray<Notice>): void => {
   const { now } = state
   for (const notice of notices) {
-    const { topic, rule, subject, brief: detail, asked, isOver, alert } = notice
+    const { topic, rule, subject, brief: detail, request, isOver, alert } = notice
     const recent = state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked)
     state.asks = askedAfter(recent, notice, now)
     if (state.sent.has(alert.dedup)) continue
@@ -195,11 +195,11 @@ export const sendNotices = ({ state, raised, reach }: Play, notices: ReadonlyArr
       continue
     state.sent.add(alert.dedup)
     const at = { at: now, severity: alert.severity, kind: topic, rule, subject, detail }
-    raised.push(asked === undefined ? at : { ...at, asked: wantedOf(asked) })
+    raised.push(request === undefined ? at : { ...at, request: wantedOf(request) })
   }
 }
 
-const wantedOf = ({ from, to, asset, amount }: NonNullable<Notice["asked"]>) => ({ from, to, asset, amount })
+const wantedOf = ({ from, to, asset, amount }: NonNullable<Notice["request"]>) => ({ from, to, asset, amount })
 
 const dayMillis = 86_400_000
 
@@ -230,10 +230,10 @@ const snapshotOf = ({ state, settings, ledger, limits, priorities, reach }: Play
     disagreement: undefined,
     balance: (party, assetId, kind) => ledger.holdings.get(accountKey(party, assetId))?.seen?.[kind],
     listed: state.listed,
-    terms: settings.terms,
+    parameters: settings.parameters,
     open: ledger.open(),
     settled: ledger.settledSince(known - reach.settled),
-    asked: state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked),
+    requests: state.asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= now - reach.asked),
     halts: state.halts,
     chainUnsettled: undefined,
     firing: firingOf(state.memories, settings.rules),

@@ -71,11 +71,11 @@ export const explainHolds = (
     })
 
 /** A subject's decision, and for a hold what would end it: "hot/USDT holds: cooldown, 12 s left; until …". */
-export const outcomeText = ({ look }: Outcome): string => {
-  const { sentence, checks, verdict, next } = explainSubject(look)
+export const outcomeText = ({ facts }: Outcome): string => {
+  const { sentence, checks, verdict, next } = explainSubject(facts)
   if (verdict !== "holds") return sentence
   const endsAt = checks.find(({ sign }) => sign === "holds")?.endsAt ?? undefined
-  if (endsAt !== undefined && endsAt > look.snapshot.now)
+  if (endsAt !== undefined && endsAt > facts.snapshot.now)
     return `${sentence}; until ${new Date(endsAt).toISOString().slice(0, 19)}Z`
   return next.after[0] === undefined ? sentence : `${sentence}; until ${next.after[0]}`
 }

@@ -1,6 +1,6 @@
 import type { Conclusion } from "../rules/conclude.ts"
 import { type Decided, decideRound, factsOf } from "../rules/decideRound.ts"
-import { type Alerted, alertSubject, lookAtAlert } from "../rules/kinds/alerting.ts"
+import { type Alerted, alertSubject, evaluateAlert } from "../rules/kinds/alerting.ts"
 import { askAll, questionsOf } from "../rules/kinds/code.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { accountKey } from "../rules/Snapshot.ts"
@@ -34,7 +34,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
       const alarm = alarms.all.find(({ rule }) => rule.name === name)
       const { memories, ...context } = contextOf(play, [], [])
       const before = memories.get(memoryKey(name, alertSubject))
-      return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
+      return alarm && evaluateAlert(alarm.rule, factsOf({ ...context, memories }), before)
     },
     now: () => state.now,
     /** Applies events, oldest first, and runs the rules up to and with `until` (Unix milliseconds). */
@@ -44,7 +44,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
       // Between two evaluations only the remaining times in the text change.
-      const { answers } = entry.outcome.look.snapshot
+      const { answers } = entry.outcome.facts.snapshot
       const context = contextOf(play, [entry.subject], [])
       const snapshot = { ...context.snapshot, ...(answers === undefined ? {} : { answers }) }
       const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions

@@ -5,7 +5,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Policy } from "../rules/policy/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
-import type { TransferTerms } from "../rules/Snapshot.ts"
+import type { TransferParameters } from "../rules/Snapshot.ts"
 
 /** Pattern of a payment: an undefined field matches anything. */
 export interface PaymentMatcher {
@@ -78,7 +78,7 @@ export interface WorldSettings {
   /** Assets that the network lists when it begins, by id. */
   readonly assets: ReadonlyMap<string, { readonly decimals: number; readonly quantum: bigint }>
   /** Undefined: the network has no fee and no minimum amount. */
-  readonly terms: TransferTerms | undefined
+  readonly parameters: TransferParameters | undefined
   /** From the decision to the payment's block. */
   readonly settlesMillis: number
   /** Undefined: the network does not limit transfers of a key. */
@@ -123,7 +123,7 @@ export interface RaisedAlert {
   readonly subject: string
   readonly detail: string
   /** The funding request, open or ended. */
-  readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
+  readonly request?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
 }
 
 /** An approval or rejection by operators that matched no payment. */

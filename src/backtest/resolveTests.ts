@@ -86,7 +86,7 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
     start,
     maxAgeMillis: treasury.network.maxAgeMillis,
     assets: new Map([...assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: 1n }])),
-    terms: uncappedFee(shareOf(network.fee ?? "0%")),
+    parameters: uncappedFee(shareOf(network.fee ?? "0%")),
     settlesMillis: durationMillis(network.settles ?? "2s"),
     quota:
       network.transfersPerEpoch === undefined

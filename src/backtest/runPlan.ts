@@ -115,13 +115,13 @@ const meets = (raised: RaisedAlert, wanted: AlertExpectation): boolean => {
       raised.kind === alert && (subject === undefined || raised.subject === subject) && raised.detail.includes(because)
     )
   }
-  const { asked } = raised
+  const { request } = raised
   return (
     raised.kind === "request" &&
-    asked?.amount === wanted.amount &&
-    asked.asset === wanted.asset &&
-    asked.from === wanted.from &&
-    asked.to === wanted.to
+    request?.amount === wanted.amount &&
+    request.asset === wanted.asset &&
+    request.from === wanted.from &&
+    request.to === wanted.to
   )
 }
 

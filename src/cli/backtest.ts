@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Backtest, difference, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
+import { type Backtest, compareBacktests, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
 import { chart } from "../backtest/chart.ts"
 import { externalEvents, type History, millisOf } from "../backtest/History.ts"
 import { loadSimulated, readTests } from "../backtest/readTests.ts"
@@ -18,7 +18,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
-import { transferTermsOf, uncappedFee } from "../rules/Snapshot.ts"
+import { transferParametersOf, uncappedFee } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
 import { failWith, outputFlag, printResult, progressBar } from "./common/output.ts"
 import {
@@ -74,7 +74,7 @@ const plain = ({ drawing: _, lines, payments, unsigned, raised, from, to, accoun
   ...result,
 })
 
-const alertRow = ({ at, asked: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
+const alertRow = ({ at, request: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
 /** The payments and alerts of one side alone, for programs. */
 const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
@@ -116,8 +116,8 @@ const flags = {
 
 type Choices = Command.Command.Config.Infer<typeof flags>
 
-const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["terms"] => {
-  const known = transferTermsOf(history.parameters)
+const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["parameters"] => {
+  const known = transferParametersOf(history.parameters)
   return Option.isSome(fee) ? uncappedFee(shareOf(fee.value), known?.minQuantum) : known
 }
 
@@ -138,7 +138,7 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
   assets: new Map(
     [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
   ),
-  terms: termsOf(history, chosen.fee),
+  parameters: termsOf(history, chosen.fee),
   settlesMillis: usualDelay(history),
   quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: 86_400_000 },
 })
@@ -192,7 +192,7 @@ export const backtest = Command.make(
     const against = other === undefined ? undefined : yield* play(other)
     const past = { ...pastOf(history, start, until), unknown }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
-    const change = against && difference(result, against)
+    const change = against && compareBacktests(result, against)
     if (Option.isSome(chosen.chart)) {
       const first = { drawing: result.drawing!, name: names[0] }
       const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]

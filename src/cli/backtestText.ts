@@ -5,7 +5,7 @@ import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { instantText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import { table } from "./common/output.ts"
-import type { Unknown } from "./history.ts"
+import type { UnknownBefore } from "./history.ts"
 
 /** Facts about the past that a backtest prints. */
 export interface PastSummary {
@@ -13,7 +13,7 @@ export interface PastSummary {
   /** Payments that were really made, and are taken out. */
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
-  readonly unknown: ReadonlyArray<Unknown>
+  readonly unknown: ReadonlyArray<UnknownBefore>
 }
 
 const percent = (part: bigint | number, whole: bigint | number): string =>

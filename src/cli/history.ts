@@ -6,14 +6,14 @@ import type { BalanceChange } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
-import { type HeldSpan, readSpan, type Tell } from "../poller/Backfill.ts"
+import { type HeldSpan, type ReportProgress, readSpan } from "../poller/Backfill.ts"
 import { failureOf, failWith } from "./common/output.ts"
 import type { Chosen } from "./common/setup.ts"
 import { exportPages } from "./receipt.ts"
 import { layerMetrics } from "./run/logging.ts"
 
 /** An account whose balance is not known before a moment (Unix milliseconds). */
-export interface Unknown {
+export interface UnknownBefore {
   readonly account: string
   readonly until: number
 }
@@ -51,7 +51,7 @@ const nanosOf = (millis: number | undefined): bigint | undefined =>
   millis === undefined ? undefined : BigInt(millis) * 1_000_000n
 
 /** Reports progress on standard error every 5 s, and at the end. */
-const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): Tell => {
+const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): ReportProgress => {
   let toldAt = begun
   return Effect.fnUntraced(function* (rows, { from, until, next }) {
     const now = yield* Clock.currentTimeMillis
@@ -76,7 +76,7 @@ const unknownOf = (
   { parties, assets }: Treasury,
   { from }: HeldSpan,
   { before, rows }: History,
-): ReadonlyArray<Unknown> => {
+): ReadonlyArray<UnknownBefore> => {
   const keyed = (row: BalanceChange): string => `${row.party}|${row.asset}`
   const isFree = ({ type, market }: BalanceChange): boolean => type === general && market === ""
   const opened = new Set(before.filter(isFree).map(keyed))
@@ -98,7 +98,7 @@ export const fromGateway = "gateway"
 /** A past; `unknown`: accounts without a balance at its beginning. */
 interface ReadHistory {
   readonly history: History
-  readonly unknown: ReadonlyArray<Unknown>
+  readonly unknown: ReadonlyArray<UnknownBefore>
 }
 
 /** The past as the gateways report it, else from the store. Times are Unix milliseconds. */

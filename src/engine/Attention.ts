@@ -30,16 +30,15 @@ interface Round {
 }
 
 /**
- * Which subjects a round has to look at, from one round to the next. It holds nothing that the store does not: once
- * forgotten, it has everything looked at again.
+ * The subjects that the next round must evaluate. In memory only: after `forget` the next round evaluates all of them.
  */
 export class Attention extends Context.Service<
   Attention,
   {
-    /** The subjects of paying rules that this round looks at. */
+    /** Subjects of paying rules that this round must evaluate. */
     readonly due: (round: Round) => ReturnType<Watch["due"]>
     /** Call it once the round is durable. */
-    readonly looked: (outcomes: ReadonlyArray<Outcome>) => void
+    readonly evaluated: (outcomes: ReadonlyArray<Outcome>) => void
     readonly forget: () => void
   }
 >()("cofferer/engine/Attention") {
@@ -57,8 +56,8 @@ export class Attention extends Context.Service<
         if (same === undefined || same.world !== world) return watch.subjects
         return watch.due(snapshot.now, changedOf(accounts, same.accounts))
       },
-      looked: (outcomes) => {
-        for (const outcome of outcomes) next?.watch.looked(outcome)
+      evaluated: (outcomes) => {
+        for (const outcome of outcomes) next?.watch.evaluated(outcome)
         held = next
       },
       forget: () => {

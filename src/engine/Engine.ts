@@ -33,7 +33,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   // A change that was not committed did not happen: memory must not know more than the store.
   const forget = Effect.andThen(Effect.sync(attention.forget), states.forget)
   const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers), forget)
-  attention.looked(conclusions.map(({ outcome }) => outcome))
+  attention.evaluated(conclusions.map(({ outcome }) => outcome))
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
     const decision = isOn(memory) ? "act" : "hold"

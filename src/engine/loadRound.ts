@@ -18,7 +18,7 @@ import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
 
-/** How long a look waits for code in all; who answers later is held in this look, and answers the next one. */
+/** How long a round waits for code in all. A rule whose code is later holds; its answer counts in the next round. */
 const waitMillis = 2_000
 
 const noAnswers: Answers = new Map()

@@ -7,7 +7,6 @@ import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import type { Decided } from "../rules/decideRound.ts"
-import type { Look } from "../rules/Look.ts"
 import type { Notice } from "../rules/Need.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import { isRehearsed } from "../rules/Rule.ts"
@@ -15,6 +14,7 @@ import { isSameMemory, type RuleMemory } from "../rules/RuleMemory.ts"
 import { type LetGo, timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, intentFor, paymentName, type Subject } from "../rules/Subject.ts"
+import type { SubjectFacts } from "../rules/SubjectFacts.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -103,10 +103,15 @@ type Act = Extract<Decision, { _tag: "Act" }>
  * Stores the payments of this episode; where that one is over already, or another copy of the database has paid a part
  * of it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
  */
-const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpisode: number, isPlanned: boolean) {
+const record = Effect.fnUntraced(function* (
+  facts: SubjectFacts,
+  decision: Act,
+  firstEpisode: number,
+  isPlanned: boolean,
+) {
   const { treasury, mode } = yield* CycleConfig
   const outbox = yield* Outbox
-  const { subject } = look
+  const { subject } = facts
   const none: ReadonlyArray<Intent> = []
   for (let episode = firstEpisode; ; episode++) {
     const ids = decision.payments.map((payment) =>
@@ -116,7 +121,7 @@ const record = Effect.fnUntraced(function* (look: Look, decision: Act, firstEpis
     if (stored.length === 0) {
       if (!isPlanned && (yield* isListed(commandOf(subject), decision.payments, ids))) continue
       const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
-        propose({ look, decision, payment, episode, id: ids[i]! }),
+        propose({ facts, decision, payment, episode, id: ids[i]! }),
       )
       return { intents, episode }
     }
@@ -139,25 +144,25 @@ const isListed = Effect.fnUntraced(function* (
 })
 
 /** The code rule's answer, and its input. */
-const answerIn = ({ subject, snapshot }: Look) =>
+const answerIn = ({ subject, snapshot }: SubjectFacts) =>
   subject.kind === "code" ? snapshot.answers?.get(subject.rule.name) : undefined
 
 const propose = Effect.fnUntraced(function* (planned: {
-  readonly look: Look
+  readonly facts: SubjectFacts
   readonly decision: Act
   readonly payment: Payment
   readonly episode: number
   readonly id: Intent["id"]
 }) {
-  const { look, decision, payment, episode, id } = planned
-  const { subject, snapshot } = look
+  const { facts, decision, payment, episode, id } = planned
+  const { subject, snapshot } = facts
   const { treasury, mode } = yield* CycleConfig
   const { name, policy } = treasury
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const intent = intentFor(subject, payment, { id, treasury: name, episode, detail: decision.detail, policy, at: now })
   yield* outbox.record(intent)
-  yield* journalDecision(intent, policy, answerIn(look))
+  yield* journalDecision(intent, policy, answerIn(facts))
   if (!isRehearsed(mode, subject.rule)) return intent
   const taken = intent.command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
   const fee = taken ?? intent.feeMax
@@ -181,25 +186,25 @@ export const keepRound = Effect.fn("Engine.keep")(function* ({ locks, alerts, co
 })
 
 const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices, ...said }: Conclusion) {
-  const { look, judgement } = outcome
+  const { facts, judgement } = outcome
   const { decision, planned } = judgement
   const { intents, episode } =
     decision._tag === "Act"
-      ? yield* record(look, decision, said.memory.episode, planned !== undefined)
+      ? yield* record(facts, decision, said.memory.episode, planned !== undefined)
       : { intents: [], episode: said.memory.episode }
   const memory = { ...said.memory, episode }
   yield* remember(memory, before)
   const states = yield* RuleStates
-  for (const { topic, rule, subject, brief: detail, asked } of notices) {
-    if (topic === "request" && asked !== undefined) yield* states.recordRequest({ rule, subject, detail, ...asked })
+  for (const { topic, rule, subject, brief: detail, request } of notices) {
+    if (topic === "request" && request !== undefined) yield* states.recordRequest({ rule, subject, detail, ...request })
     if (topic === "received") yield* states.endRequest(rule, subject, detail)
   }
   for (const notice of notices) {
     const { alert, letGo } = notice
-    const more = letGo === undefined ? "" : yield* otherLifeText(look.subject, letGo)
+    const more = letGo === undefined ? "" : yield* otherLifeText(facts.subject, letGo)
     yield* tell({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
   }
-  return { memory, before, intents, notices, isBroken: look.need?._tag === "Broken" } satisfies RoundChange
+  return { memory, before, intents, notices, isBroken: facts.need?._tag === "Broken" } satisfies RoundChange
 })
 
 const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {

@@ -49,8 +49,8 @@ export const alertOnFailingCode = Effect.fnUntraced(function* (memories: Memorie
     const held = [...memories.values()].find(({ rule, reason }) => rule === name && reason === "code")
     if (held !== undefined) {
       yield* sound.end
-      // Code that was ended is asked again after a minute, just when people are told: a look without an answer keeps
-      // the reason of those before it.
+      // Code that was ended is called again after a minute, just when people are alerted: a round without an answer
+      // keeps the reason of the rounds before it.
       const before = answers.has(name) ? undefined : (yield* failing.now)?.detail
       const noted = yield* failing.note(before ?? held.detail)
       if (noted?.isTold !== true) continue
@@ -116,14 +116,14 @@ const logProposals = Effect.fnUntraced(function* ({ memory, intents, notices }: 
     const event = intent.state === "rehearsed" ? "payment rehearsed" : "payment proposed"
     yield* logEvent(event, { ...logPayment(intent), rule: memory.rule, reason: memory.detail })
   }
-  for (const { topic, asked } of notices) {
-    if (asked === undefined) continue
+  for (const { topic, request } of notices) {
+    if (request === undefined) continue
     yield* logEvent(topic === "request" ? "funding requested" : "funding received", {
       rule: memory.rule,
-      amount: plainAmount(asked.amount, asked.decimals),
-      asset: asked.asset,
-      from: asked.from,
-      to: asked.to,
+      amount: plainAmount(request.amount, request.decimals),
+      asset: request.asset,
+      from: request.from,
+      to: request.to,
       reason: memory.detail,
     })
   }

@@ -9,7 +9,7 @@ import { isDue } from "../rules/kinds/payout.ts"
 import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
-import { type Listed, type Quota, type Snapshot, transferTermsOf } from "../rules/Snapshot.ts"
+import { type Listed, type Quota, type Snapshot, transferParametersOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { disagreement as disagreed } from "../store/alerts/makeTrouble.ts"
 import { type Drift, Drifts } from "../store/balances/Drifts.ts"
@@ -86,11 +86,11 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     disagreement,
     balance: balanceOf(accounts),
     listed: listedOf(assets),
-    terms: transferTermsOf(yield* listings.parameters),
+    parameters: transferParametersOf(yield* listings.parameters),
     // A settled payment whose movement was not seen yet keeps both its ends reserved.
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
-    asked: yield* (yield* RuleStates).requests(now - reach.asked),
+    requests: yield* (yield* RuleStates).requests(now - reach.asked),
     chainUnsettled,
     firing: firingOf(memories, rules),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
@@ -147,7 +147,7 @@ const lastSignedOf = Effect.fnUntraced(function* (memories: Memories, now: numbe
 const isOf = (kind: BalanceKind, { type, market }: AccountKey): boolean =>
   kind === "free" ? type === general && market === "" : totalTypes.has(type)
 
-/** Differences by what a rule looks at. */
+/** Mismatches, by the account of a rule. */
 const driftOf =
   (drifts: ReadonlyArray<Drift>): Snapshot["drift"] =>
   (party, assetId, kind) => {
@@ -163,7 +163,7 @@ export const balanceOf = (accounts: ReadonlyArray<AccountBalance>): Snapshot["ba
   for (const { party, asset, market, type, balance } of accounts) {
     if (type === general && market === "") free.of(asset).set(party, balance)
   }
-  // Few treasuries have a rule that looks at it.
+  // Few treasuries have a rule that needs it.
   let total: Balances | undefined
   return (party, assetId, kind) => {
     if (kind === "free") return free.byAsset.get(assetId)?.get(party)

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
-import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
+import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ReportedHead } from "../rules/saneHead.ts"
 import type { AcceptedHeads } from "../store/network/acceptedHeads.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -22,7 +22,7 @@ const recentMax = 32
 type Heads = ReadonlyArray<GatewayAnswer<ChainHead>>
 
 interface Judged extends GatewayAnswer<ChainHead> {
-  readonly head: ToldHead
+  readonly head: ReportedHead
 }
 
 /**
@@ -124,7 +124,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
 })
 
 /** Head of a quorum: the lower of its heights. It is another chain only if a quorum reports that. */
-const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ToldHead => {
+const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
   const heads = told.map(({ head }) => head)
   const height = quorumTip(
     heads.map((head) => head.height),

@@ -134,7 +134,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   const subjects = conclusions
     .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
     .map(({ outcome, before }) => ({
-      ...explainSubject(outcome.look),
+      ...explainSubject(outcome.facts),
       decided: before === undefined ? null : decidedIn(before),
     }))
   return {

@@ -8,10 +8,10 @@ import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import { decideRound, type RoundContext } from "../rules/decideRound.ts"
 import { type ExplainedPayment, explainSubject } from "../rules/explain/explain.ts"
-import { observationsMin } from "../rules/Look.ts"
 import { weakens } from "../rules/policy/weakens.ts"
 import { isRehearsed } from "../rules/Rule.ts"
 import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import { observationsMin } from "../rules/SubjectFacts.ts"
 import type { Outcome } from "../rules/step.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -154,24 +154,24 @@ const judge = Effect.fnUntraced(function* (config: InForce, asLastSeen: boolean,
 const ripened = ({ memories }: RoundContext, waiting: ReadonlyArray<Conclusion>): Memories =>
   new Map([
     ...memories,
-    ...waiting.map(({ memory, outcome: { look } }): [string, RuleMemory] => {
+    ...waiting.map(({ memory, outcome: { facts } }): [string, RuleMemory] => {
       const key = memoryKey(memory.rule, memory.subject)
-      const firingSince = look.snapshot.now - look.subject.rule.forMillis
-      const timer = { firingSince, observations: observationsMin, lastObservation: look.snapshot.asOf ?? 0n }
+      const firingSince = facts.snapshot.now - facts.subject.rule.forMillis
+      const timer = { firingSince, observations: observationsMin, lastObservation: facts.snapshot.asOf ?? 0n }
       return [key, { ...memory, episode: memories.get(key)?.episode ?? 0, ...timer }]
     }),
   ])
 
-const plannedOf = ({ look }: Outcome, later: Outcome | undefined, mode: Mode) => {
-  const { rule, subject, verdict, sentence, payments, next } = explainSubject(look)
-  const then = later === undefined ? [] : explainSubject(later.look).payments
+const plannedOf = ({ facts }: Outcome, later: Outcome | undefined, mode: Mode) => {
+  const { rule, subject, verdict, sentence, payments, next } = explainSubject(facts)
+  const then = later === undefined ? [] : explainSubject(later.facts).payments
   return {
     rule,
     subject,
     verdict,
     /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
-    rehearsed: isRehearsed(mode, look.subject.rule),
-    trial: look.subject.rule.trial,
+    rehearsed: isRehearsed(mode, facts.subject.rule),
+    trial: facts.subject.rule.trial,
     sentence,
     payments,
     /** Payments once its condition has applied for its time; null if it waits for something else. */

@@ -147,7 +147,7 @@ export const backfillLoop = Effect.suspend(() => {
 })
 
 /** Requested range, in Unix nanoseconds; undefined: all that the gateways have, up to now. */
-interface AskedSpan {
+interface RequestedSpan {
   readonly from: bigint | undefined
   readonly until: bigint | undefined
   /** More rows are not read. */
@@ -173,7 +173,7 @@ type ReadSpan =
   | { readonly _tag: "Unreadable"; readonly detail: string }
 
 /** How far the reading is: rows so far, and up to which time. */
-export type Tell = (rows: number, span: { from: bigint; until: bigint; next: bigint }) => Effect.Effect<void>
+export type ReportProgress = (rows: number, span: { from: bigint; until: bigint; next: bigint }) => Effect.Effect<void>
 
 /** 2020-01-02: networks refuse to look for rows of 2019. */
 const earliestNanos = 1_577_923_200_000_000_000n
@@ -185,8 +185,8 @@ const waitMillis = 1_000
 export const readSpan = Effect.fn("Past.read")(
   function* (
     treasury: WatchedTreasury,
-    asked: AskedSpan,
-    tell: Tell,
+    asked: RequestedSpan,
+    tell: ReportProgress,
   ): Effect.fn.Return<ReadSpan, GatewayError, GatewayReader | Gateways> {
     const parties = partiesOf(treasury)
     const now = yield* nowNanos
@@ -219,7 +219,7 @@ const keyOf = ({ party, asset, market, type }: BalanceChange): string => `${part
 const readRows = Effect.fnUntraced(function* (
   treasury: WatchedTreasury,
   { from, until, rowsMax }: { readonly from: bigint; readonly until: bigint; readonly rowsMax: number },
-  tell: Tell,
+  tell: ReportProgress,
 ): Effect.fn.Return<ReadonlyArray<BalanceChange> | string, GatewayError, Gateways> {
   const { first } = yield* Gateways
   const pace: Ref.Ref<ReadingPace> = makePace()

@@ -34,7 +34,7 @@ export interface PinnedAsset {
 /** free: the general account; total: with margin, order margin, bond and orders. */
 export type BalanceKind = "free" | "total"
 
-/** One account that a rule looks at. */
+/** One account whose balance a rule depends on. */
 export interface RuleAccount {
   readonly party: Party
   readonly asset: PinnedAsset

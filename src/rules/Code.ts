@@ -48,8 +48,8 @@ export interface Code {
   /** SHA-256 in hex over its file and all files that it imports. */
   readonly hash: string
   /**
-   * Asks it; `now` is the time of the look, Unix milliseconds. One question at a time: while it thinks about another
-   * one the promise is that one's, and its answer says so.
+   * Calls it; `now` is the time of the evaluation, Unix milliseconds. One call at a time: while another one runs, the
+   * promise is that one's, and its answer says so.
    */
   readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
 }

@@ -88,7 +88,7 @@ const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
   }
 }
 
-/** All that an alert's rule looks at. */
+/** The conditions of an alert rule, without All, Any and Not. */
 export const partsOf = ({ when, clear }: AlertRule): ReadonlyArray<PlainCondition> => [
   ...plainIn(when),
   ...(clear === undefined ? [] : plainIn(clear)),

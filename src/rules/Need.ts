@@ -1,7 +1,7 @@
 import type { Alert } from "../domain/alerts/Alert.ts"
 import type { Party, Receiver } from "./Account.ts"
 import type { LetGo } from "./Schedule.ts"
-import type { AskedPayment, Snapshot } from "./Snapshot.ts"
+import type { FundingRequest, Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 
 /** One movement of money that a rule wants. */
@@ -67,7 +67,7 @@ export interface Notice {
   /** The event in a few words, without the alert's additions. */
   readonly brief: string
   /** The open or ended funding request. */
-  readonly asked?: Pick<AskedPayment, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
+  readonly request?: Pick<FundingRequest, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are dropped: another copy of the database may have paid them. */
   readonly letGo?: LetGo
   /** An all-clear, which is sent only if an alert that it resolves was. */

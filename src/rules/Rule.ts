@@ -113,7 +113,7 @@ export interface CodeRule extends RuleBase {
   /** All whom it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
-  /** Asked before a look, never within one. */
+  /** Called before an evaluation, never within one. */
   readonly code: Code
 }
 

@@ -1,7 +1,7 @@
 import type { HoldReason, RuleState } from "../domain/Decision.ts"
 import type { Silence } from "./evaluate.ts"
-import type { Memory } from "./Look.ts"
 import { isAlert, type Rule } from "./Rule.ts"
+import type { Memory } from "./SubjectFacts.ts"
 
 /** State of one rule and subject, kept between evaluations and across restarts. */
 export interface RuleMemory extends Memory {

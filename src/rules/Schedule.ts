@@ -106,17 +106,17 @@ const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...pla
 /** The last planned time before the given one, in Unix milliseconds. */
 const prevTime = ({ plans }: Schedule, before: number): number => Math.max(...plans.map((plan) => prevOf(plan, before)))
 
-/** The plan around the last requested time: it is read each second and changes rarely. */
+/** The planned times around the last requested one. They are read each second and change rarely. */
 interface Around {
   readonly from: number
   readonly until: number
 }
 const around = new WeakMap<Schedule, Around>()
 
-const look = (schedule: Schedule, now: number): Around => {
+const planAround = (schedule: Schedule, now: number): Around => {
   const known = around.get(schedule)
   if (known !== undefined && known.from <= now && now < known.until) return known
-  // The search is strict: a time that is planned for this very millisecond is its own past.
+  // The search finds earlier times only: now itself, if it is planned, counts as past.
   const from = prevTime(schedule, now + 1)
   const found = { from, until: firstAfter(schedule, now) }
   around.set(schedule, found)
@@ -137,10 +137,10 @@ export const firstAfter = (schedule: Schedule, now: number): number => {
 }
 
 /** The last planned time at or before now, in Unix milliseconds. */
-export const plannedUntil = (schedule: Schedule, now: number): number => look(schedule, now).from
+export const plannedUntil = (schedule: Schedule, now: number): number => planAround(schedule, now).from
 
 /** The first planned time after now, in Unix milliseconds. */
-export const plannedAfter = (schedule: Schedule, now: number): number => look(schedule, now).until
+export const plannedAfter = (schedule: Schedule, now: number): number => planAround(schedule, now).until
 
 /** Planned times after the given one, in their order, without end; of several that clocks skip only the first. */
 export const timesAfter = function* (schedule: Schedule, after: number): Iterable<number> {

@@ -6,7 +6,7 @@ import type { PeriodUse, Policy, PolicyLine } from "./policy/Policy.ts"
 import type { Subject } from "./Subject.ts"
 
 /** Fees and limits of the network, as far as its parameters are known. */
-export interface TransferTerms {
+export interface TransferParameters {
   /** transfer.fee.factor as a fraction. */
   readonly feeFactor: Share
   /** transfer.fee.maxQuantumAmount as a fraction of quanta. */
@@ -25,7 +25,7 @@ export interface Listed {
 }
 
 /** A funding request: a transfer that people were asked to send. */
-export interface AskedPayment {
+export interface FundingRequest {
   readonly rule: string
   readonly subject: string
   readonly episode: number
@@ -67,13 +67,13 @@ export interface Snapshot {
   readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
   /** Undefined while no listing was read. */
   readonly listed: ReadonlyMap<string, Listed> | undefined
-  readonly terms: TransferTerms | undefined
+  readonly parameters: TransferParameters | undefined
   /** Intents that are not final: both ends of each are reserved. */
   readonly open: ReadonlyArray<Intent>
   /** Final intents of as long as `reachOf` says, oldest first. */
   readonly settled: ReadonlyArray<Intent>
   /** Funding requests: open ones, and those that ended a short time ago. */
-  readonly asked: ReadonlyArray<AskedPayment>
+  readonly requests: ReadonlyArray<FundingRequest>
   readonly halts: ReadonlyArray<string>
   /** Why the network's rules for transactions are not to be relied on yet, in words. */
   readonly chainUnsettled: string | undefined
@@ -116,7 +116,7 @@ export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number
 let lastNanos = 0n
 let lastMillis = 0
 
-/** Remembers the last answer: all looks of a round ask for the same block. */
+/** Remembers the last result: all evaluations of a round are of the same block. */
 const millisOf = (nanos: bigint): number => {
   if (nanos !== lastNanos) {
     lastMillis = Number(nanos / 1_000_000n)
@@ -126,29 +126,33 @@ const millisOf = (nanos: bigint): number => {
 }
 
 /** The fee that the network takes from an amount in base units: trunc(min(amount · factor, quanta · quantum)). */
-export const transferFee = (terms: TransferTerms, quantum: bigint, amount: bigint): bigint => {
+export const transferFee = (terms: TransferParameters, quantum: bigint, amount: bigint): bigint => {
   const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
   const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
   return byAmount < cap ? byAmount : cap
 }
 
 /** The network's fee; undefined if its parameters or the asset's quantum are not known. */
-export const networkFee = ({ terms, listed }: Snapshot, { id }: PinnedAsset, amount: bigint): bigint | undefined => {
+export const networkFee = (
+  { parameters, listed }: Snapshot,
+  { id }: PinnedAsset,
+  amount: bigint,
+): bigint | undefined => {
   const quantum = listed?.get(id)?.quantum
-  return terms === undefined || quantum === undefined ? undefined : transferFee(terms, quantum, amount)
+  return parameters === undefined || quantum === undefined ? undefined : transferFee(parameters, quantum, amount)
 }
 
 /** The least that the network lets be transferred; 0 where it is not known. */
 export const networkMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
   const quantum = snapshot.listed?.get(asset.id)?.quantum
-  if (snapshot.terms === undefined || quantum === undefined) return 0n
-  return (quantum * snapshot.terms.minQuantum.numerator) / snapshot.terms.minQuantum.denominator
+  if (snapshot.parameters === undefined || quantum === undefined) return 0n
+  return (quantum * snapshot.parameters.minQuantum.numerator) / snapshot.parameters.minQuantum.denominator
 }
 
 /** The least that the network lets be withdrawn; 0 where it is not known. */
 export const withdrawalMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
   const quantum = snapshot.listed?.get(asset.id)?.quantum
-  const least = snapshot.terms?.minWithdrawQuantum
+  const least = snapshot.parameters?.minWithdrawQuantum
   return least === undefined || quantum === undefined ? 0n : (quantum * least.numerator) / least.denominator
 }
 
@@ -164,10 +168,10 @@ export const fraction = (text: string): Share | undefined => {
 export const uncappedFee = (
   feeFactor: Share,
   minQuantum: Share = { numerator: 0n, denominator: 1n },
-): TransferTerms => ({ feeFactor, feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n }, minQuantum })
+): TransferParameters => ({ feeFactor, feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n }, minQuantum })
 
 /** The terms that the parameters spell; undefined unless all three for transfers are known. */
-export const transferTermsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {
+export const transferParametersOf = (parameters: ReadonlyMap<string, string>): TransferParameters | undefined => {
   const feeFactor = fraction(parameters.get("transfer.fee.factor") ?? "")
   const feeMaxQuantum = fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? "")
   const minQuantum = fraction(parameters.get("transfer.minTransferQuantumMultiple") ?? "")

@@ -31,7 +31,7 @@ interface Common {
   readonly parties: ReadonlyArray<Party>
 }
 
-/** One thing that a rule looks at and decides on its own. */
+/** One account or pair of accounts that a rule decides on by itself. */
 export type Subject =
   | (Common & { readonly kind: "topUp"; readonly rule: TopUpRule; readonly level: Level })
   | (Common & { readonly kind: "sweep"; readonly rule: SweepRule; readonly level: Level })

@@ -18,10 +18,10 @@ export interface AccountOf {
  */
 export interface Watch {
   readonly subjects: ReadonlyArray<Subject>
-  /** Those to be looked at now, in the order of the file; `changed` are accounts whose balances changed. */
+  /** Subjects to evaluate now, in the order of the file; `changed` are accounts whose balances changed. */
   readonly due: (now: number, changed: Iterable<AccountOf>) => ReadonlyArray<Subject>
-  /** Notes what a look found. */
-  readonly looked: (outcome: Outcome) => void
+  /** Records the outcome of an evaluation. */
+  readonly evaluated: (outcome: Outcome) => void
 }
 
 export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
@@ -67,7 +67,7 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
       }
       return found
     },
-    looked: ({ look: { subject, snapshot, need }, judgement }) => {
+    evaluated: ({ facts: { subject, snapshot, need }, judgement }) => {
       const i = place.get(subject)
       if (i === undefined) return
       const resting = need?._tag !== "Wanted" && judgement.timer.firingSince === undefined

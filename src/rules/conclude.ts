@@ -2,11 +2,11 @@ import { formatAmount } from "../domain/Amount.ts"
 import { alertOf, overOf } from "../domain/alerts/Alert.ts"
 import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
 import { payoutNotices } from "./kinds/payoutNotices.ts"
-import type { Timer } from "./Look.ts"
 import type { Notice } from "./Need.ts"
 import type { RuleMemory } from "./RuleMemory.ts"
-import type { AskedPayment } from "./Snapshot.ts"
+import type { FundingRequest } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
+import type { Timer } from "./SubjectFacts.ts"
 import type { Outcome } from "./step.ts"
 
 /** All that follows from what a round says of one subject. */
@@ -20,7 +20,7 @@ export interface Conclusion {
 
 /** `isRehearsed`: nothing of it is paid, and people hear nothing of its money. */
 export const conclude = (outcome: Outcome, before: RuleMemory | undefined, isRehearsed: boolean): Conclusion => {
-  const { subject, snapshot } = outcome.look
+  const { subject, snapshot } = outcome.facts
   const { decision, timer, planned, concluded } = outcome.judgement
   const { now } = snapshot
   const begins = before?.firingSince === undefined && timer.firingSince !== undefined && subject.kind !== "payout"
@@ -67,8 +67,8 @@ const asking = ({ rule, name, asset }: Subject, decision: Decision, episode: num
     detail: decision.detail,
     command: commandText(payment),
   })
-  const asked = { episode, from, to, asset: asset.symbol, amount, decimals: asset.decimals }
-  return [{ topic: "request", rule: rule.name, subject: name, brief: decision.detail, asked, alert }]
+  const request = { episode, from, to, asset: asset.symbol, amount, decimals: asset.decimals }
+  return [{ topic: "request", rule: rule.name, subject: name, brief: decision.detail, request, alert }]
 }
 
 /** Payment as unsigned input of a wallet: base units, the receiver's key, the asset's id. */
@@ -85,30 +85,30 @@ const commandText = ({ toKey, assetId, amount }: Payment): string =>
   })
 
 /** The subject's open funding request. */
-const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<AskedPayment>): AskedPayment | undefined =>
+const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<FundingRequest>): FundingRequest | undefined =>
   asked.find((one) => one.endedAt === undefined && one.rule === rule.name && one.subject === name)
 
 /** The account is back in its band: the requested money counts as received. */
-const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outcome): ReadonlyArray<Notice> => {
+const received = ({ facts: { subject, snapshot }, judgement: { decision } }: Outcome): ReadonlyArray<Notice> => {
   if (subject.kind !== "request" || decision._tag !== "Hold" || decision.reason !== "in_band") return []
-  const open = openAskOf(subject, snapshot.asked)
+  const open = openAskOf(subject, snapshot.requests)
   if (open === undefined) return []
   const { rule, subject: name, episode, from, to, asset, amount, decimals } = open
   const units = formatAmount(amount, decimals)
   const brief = decision.detail
   const alert = overOf("request", { rule, account: name, episode, from, to, asset, amount: units, detail: brief })
-  return [{ topic: "received", rule, subject: name, brief, asked: open, alert, isOver: true }]
+  return [{ topic: "received", rule, subject: name, brief, request: open, alert, isOver: true }]
 }
 
 /** Funding requests after a notice: a new request is added, an answered one is ended. */
 export const askedAfter = (
-  all: ReadonlyArray<AskedPayment>,
+  all: ReadonlyArray<FundingRequest>,
   notice: Notice,
   now: number,
-): ReadonlyArray<AskedPayment> => {
-  const { topic, rule, subject, asked } = notice
-  if (asked === undefined) return all
-  if (topic === "request") return [...all, { ...asked, rule, subject, at: now, endedAt: undefined }]
-  const isIt = (one: AskedPayment) => one.endedAt === undefined && one.rule === rule && one.subject === subject
+): ReadonlyArray<FundingRequest> => {
+  const { topic, rule, subject, request } = notice
+  if (request === undefined) return all
+  if (topic === "request") return [...all, { ...request, rule, subject, at: now, endedAt: undefined }]
+  const isIt = (one: FundingRequest) => one.endedAt === undefined && one.rule === rule && one.subject === subject
   return all.map((one) => (isIt(one) ? { ...one, endedAt: now } : one))
 }

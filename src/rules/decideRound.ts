@@ -5,7 +5,7 @@ import type { AlertRule } from "./Condition.ts"
 import { lockScope } from "./checks/stops.ts"
 import { type Conclusion, conclude } from "./conclude.ts"
 import type { ConditionFacts } from "./evaluate.ts"
-import { type AlertLook, lookAtAlerts } from "./kinds/alerting.ts"
+import { type AlertResult, evaluateAlerts } from "./kinds/alerting.ts"
 import type { Notice } from "./Need.ts"
 import { isOn, type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
 import type { Snapshot } from "./Snapshot.ts"
@@ -35,7 +35,7 @@ export interface RoundContext {
 /** Result of a round, for the caller to store. */
 export interface Decided {
   readonly locks: ReadonlyArray<Lock>
-  readonly alerts: ReadonlyArray<AlertLook>
+  readonly alerts: ReadonlyArray<AlertResult>
   readonly conclusions: ReadonlyArray<Conclusion>
 }
 
@@ -48,7 +48,7 @@ export const decideRound = (context: RoundContext): Decided => {
   const { snapshot: seen, memories, paying, due, rehearsing, rehearsals } = context
   const named = () => new Set([...paying, ...rehearsing].map(({ rule }) => rule.name))
   const locks = mayLock(seen.settled) ? locksOf(named(), seen, context.ended) : []
-  const alerts = context.alerts.length === 0 ? [] : lookAtAlerts(context.alerts, factsOf(context), memories)
+  const alerts = context.alerts.length === 0 ? [] : evaluateAlerts(context.alerts, factsOf(context), memories)
   const snapshot = {
     ...seen,
     pauses: locks.length === 0 ? seen.pauses : [...seen.pauses, ...locks],
@@ -65,8 +65,8 @@ export const decideRound = (context: RoundContext): Decided => {
     locks,
     alerts,
     conclusions: [
-      ...paid.outcomes.map((outcome) => conclude(outcome, memoryOf(outcome.look.subject), false)),
-      ...tried.outcomes.map((outcome) => conclude(outcome, memoryOf(outcome.look.subject), true)),
+      ...paid.outcomes.map((outcome) => conclude(outcome, memoryOf(outcome.facts.subject), false)),
+      ...tried.outcomes.map((outcome) => conclude(outcome, memoryOf(outcome.facts.subject), true)),
     ],
   }
 }
@@ -86,7 +86,7 @@ export const factsOf = ({
   silences: silencesOf(memories),
 })
 
-const firingAfter = (alerts: ReadonlyArray<AlertLook>, before: ReadonlySet<string>): ReadonlySet<string> => {
+const firingAfter = (alerts: ReadonlyArray<AlertResult>, before: ReadonlySet<string>): ReadonlySet<string> => {
   if (alerts.length === 0) return before
   const firing = new Set(before)
   for (const { memory } of alerts) {

@@ -14,13 +14,13 @@ export interface Silence {
   readonly since: number
 }
 
-/** All that conditions are judged by. */
+/** All facts that the conditions of alert rules depend on. */
 export interface ConditionFacts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | "balance" | "listed"> {
-  /** Unix milliseconds since when anything is looked at here: what was never seen is not older. */
+  /** Unix milliseconds since when this process observes: data that were never seen count as this old. */
   readonly watchedSince: number
   /** The balance so long before the present one; undefined where it is not known. */
   readonly past: (past: Past) => bigint | undefined
-  /** Undefined where the rule was never looked at. */
+  /** Undefined if the rule was never evaluated. */
   readonly silences: (rule: string) => ReadonlyArray<Silence> | undefined
 }
 
@@ -30,7 +30,7 @@ export interface Evaluation {
   readonly sentence: string
 }
 
-/** Most looks ask for the truth alone: the sentence is written when it is read. */
+/** Most callers need the truth only: the sentence is written when it is read. */
 const seenAs = (truth: Truth, sentence: () => string): Evaluation => ({
   truth,
   get sentence() {

@@ -23,7 +23,7 @@ export interface NamedBlock {
 }
 
 /** A head as a gateway reports it, with the block of its row headers; undefined before it named one. */
-export interface ToldHead {
+export interface ReportedHead {
   readonly height: bigint
   readonly rows: BlockMark | undefined
 }
@@ -98,14 +98,14 @@ const aheadNanosMax = 30_000_000_000n
  * True if a gateway's chain is another than the accepted one under the same id: its head is far below, and a block of
  * its row headers is far below a known one but later by its own time. A node that lags shows an older time.
  */
-export const isAnotherChain = ({ height, rows }: ToldHead, { accepted }: HeadKnown): boolean => {
+export const isAnotherChain = ({ height, rows }: ReportedHead, { accepted }: HeadKnown): boolean => {
   const block = accepted?.block
   if (block === undefined || rows === undefined) return false
   return rows.timestamp > block.timestamp && [rows.height, height].every((one) => one + nodesApart < block.height)
 }
 
 /** State after a head that fits, or that was accepted by a person or after a minute. */
-const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number): HeadKnown => {
+const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: number): HeadKnown => {
   const isBlock =
     rows !== undefined &&
     rows.height <= height + nodesApart &&
@@ -122,7 +122,7 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number
 export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
 
 /** State after another reported head. The head fits if the result has an accepted head and no stray. */
-export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKnown => {
+export const hearHead = (known: HeadKnown, told: ReportedHead, now: number): HeadKnown => {
   const { accepted, stray } = known
   const { height } = told
   if (headFits(known, height, now) && !isAnotherChain(told, known)) return accept(known, told, now)
@@ -149,7 +149,7 @@ export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKno
   return { accepted, stray: { kind: next, since, kindSince, height, why, ...(isTold ? { isTold } : {}) } }
 }
 
-const kindOf = (told: ToldHead, known: HeadKnown): Stray["kind"] => {
+const kindOf = (told: ReportedHead, known: HeadKnown): Stray["kind"] => {
   const { accepted, stray } = known
   if (accepted !== undefined && told.height > accepted.height && !isAnotherChain(told, known)) return "higher"
   // Another chain, once seen, counts until a head fits: a new process has no row headers at first.
@@ -157,7 +157,7 @@ const kindOf = (told: ToldHead, known: HeadKnown): Stray["kind"] => {
   return told.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
 }
 
-const whyOf = (kind: Stray["kind"], { height }: ToldHead, accepted: AcceptedHead): string => {
+const whyOf = (kind: Stray["kind"], { height }: ReportedHead, accepted: AcceptedHead): string => {
   const below = accepted.block?.height ?? accepted.height
   if (kind === "changed") return `begins again below block ${below}, which was known`
   return kind === "higher"

@@ -2,15 +2,23 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Party } from "./Account.ts"
-import { type Judgement, judgeLook } from "./checks/decide.ts"
-import { type Allotment, feeShareOf, type Look, leastOf, lookAt, type Memory, takesPart } from "./Look.ts"
+import { type Judgement, judgeSubject } from "./checks/decide.ts"
 import { feeMax } from "./policy/Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { intentFor, type Subject } from "./Subject.ts"
+import {
+  type Allotment,
+  feeShareOf,
+  leastOf,
+  type Memory,
+  type SubjectFacts,
+  subjectFacts,
+  takesPart,
+} from "./SubjectFacts.ts"
 
 /** Result of one round for one subject. */
 export interface Outcome {
-  readonly look: Look
+  readonly facts: SubjectFacts
   readonly judgement: Judgement
 }
 
@@ -74,18 +82,18 @@ const decideEach = (
   let now = snapshot
   const outcomes: Array<Outcome> = []
   for (const subject of subjects) {
-    const look = lookAt(subject, now, memoryOf(subject), allotmentOf(subject))
-    const judgement = judgeLook(look)
+    const facts = subjectFacts(subject, now, memoryOf(subject), allotmentOf(subject))
+    const judgement = judgeSubject(facts)
     const { decision } = judgement
-    if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(look))] }
-    outcomes.push({ look, judgement })
+    if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(facts))] }
+    outcomes.push({ facts, judgement })
   }
   return { outcomes, snapshot: now }
 }
 
 /** A payment of this round as those after it see it: both ends are reserved. */
 const planned =
-  ({ subject, snapshot }: Look) =>
+  ({ subject, snapshot }: SubjectFacts) =>
   (payment: Payment): Intent =>
     intentFor(subject, payment, {
       id: "" as IntentId,
@@ -100,8 +108,8 @@ const planned =
 const wantsFunds = ({ judgement: { decision } }: Outcome): boolean =>
   decision._tag === "Act" || (decision._tag === "Hold" && decision.reason === "short")
 
-const isCut = ({ look, judgement: { decision } }: Outcome): boolean =>
-  decision._tag === "Hold" || look.sized.some(({ covered }) => !covered)
+const isCut = ({ facts, judgement: { decision } }: Outcome): boolean =>
+  decision._tag === "Hold" || facts.sized.some(({ covered }) => !covered)
 
 /** Share of each subject where two or more want more than their payer can spend. */
 const sharesOf = (
@@ -112,65 +120,66 @@ const sharesOf = (
   const wanting = outcomes.filter(wantsFunds)
   const found = new Map<Subject, Map<Party, bigint>>()
   if (!wanting.some(isCut)) return new Map()
-  const payers = new Set(wanting.flatMap(({ look }) => look.sized.map(({ transfer }) => transfer.from)))
+  const payers = new Set(wanting.flatMap(({ facts }) => facts.sized.map(({ transfer }) => transfer.from)))
   for (const payer of payers) {
     const byAsset = Map.groupBy(
-      wanting.filter(({ look }) => look.sized.some(({ transfer }) => transfer.from === payer)),
-      ({ look }) => look.subject.asset.id,
+      wanting.filter(({ facts }) => facts.sized.some(({ transfer }) => transfer.from === payer)),
+      ({ facts }) => facts.subject.asset.id,
     )
     for (const group of byAsset.values()) {
       if (group.length < 2 || !group.some(isCut)) continue
       // As the first of them found it, before any of them took a part.
-      const looks = group.map(({ look: { subject } }) => lookAt(subject, snapshot, memoryOf(subject)))
-      const spendable = looks
-        .flatMap((look) => look.sized.filter(({ transfer }) => transfer.from === payer).slice(0, 1))
+      const evaluations = group.map(({ facts: { subject } }) => subjectFacts(subject, snapshot, memoryOf(subject)))
+      const spendable = evaluations
+        .flatMap((facts) => facts.sized.filter(({ transfer }) => transfer.from === payer).slice(0, 1))
         .map((sized) => sized.spendable)
         .reduce((a, b) => (a < b ? a : b))
-      for (const [look, amount] of share(looks, payer, spendable)) {
-        const own = found.get(look.subject) ?? new Map<Party, bigint>()
-        found.set(look.subject, own.set(payer, amount))
+      for (const [facts, amount] of share(evaluations, payer, spendable)) {
+        const own = found.get(facts.subject) ?? new Map<Party, bigint>()
+        found.set(facts.subject, own.set(payer, amount))
       }
     }
   }
   return new Map([...found].map(([subject, own]) => [subject, (payer: Party) => own.get(payer)]))
 }
 
-/** Base units, fee included, that each of the looks may take from the payer. */
-type Shares = ReadonlyMap<Look, bigint>
+/** Base units, fee included, that each subject may take from the payer. */
+type Shares = ReadonlyMap<SubjectFacts, bigint>
 
 /**
- * Shares what a payer can spend among the looks that want it, all of one priority, where it does not suffice for all.
+ * Shares what a payer can spend among the subjects that need it, all of one priority, if it does not suffice for all.
  * Those that pay all or nothing are served whole, in their order, as far as the money goes; the others share the rest
  * in proportion to their needs. One whose share is under its least gets nothing, and its share goes to the others.
  */
-const share = (looks: ReadonlyArray<Look>, payer: Party, spendable: bigint): Shares => {
-  const shares = new Map<Look, bigint>(looks.map((look) => [look, 0n]))
+const share = (evaluations: ReadonlyArray<SubjectFacts>, payer: Party, spendable: bigint): Shares => {
+  const shares = new Map<SubjectFacts, bigint>(evaluations.map((facts) => [facts, 0n]))
   let left = spendable > 0n ? spendable : 0n
-  for (const look of looks.filter(({ subject }) => !takesPart(subject.rule))) {
-    const want = wantOf(look, payer)
+  for (const facts of evaluations.filter(({ subject }) => !takesPart(subject.rule))) {
+    const want = wantOf(facts, payer)
     if (want > left) continue
-    shares.set(look, want)
+    shares.set(facts, want)
     left -= want
   }
-  let takers = looks.filter(({ subject }) => takesPart(subject.rule))
+  let takers = evaluations.filter(({ subject }) => takesPart(subject.rule))
   while (takers.length > 0) {
-    const wanted = takers.reduce((sum, look) => sum + wantOf(look, payer), 0n)
-    const part = (look: Look): bigint => (wanted <= left ? wantOf(look, payer) : (left * wantOf(look, payer)) / wanted)
-    const small = takers.filter((look) => part(look) < costOf(look, leastOf(look)))
+    const wanted = takers.reduce((sum, facts) => sum + wantOf(facts, payer), 0n)
+    const part = (facts: SubjectFacts): bigint =>
+      wanted <= left ? wantOf(facts, payer) : (left * wantOf(facts, payer)) / wanted
+    const small = takers.filter((facts) => part(facts) < costOf(facts, leastOf(facts)))
     if (small.length === 0) {
-      for (const look of takers) shares.set(look, part(look))
+      for (const facts of takers) shares.set(facts, part(facts))
       break
     }
     const smallest = small.reduce((a, b) => (part(b) < part(a) ? b : a))
-    takers = takers.filter((look) => look !== smallest)
+    takers = takers.filter((facts) => facts !== smallest)
   }
   return shares
 }
 
 /** Debit that the subject would cause now if funds did not limit it, fees at their highest included. */
-const wantOf = (look: Look, payer: Party): bigint =>
-  look.sized
+const wantOf = (facts: SubjectFacts, payer: Party): bigint =>
+  facts.sized
     .filter(({ transfer }) => transfer.from === payer)
-    .reduce((sum, { wanted }) => sum + costOf(look, wanted), 0n)
+    .reduce((sum, { wanted }) => sum + costOf(facts, wanted), 0n)
 
-const costOf = (look: Look, amount: bigint): bigint => amount + feeMax(feeShareOf(look), amount)
+const costOf = (facts: SubjectFacts, amount: bigint): bigint => amount + feeMax(feeShareOf(facts), amount)

@@ -198,7 +198,7 @@ const settingsOf = (random: Random): WorldSettings => {
     maxAgeMillis: 30_000,
     start,
     assets: new Map([[asset.id, { decimals: asset.decimals, quantum: 1n }]]),
-    terms:
+    parameters:
       random(3) === 0
         ? undefined
         : {

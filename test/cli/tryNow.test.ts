@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { tryNow } from "../../src/cli/run/narrate.ts"
+import { suggestedCommands } from "../../src/cli/run/narrate.ts"
 import { root } from "../support/Cofferer.ts"
 
 const home = root.replace(/\/$/, "")
@@ -28,7 +28,10 @@ describe("commands that the daemon proposes", () => {
   ])("in %s with the data directory %s name the files %j", (cwd, data, names, again, status) => {
     const paths = names.map((name) => (name.startsWith("/") ? name : join(cwd, name)))
     const dataDir = data.startsWith("/") ? data : join(cwd, data)
-    const said = tryNow({ treasury: { file: paths[0]!, files: [paths[0]!, ...paths.slice(1)] }, dataDir }, cwd)
+    const said = suggestedCommands(
+      { treasury: { file: paths[0]!, files: [paths[0]!, ...paths.slice(1)] }, dataDir },
+      cwd,
+    )
     assert.deepStrictEqual([said.again, said.status], [again, status])
   })
 })

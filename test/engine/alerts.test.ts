@@ -77,7 +77,7 @@ const look = Effect.fnUntraced(function* (at: number, balance: bigint | undefine
     maxAgeMillis: 30_000,
     balance: balances,
     listed: undefined,
-    terms: undefined,
+    parameters: undefined,
     policy,
   }
   const decided = decideRound(yield* loadRound(snapshot, memories))

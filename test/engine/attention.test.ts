@@ -20,9 +20,9 @@ const looks = Effect.gen(function* () {
   let count = 0
   const counting = Attention.of({
     ...attention,
-    looked: (outcomes) => {
+    evaluated: (outcomes) => {
       count += outcomes.length
-      attention.looked(outcomes)
+      attention.evaluated(outcomes)
     },
   })
   yield* decideOnce().pipe(Effect.provideService(Attention, counting))

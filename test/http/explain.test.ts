@@ -335,7 +335,7 @@ const explanation = Effect.fnUntraced(function* (treasury: Treasury, snapshot: P
   const memories = new Map((yield* (yield* RuleStates).all).map((m) => [`${m.rule}|${m.subject}`, m]))
   return yield* Effect.gen(function* () {
     const taken = { ...(yield* takeSnapshot(memories)), ...snapshot }
-    const first = explainSubject(decideRound(yield* peekRound(taken, memories)).conclusions[0]!.outcome.look)
+    const first = explainSubject(decideRound(yield* peekRound(taken, memories)).conclusions[0]!.outcome.facts)
     return { first, text: first.sentence }
   }).pipe(Effect.provideService(CycleConfig, { treasury, mode: "live" }))
 })

@@ -59,7 +59,7 @@ const epoch = Effect.flatMap(ChainState, (state) => state.epoch)
 const minute = TestClock.adjust("1 minute")
 const read = Effect.ignore(pollParameters())
 const listed = Effect.flatMap(Listings, (listings) => listings.parameters)
-const terms = Effect.map(takeSnapshot(new Map()), (snapshot) => snapshot.terms)
+const terms = Effect.map(takeSnapshot(new Map()), (snapshot) => snapshot.parameters)
 
 describe("an epoch that the gateway told", () => {
   it.effect("is forgotten once it has no such operation", () =>

@@ -7,7 +7,7 @@ import { needRanges } from "../../src/rules/lint/limits.ts"
 import { judgePolicy, lineFor, type PeriodUse, type PolicyLine } from "../../src/rules/policy/Policy.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
-import type { AskedPayment, Snapshot } from "../../src/rules/Snapshot.ts"
+import type { FundingRequest, Snapshot } from "../../src/rules/Snapshot.ts"
 import { accountKey } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
@@ -38,7 +38,7 @@ export class HostileWorld {
   now = Date.UTC(2026, 10, 21)
   /** Transfers and withdrawals. */
   readonly signed: Array<Signed> = []
-  asks: ReadonlyArray<AskedPayment> = []
+  asks: ReadonlyArray<FundingRequest> = []
   readonly treasury: RandomTreasury
   readonly #random: Random
   readonly #spots: ReadonlyArray<Spot>
@@ -148,14 +148,14 @@ export class HostileWorld {
       maxAgeMillis,
       balance: (key, assetId) => this.#balances.get(accountKey(key, assetId)),
       listed: new Map(listed),
-      terms: {
+      parameters: {
         feeFactor: { numerator: BigInt(random(10)), denominator: 1_000n },
         feeMaxQuantum: { numerator: BigInt(random(100)), denominator: 1n },
         minQuantum: { numerator: 0n, denominator: 1n },
       },
       open: this.#open,
       settled: this.#settled,
-      asked: this.asks,
+      requests: this.asks,
       policy: this.treasury.policy,
       signed: (line) => this.#used(line, this.#blockTime),
     }
@@ -168,7 +168,7 @@ export class HostileWorld {
       this.#memories.get(keyOf(subject)),
     )
     for (const outcome of outcomes) {
-      const { subject } = outcome.look
+      const { subject } = outcome.facts
       const { memory, notices } = conclude(outcome, this.#memories.get(keyOf(subject)), false)
       for (const notice of notices) this.asks = askedAfter(this.asks, notice, this.now)
       this.#memories.set(keyOf(subject), memory)

@@ -2,7 +2,7 @@ import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
-import { type AskedPayment, accountKey, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
+import { accountKey, type FundingRequest, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
@@ -12,7 +12,7 @@ import { assets } from "./RandomRule.ts"
 import { accountsOf, type RandomTreasury } from "./RandomTreasury.ts"
 
 const dayMillis = 86_400_000
-const terms = {
+const parameters = {
   feeFactor: { numerator: 1n, denominator: 1_000n },
   feeMaxQuantum: { numerator: 2n, denominator: 1n },
   minQuantum: { numerator: 0n, denominator: 1n },
@@ -39,7 +39,7 @@ const plain = (_: string, value: unknown): unknown => (typeof value === "bigint"
 /** A decision with its timer, to the byte. */
 export const bytesOf = (outcomes: ReadonlyArray<Outcome>): string =>
   outcomes
-    .map(({ look: { subject }, judgement }) => JSON.stringify([subject.rule.name, subject.name, judgement], plain))
+    .map(({ facts: { subject }, judgement }) => JSON.stringify([subject.rule.name, subject.name, judgement], plain))
     .join("\n")
 
 /** What a process that starts again has of a memory: the columns of a row. */
@@ -57,7 +57,7 @@ export class WalkWorld {
   treasury: RandomTreasury
   /** Base units by account. */
   readonly balances = new Map<string, bigint>()
-  asks: ReadonlyArray<AskedPayment> = []
+  asks: ReadonlyArray<FundingRequest> = []
   /** All that was decided: transfers and withdrawals. */
   readonly paid: Array<Intent> = []
   memories = new Map<string, RuleMemory>()
@@ -163,10 +163,10 @@ export class WalkWorld {
       maxAgeMillis: 30_000,
       balance: (key, assetId) => seen?.get(accountKey(key, assetId)),
       listed,
-      terms,
+      parameters,
       open: this.#flights.map(({ intent }) => ({ ...intent, settledAt: undefined })),
       settled: this.#settled,
-      asked: this.asks,
+      requests: this.asks,
       firing: new Set(
         [...this.memories].flatMap(([key, { firingSince }]) => (firingSince === undefined ? [] : [key.split("|")[0]!])),
       ),
@@ -186,7 +186,7 @@ export class WalkWorld {
   #keep(outcomes: ReadonlyArray<Outcome>): void {
     const kept = new Map(this.memories)
     for (const outcome of outcomes) {
-      const { subject } = outcome.look
+      const { subject } = outcome.facts
       const { memory, notices } = conclude(outcome, kept.get(keyOf(subject)), false)
       for (const notice of notices) this.asks = askedAfter(this.asks, notice, this.now)
       kept.set(keyOf(subject), memory)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { hasElapsed } from "../../src/domain/Time.ts"
 import { isLater } from "../../src/payments/planSend.ts"
 import { clockGap } from "../../src/rules/checks/wrongClock.ts"
-import { advance } from "../../src/rules/Look.ts"
+import { advance } from "../../src/rules/SubjectFacts.ts"
 
 describe("a clock and the newest trusted block", () => {
   const cases: ReadonlyArray<readonly [string, number, number | undefined, string | undefined]> = [

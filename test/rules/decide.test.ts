@@ -7,12 +7,12 @@ import { decide } from "../../src/rules/checks/decide.ts"
 import { reachOf } from "../../src/rules/checks/history.ts"
 import { decideRound, type RoundContext } from "../../src/rules/decideRound.ts"
 import { endedBy } from "../../src/rules/explain/explain.ts"
-import { idleTimer, lookAt, type Timer } from "../../src/rules/Look.ts"
 import { feeMax, freeAt, judgePolicy, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
-import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
+import { idleTimer, subjectFacts, type Timer } from "../../src/rules/SubjectFacts.ts"
 import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
@@ -49,7 +49,7 @@ const policy: Policy = {
 }
 const now = 1_800_000_000_000
 const ripe: Timer = { firingSince: now - 30_000, observations: 5, lastObservation: 0n }
-const terms = transferTermsOf(
+const parameters = transferParametersOf(
   new Map([
     ["transfer.fee.factor", "0.001"],
     ["transfer.fee.maxQuantumAmount", "1"],
@@ -73,7 +73,7 @@ const snapshotOf = (world: World): Snapshot => ({
     return units(world.reserve ?? 5_000)
   },
   listed: new Map([[usdt.id, { status: "enabled", decimals: 2, quantum: 100n }]]),
-  terms,
+  parameters,
   policy,
   ...world.snapshot,
 })
@@ -264,15 +264,15 @@ describe("a sweep", () => {
     const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}` }))
     const [subject] = subjectsOf(sweep)
     const snapshot = snapshotOf({ hot: 600, snapshot: { pauses } })
-    const look = lookAt(subject!, snapshot, { ...ripe, episode: 1 })
+    const facts = subjectFacts(subject!, snapshot, { ...ripe, episode: 1 })
     const { decision } = judged(sweep, snapshot, ripe)
     assert.strictEqual(
       decision._tag === "Hold" && decision.detail,
       "paused (party:hot): why 0; paused (rule:keep): why 2; paused (party:hot): why 3",
     )
     const commands = ["party:hot", "rule:keep"].map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
-    assert.strictEqual(endedBy.paused(look), `a person ends each pause: ${commands.join(", ")}`)
-    const one = lookAt(subject!, { ...snapshot, pauses: pauses.slice(2, 3) }, { ...ripe, episode: 1 })
+    assert.strictEqual(endedBy.paused(facts), `a person ends each pause: ${commands.join(", ")}`)
+    const one = subjectFacts(subject!, { ...snapshot, pauses: pauses.slice(2, 3) }, { ...ripe, episode: 1 })
     assert.strictEqual(endedBy.paused(one), `a person ends the pause: ${commands[1]}`)
   })
 

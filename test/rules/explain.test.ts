@@ -4,11 +4,11 @@ import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, intentStates, isFinalIntent } from "../../src/domain/Intent.ts"
 import type { Party } from "../../src/rules/Account.ts"
-import { judgeLook } from "../../src/rules/checks/decide.ts"
+import { judgeSubject } from "../../src/rules/checks/decide.ts"
 import { explainSubject } from "../../src/rules/explain/explain.ts"
 import type { Level, PayingRule, RuleBase } from "../../src/rules/Rule.ts"
 import type { Hours } from "../../src/rules/Schedule.ts"
-import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
@@ -127,7 +127,7 @@ const snapshotOf = (dice: Dice): Snapshot => {
     maxAgeMillis: 30_000,
     balance: (key) => (key === unseen ? undefined : balances.get(key)),
     listed: new Map(rarely(dice) ? [] : [[asset.id, { status: "enabled", decimals: 0, quantum: 100n }]]),
-    terms: transferTermsOf(
+    parameters: transferParametersOf(
       new Map([
         ["transfer.fee.factor", "0.001"],
         ["transfer.fee.maxQuantumAmount", "1"],
@@ -165,13 +165,13 @@ describe("an explanation", () => {
         lastObservation: BigInt(now - 40_000) * 1_000_000n,
         episode: 1,
       }
-      for (const { look } of step(
+      for (const { facts } of step(
         [ruleOf(dice, "keep"), ruleOf(dice, "other")].flatMap(subjectsOf),
         snapshot,
         () => memory,
       )) {
-        const { decision } = judgeLook(look)
-        const { checks, verdict, reason, next, payments } = explainSubject(look)
+        const { decision } = judgeSubject(facts)
+        const { checks, verdict, reason, next, payments } = explainSubject(facts)
         const holding = checks.filter(({ sign }) => sign === "holds" || sign === "also_holds")
         assert.strictEqual(holding[0]?.reason, decision._tag === "Hold" ? decision.reason : undefined, `world ${i}`)
         assert.strictEqual(holding[0]?.detail, decision._tag === "Hold" ? decision.detail : undefined)

@@ -10,7 +10,7 @@ import type { Ticked, WalkWorld } from "./WalkWorld.ts"
 
 /** What all decisions of one look take from a payer, fees at their highest, against what it has above its own floor. */
 export const takesTooMuch = (treasury: RandomTreasury, { snapshot, outcomes }: Ticked): ReadonlyArray<string> => {
-  const payments = outcomes.flatMap(({ look: { subject }, judgement: { decision } }) => {
+  const payments = outcomes.flatMap(({ facts: { subject }, judgement: { decision } }) => {
     if (decision._tag !== "Act") return []
     const share = feeShare(commandOf(subject), treasury.policy.maxFee)
     return decision.payments.map((payment) => ({ ...payment, cost: payment.amount + feeMax(share, payment.amount) }))
@@ -27,11 +27,11 @@ export const takesTooMuch = (treasury: RandomTreasury, { snapshot, outcomes }: T
 
 /** Rules that ask people for money although they were asked and it has not come, or that pay it themselves. */
 export const asksWrongly = ({ snapshot, outcomes }: Ticked): ReadonlyArray<string> =>
-  outcomes.flatMap(({ look: { subject }, judgement: { decision } }) => {
+  outcomes.flatMap(({ facts: { subject }, judgement: { decision } }) => {
     const { name } = subject.rule
     if (subject.kind === "request" && decision._tag === "Act") return [`${name} pays`]
     if (decision._tag !== "Ask") return []
-    const isOpen = snapshot.asked.some(({ rule, endedAt }) => rule === name && endedAt === undefined)
+    const isOpen = snapshot.requests.some(({ rule, endedAt }) => rule === name && endedAt === undefined)
     return subject.kind !== "request" || isOpen ? [`${name} asks`] : []
   })
 

@@ -5,12 +5,12 @@ import type { Decision, Payment } from "../../src/domain/Decision.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import { decide } from "../../src/rules/checks/decide.ts"
-import type { Memory } from "../../src/rules/Look.ts"
 import { feeMax, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
 import { plannedAfter, plannedUntil } from "../../src/rules/Schedule.ts"
-import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
+import type { Memory } from "../../src/rules/SubjectFacts.ts"
 import { step } from "../../src/rules/step.ts"
 import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
@@ -36,7 +36,7 @@ const policy: Policy = {
     },
   ],
 }
-const free = transferTermsOf(
+const free = transferParametersOf(
   new Map([
     ["transfer.fee.factor", "0"],
     ["transfer.fee.maxQuantumAmount", "0"],
@@ -54,7 +54,7 @@ const snapshotOf = (balances: Readonly<Record<string, number>>, more: Partial<Sn
     return held === undefined ? undefined : BigInt(held)
   },
   listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1n }]]),
-  terms: free,
+  parameters: free,
   policy,
   ...more,
 })
@@ -105,14 +105,14 @@ describe("a rebalance", () => {
   })
 
   it("pays the fee from the surplus, and ends within its tolerance", () => {
-    const terms = transferTermsOf(
+    const parameters = transferParametersOf(
       new Map([
         ["transfer.fee.factor", "0.01"],
         ["transfer.fee.maxQuantumAmount", "1000"],
         ["transfer.minTransferQuantumMultiple", "0"],
       ]),
     )
-    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 700, b: 200, c: 100 }, { terms }))), ["a 99 b"])
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 700, b: 200, c: 100 }, { parameters }))), ["a 99 b"])
   })
 
   it("leaves out what is under the least, unless nothing else is left", () => {

@@ -5,11 +5,11 @@ import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent, IntentState } from "../../src/domain/Intent.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import { decide } from "../../src/rules/checks/decide.ts"
-import type { Timer } from "../../src/rules/Look.ts"
 import type { Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, TopUpRule } from "../../src/rules/Rule.ts"
-import { type Snapshot, transferTermsOf } from "../../src/rules/Snapshot.ts"
+import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
+import type { Timer } from "../../src/rules/SubjectFacts.ts"
 import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
@@ -86,7 +86,7 @@ const calm: World = {
     maxAgeMillis: 30_000,
     balance: (key) => (key === hot.publicKey ? 500n : 1_000_000n),
     listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1_000n }]]),
-    terms: transferTermsOf(
+    parameters: transferParametersOf(
       new Map([
         ["transfer.fee.factor", "0.001"],
         ["transfer.fee.maxQuantumAmount", "1"],

@@ -6,7 +6,7 @@ import {
   hearHead,
   isAnotherChain,
   isStrayBlock,
-  type ToldHead,
+  type ReportedHead,
 } from "../../src/rules/saneHead.ts"
 
 const start = 1_700_000_000_000
@@ -16,7 +16,7 @@ const timeOf = (second: number): bigint => BigInt(at(second)) * 1_000_000n
 /** A head, and where there are row headers their block and its second. */
 type Answer = readonly [second: number, height: bigint, rows?: readonly [height: bigint, second: number]]
 
-const told = ([, height, rows]: Answer): ToldHead => ({
+const told = ([, height, rows]: Answer): ReportedHead => ({
   height,
   rows: rows && { height: rows[0], timestamp: timeOf(rows[1]) },
 })

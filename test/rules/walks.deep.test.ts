@@ -15,7 +15,7 @@ const kinds = ["code", "payout", "rebalance", "request", "split", "sweep", "topU
 
 /** Kinds of the rules that paid or asked for money. */
 const actedIn = ({ outcomes }: Ticked): ReadonlyArray<string> =>
-  outcomes.flatMap(({ look, judgement }) => (judgement.decision._tag === "Hold" ? [] : [look.subject.kind]))
+  outcomes.flatMap(({ facts, judgement }) => (judgement.decision._tag === "Hold" ? [] : [facts.subject.kind]))
 
 /** Rules of which balances alone decide how much they pay, under a policy that is in the way of nothing. */
 const foreseen = (drawn: RandomTreasury): RandomTreasury => {

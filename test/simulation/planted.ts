@@ -120,8 +120,8 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "rules/checks/history.ts",
-        source: "settlingText(look, unseenBy(look))",
-        instead: "undefined && settlingText(look, unseenBy(look))",
+        source: "settlingText(facts, unseenBy(facts))",
+        instead: "undefined && settlingText(facts, unseenBy(facts))",
       },
     ],
   },

@@ -28,7 +28,7 @@ export const calmSnapshot: Pick<
   | "disagreement"
   | "open"
   | "settled"
-  | "asked"
+  | "requests"
   | "halts"
   | "pauses"
   | "chainUnsettled"
@@ -42,7 +42,7 @@ export const calmSnapshot: Pick<
   disagreement: undefined,
   open: [],
   settled: [],
-  asked: [],
+  requests: [],
   halts: [],
   pauses: [],
   chainUnsettled: undefined,

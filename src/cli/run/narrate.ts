@@ -16,7 +16,7 @@ import { defaultDataDir, type Setup } from "../common/setup.ts"
 const packageDir = resolve(fileURLToPath(new URL("../../..", import.meta.url)))
 
 /** Commands to type next: the same demonstration again, and those that show its data. */
-export const tryNow = (
+export const suggestedCommands = (
   { treasury, dataDir }: { readonly treasury: Pick<Treasury, "file" | "files">; readonly dataDir: string },
   cwd: string,
 ): { readonly again: string; readonly status: string; readonly intents: string } => {
@@ -100,7 +100,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
     if (sandbox !== undefined) {
       yield* Effect.sleep(demoSummaryMillis)
       yield* logSummary(sandbox)
-      const { again, status, intents } = tryNow(found, process.cwd())
+      const { again, status, intents } = suggestedCommands(found, process.cwd())
       yield* logEvent("command suggested", {
         command: `kill -9 ${process.pid} && ${again}`,
         purpose: "continues from its data, and pays nothing twice",

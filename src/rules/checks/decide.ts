@@ -1,20 +1,20 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import type { Decision, Payment } from "../../domain/Decision.ts"
 import { receiverKey } from "../Account.ts"
+import type { NeededTransfer } from "../Need.ts"
+import type { Snapshot } from "../Snapshot.ts"
+import type { Subject } from "../Subject.ts"
 import {
   type Allotment,
   type Check,
   idleTimer,
-  type Look,
-  lookAt,
-  lookAtTransfer,
   type Memory,
   type Sized,
+  type SubjectFacts,
+  subjectFacts,
   type Timer,
-} from "../Look.ts"
-import type { NeededTransfer } from "../Need.ts"
-import type { Snapshot } from "../Snapshot.ts"
-import type { Subject } from "../Subject.ts"
+  transferFacts,
+} from "../SubjectFacts.ts"
 import { funds } from "./funds.ts"
 import { history } from "./history.ts"
 import { knowledge } from "./knowledge.ts"
@@ -31,9 +31,9 @@ export interface Judgement {
   readonly concluded: number | undefined
 }
 
-const first = (checks: ReadonlyArray<Check>, look: Look): Decision | undefined => {
+const first = (checks: ReadonlyArray<Check>, facts: SubjectFacts): Decision | undefined => {
   for (const { reason, held } of checks) {
-    const detail = held(look)
+    const detail = held(facts)
     if (detail !== undefined) return { _tag: "Hold", reason, detail }
   }
   return undefined
@@ -48,29 +48,29 @@ export const decide = (
   snapshot: Snapshot,
   memory: Memory | undefined,
   allotment?: Allotment,
-): Judgement => judgeLook(lookAt(subject, snapshot, memory, allotment))
+): Judgement => judgeSubject(subjectFacts(subject, snapshot, memory, allotment))
 
-/** The decision that a look leads to. */
-export const judgeLook = (look: Look): Judgement => {
-  const { need, memory } = look
-  const stopped = first(stops, look)
-  const blind = first(knowledge, look)
-  const concluded = isBlind(look) ? undefined : concludedBy(need)
+/** Decides on a subject by its facts. */
+export const judgeSubject = (facts: SubjectFacts): Judgement => {
+  const { need, memory } = facts
+  const stopped = first(stops, facts)
+  const blind = first(knowledge, facts)
+  const concluded = isBlind(facts) ? undefined : concludedBy(need)
   const planned = need?._tag === "Wanted" ? need.episode : undefined
   if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idleTimer, planned, concluded }
-  const silent = stopped ?? first(history, look) ?? first(funds, look)
-  return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
+  const silent = stopped ?? first(history, facts) ?? first(funds, facts)
+  return { decision: silent ?? act(facts), timer: facts.timer, planned, concluded }
 }
 
 /** Time up to which planned times are concluded: a time that is due stays open, skipped ones do not. */
-const concludedBy = (need: Look["need"]): number | undefined => {
+const concludedBy = (need: SubjectFacts["need"]): number | undefined => {
   if (need?._tag === "NotDue") return need.episode
   const letGo = need?._tag === "Wanted" ? need.letGo : undefined
   return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
 }
 
 /** A plan is concluded by the clock alone, and a clock that no block agrees with may be wrong. */
-const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: Look): boolean =>
+const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: SubjectFacts): boolean =>
   clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined
 
 /** The one history check that also applies to parts: balances that do not show the last payment are not reliable. */
@@ -78,18 +78,18 @@ const settling = history.filter(({ reason }) => reason === "settling")
 
 /** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */
 export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): Decision => {
-  const look = lookAtTransfer(subject, snapshot, transfer)
-  const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, look))
-  return silent.find((decision) => decision !== undefined) ?? act(look)
+  const facts = transferFacts(subject, snapshot, transfer)
+  const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, facts))
+  return silent.find((decision) => decision !== undefined) ?? act(facts)
 }
 
-const act = (look: Look): Decision => {
-  const detail = look.need?.detail ?? ""
-  const payments = look.sized.map((sized) => paymentOf(look, sized))
-  return { _tag: look.subject.kind === "request" ? "Ask" : "Act", payments, detail }
+const act = (facts: SubjectFacts): Decision => {
+  const detail = facts.need?.detail ?? ""
+  const payments = facts.sized.map((sized) => paymentOf(facts, sized))
+  return { _tag: facts.subject.kind === "request" ? "Ask" : "Act", payments, detail }
 }
 
-const paymentOf = ({ subject: { asset } }: Look, { transfer: { from, to }, amount }: Sized): Payment => ({
+const paymentOf = ({ subject: { asset } }: SubjectFacts, { transfer: { from, to }, amount }: Sized): Payment => ({
   from: from.name,
   fromKey: from.publicKey,
   to: to.name,

@@ -1,17 +1,6 @@
 import { instantText } from "../../domain/Time.ts"
 import { type Party, receiverKey } from "../Account.ts"
 import {
-  type Check,
-  feeShareOf,
-  floorOf,
-  type Look,
-  leastOf,
-  type Sized,
-  sayAmount,
-  sayLevel,
-  takesPart,
-} from "../Look.ts"
-import {
   feeMax,
   freeAt,
   freeText,
@@ -23,17 +12,28 @@ import {
 } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
+import {
+  amountText,
+  type Check,
+  feeShareOf,
+  floorOf,
+  leastOf,
+  levelText,
+  type Sized,
+  type SubjectFacts,
+  takesPart,
+} from "../SubjectFacts.ts"
 import { contradiction, pinScope } from "./stops.ts"
 
 type Refused = Extract<Verdict, { permitted: false }>
 
-const payout = ({ subject }: Look): boolean => subject.kind !== "request"
+const payout = ({ subject }: SubjectFacts): boolean => subject.kind !== "request"
 /** Only transfers cost a fee. */
-const isTransfer = (look: Look): boolean => payout(look) && commandOf(look.subject) === "transfer"
+const isTransfer = (facts: SubjectFacts): boolean => payout(facts) && commandOf(facts.subject) === "transfer"
 /** True if the payment counts against the network's transfers per epoch. */
-const isCounted = (look: Look): boolean => payout(look) && commandOf(look.subject) !== "withdraw"
+const isCounted = (facts: SubjectFacts): boolean => payout(facts) && commandOf(facts.subject) !== "withdraw"
 
-const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPayment => ({
+const paymentOf = ({ subject }: SubjectFacts, { transfer, amount }: Sized): PolicyPayment => ({
   from: transfer.from.publicKey,
   to: receiverKey(transfer.to),
   assetId: subject.asset.id,
@@ -47,13 +47,13 @@ interface RefusedPart {
 }
 
 /** The first transfer that the policy refuses, each judged with those before it already made. */
-const refusedBy = (look: Look): RefusedPart | undefined => {
-  if (!payout(look)) return undefined
+const refusedBy = (facts: SubjectFacts): RefusedPart | undefined => {
+  if (!payout(facts)) return undefined
   const before: Array<PolicyPayment> = []
-  for (const sized of look.sized) {
+  for (const sized of facts.sized) {
     if (sized.amount <= 0n) continue
-    const payment = paymentOf(look, sized)
-    const verdict = judgePolicy(look.snapshot.policy, payment, (line) => periodUse(look.snapshot, line, before))
+    const payment = paymentOf(facts, sized)
+    const verdict = judgePolicy(facts.snapshot.policy, payment, (line) => periodUse(facts.snapshot, line, before))
     if (!verdict.permitted) return { verdict, amount: sized.amount, before }
     before.push(payment)
   }
@@ -63,26 +63,26 @@ const refusedBy = (look: Look): RefusedPart | undefined => {
 const isLimit = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
 
 /** When the limits have room again for what is refused, Unix milliseconds. */
-const freeOf = ({ snapshot }: Look, { verdict: { line }, amount, before }: RefusedPart) =>
+const freeOf = ({ snapshot }: SubjectFacts, { verdict: { line }, amount, before }: RefusedPart) =>
   line === undefined ? undefined : freeAt(line, periodUse(snapshot, line, before), amount)
 
 /** The verdict in units of the asset, with the numbers that decided. */
-const limitText = (look: Look, refused: RefusedPart): string => {
+const limitText = (facts: SubjectFacts, refused: RefusedPart): string => {
   const { verdict, amount } = refused
   const { line } = verdict
   if (line === undefined) return verdict.detail
   const at = `policy line ${line.line}`
-  const free = freeText(freeOf(look, refused))
+  const free = freeText(freeOf(facts, refused))
   if (verdict.refusal === "amount") {
-    return `${sayLevel(look, amount)} is above ${sayLevel(look, line.perTransfer)} per transfer (${at})`
+    return `${levelText(facts, amount)} is above ${levelText(facts, line.perTransfer)} per transfer (${at})`
   }
   if (verdict.refusal !== "window_amount") return `${verdict.detail}${free}`
-  const used = sayLevel(look, periodUse(look.snapshot, line, []).amount)
-  return `${used} of ${sayLevel(look, line.per24h)} in 24 h are used; ${sayLevel(look, amount)} more is too much (${at})${free}`
+  const used = levelText(facts, periodUse(facts.snapshot, line, []).amount)
+  return `${used} of ${levelText(facts, line.per24h)} in 24 h are used; ${levelText(facts, amount)} more is too much (${at})${free}`
 }
 
 /** Names of rules that come before this one. */
-const isBefore = ({ subject, snapshot }: Look, rule: string): boolean =>
+const isBefore = ({ subject, snapshot }: SubjectFacts, rule: string): boolean =>
   (snapshot.priorities.get(rule) ?? subject.rule.priority) < subject.rule.priority
 
 interface Slots {
@@ -95,16 +95,16 @@ interface Slots {
 }
 
 /** Payers whose transfers of this epoch do not suffice. */
-const usedUp = (look: Look): Slots | undefined => {
-  if (!isCounted(look)) return undefined
-  for (const payer of new Set(look.sized.map(({ transfer }) => transfer.from))) {
-    const quota = look.snapshot.quota(payer.publicKey)
+const usedUp = (facts: SubjectFacts): Slots | undefined => {
+  if (!isCounted(facts)) return undefined
+  for (const payer of new Set(facts.sized.map(({ transfer }) => transfer.from))) {
+    const quota = facts.snapshot.quota(payer.publicKey)
     if (quota === undefined) continue
-    const wanted = look.sized.filter(({ transfer }) => transfer.from === payer).length
-    const unsigned = look.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
+    const wanted = facts.sized.filter(({ transfer }) => transfer.from === payer).length
+    const unsigned = facts.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
     const used = quota.used + unsigned.length
     if (used + wanted <= quota.limit - payer.transfersKept) continue
-    const earlier = unsigned.filter(({ rule }) => isBefore(look, rule)).length
+    const earlier = unsigned.filter(({ rule }) => isBefore(facts, rule)).length
     return { payer, used, limit: quota.limit, endsAt: quota.endsAt, earlier }
   }
   return undefined
@@ -117,29 +117,29 @@ const slotsText = ({ payer, used, limit, endsAt }: Slots): string => {
 }
 
 /** True if rules of a higher priority, and nothing else, took the slots. */
-const slotsYielded = (slots: Slots, look: Look): boolean => {
-  const wanted = look.sized.filter(({ transfer }) => transfer.from === slots.payer).length
+const slotsYielded = (slots: Slots, facts: SubjectFacts): boolean => {
+  const wanted = facts.sized.filter(({ transfer }) => transfer.from === slots.payer).length
   return slots.used - slots.earlier + wanted <= slots.limit - slots.payer.transfersKept
 }
 
 /** The first transfer that its payer cannot make above its floor. */
-const uncovered = (look: Look): Sized | undefined => {
-  if (!payout(look)) return undefined
-  const least = leastOf(look)
-  return look.sized.find((s) => !s.covered && (!takesPart(look.subject.rule) || s.amount < least))
+const uncovered = (facts: SubjectFacts): Sized | undefined => {
+  if (!payout(facts)) return undefined
+  const least = leastOf(facts)
+  return facts.sized.find((s) => !s.covered && (!takesPart(facts.subject.rule) || s.amount < least))
 }
 
 /** True if money that rules of a higher priority reserved and have not paid yet is all that is missing. */
-const fundsYielded = (short: Sized, look: Look): boolean => {
-  const { subject, snapshot } = look
+const fundsYielded = (short: Sized, facts: SubjectFacts): boolean => {
+  const { subject, snapshot } = facts
   const { from, amount } = short.transfer
   const earlier = snapshot.open
-    .filter(({ rule, payment }) => isBefore(look, rule) && payment.fromKey === from.publicKey)
+    .filter(({ rule, payment }) => isBefore(facts, rule) && payment.fromKey === from.publicKey)
     .filter(({ payment }) => payment.assetId === subject.asset.id)
     .reduce((sum, intent) => sum + intent.payment.amount + intent.feeMax, 0n)
   if (earlier === 0n) return false
-  const wanted = takesPart(subject.rule) ? leastOf(look) : amount
-  return short.spendable + earlier >= wanted + feeMax(feeShareOf(look), wanted)
+  const wanted = takesPart(subject.rule) ? leastOf(facts) : amount
+  return short.spendable + earlier >= wanted + feeMax(feeShareOf(facts), wanted)
 }
 
 const unknown = "no known balance"
@@ -147,50 +147,50 @@ const unknown = "no known balance"
 /** True if a rule held because its payer's balance is unknown, judged by the text of that hold. */
 export const isUnknownPayer = (shortWords: string): boolean => shortWords.includes(` has ${unknown}`)
 
-const shortText = (look: Look, short: Sized): string => {
+const shortText = (facts: SubjectFacts, short: Sized): string => {
   const { from, amount } = short.transfer
-  const floor = floorOf(look.subject, from)
-  const has = short.observed === undefined ? unknown : sayAmount(look, short.observed)
-  const kept = floor > 0n ? ` and keeps ${sayLevel(look, floor)}` : ""
-  return `${from.name} has ${has}${kept}; ${sayAmount(look, amount)} and its fee are needed`
+  const floor = floorOf(facts.subject, from)
+  const has = short.observed === undefined ? unknown : amountText(facts, short.observed)
+  const kept = floor > 0n ? ` and keeps ${levelText(facts, floor)}` : ""
+  return `${from.name} has ${has}${kept}; ${amountText(facts, amount)} and its fee are needed`
 }
 
-const tooSmall = (look: Look): string | undefined => {
-  const least = leastOf(look)
-  const sizes = look.sized.map(({ transfer, amount, covered }) => (covered ? amount : transfer.amount))
+const tooSmall = (facts: SubjectFacts): string | undefined => {
+  const least = leastOf(facts)
+  const sizes = facts.sized.map(({ transfer, amount, covered }) => (covered ? amount : transfer.amount))
   const small = sizes.find((amount) => amount < least)
   if (small === undefined) return undefined
-  return `${sayAmount(look, small)} is below the minimum of ${sayAmount(look, least)}`
+  return `${amountText(facts, small)} is below the minimum of ${amountText(facts, least)}`
 }
 
-const feeOver = (look: Look): string | undefined => {
-  if (!isTransfer(look)) return undefined
-  for (const { amount } of look.sized) {
-    const fee = networkFee(look.snapshot, look.subject.asset, amount)
-    if (fee === undefined || fee <= feeMax(look.snapshot.policy.maxFee, amount)) continue
-    return `the network takes ${sayAmount(look, fee)}, more than maxFee allows for ${sayAmount(look, amount)}`
+const feeOver = (facts: SubjectFacts): string | undefined => {
+  if (!isTransfer(facts)) return undefined
+  for (const { amount } of facts.sized) {
+    const fee = networkFee(facts.snapshot, facts.subject.asset, amount)
+    if (fee === undefined || fee <= feeMax(facts.snapshot.policy.maxFee, amount)) continue
+    return `the network takes ${amountText(facts, fee)}, more than maxFee allows for ${amountText(facts, amount)}`
   }
   return undefined
 }
 
-const totalText = (look: Look): string =>
-  look.sized
-    .map(({ transfer, amount }) => `${sayAmount(look, amount)} ${transfer.from.name} -> ${transfer.to.name}`)
+const totalText = (facts: SubjectFacts): string =>
+  facts.sized
+    .map(({ transfer, amount }) => `${amountText(facts, amount)} ${transfer.from.name} -> ${transfer.to.name}`)
     .join(", ")
 
 const refusal = (reason: "policy" | "limit"): Check => ({
   reason,
-  held: (look) => {
-    const refused = refusedBy(look)
+  held: (facts) => {
+    const refused = refusedBy(facts)
     return refused === undefined || isLimit(refused.verdict) !== (reason === "limit")
       ? undefined
-      : limitText(look, refused)
+      : limitText(facts, refused)
   },
-  passed: (look) =>
-    `${totalText(look)}: ${reason === "limit" ? "within the limits of 24 h" : "a policy line permits it"}`,
-  ends: (look) => {
-    const refused = reason === "limit" ? refusedBy(look) : undefined
-    return refused === undefined ? undefined : freeOf(look, refused)
+  passed: (facts) =>
+    `${totalText(facts)}: ${reason === "limit" ? "within the limits of 24 h" : "a policy line permits it"}`,
+  ends: (facts) => {
+    const refused = reason === "limit" ? refusedBy(facts) : undefined
+    return refused === undefined ? undefined : freeOf(facts, refused)
   },
 })
 
@@ -199,7 +199,7 @@ export const funds: ReadonlyArray<Check> = [
   {
     reason: "too_small",
     held: tooSmall,
-    passed: (look) => `${totalText(look)}; the minimum is ${sayAmount(look, leastOf(look))}`,
+    passed: (facts) => `${totalText(facts)}; the minimum is ${amountText(facts, leastOf(facts))}`,
   },
   {
     reason: "asset_status",
@@ -215,9 +215,9 @@ export const funds: ReadonlyArray<Check> = [
   refusal("limit"),
   {
     reason: "quota",
-    held: (look) => {
-      const slots = usedUp(look)
-      return slots === undefined || slotsYielded(slots, look) ? undefined : slotsText(slots)
+    held: (facts) => {
+      const slots = usedUp(facts)
+      return slots === undefined || slotsYielded(slots, facts) ? undefined : slotsText(slots)
     },
     passed: ({ sized, snapshot }) => {
       const payer = sized[0]?.transfer.from
@@ -226,31 +226,31 @@ export const funds: ReadonlyArray<Check> = [
         ? "the network's transfers per epoch are not known"
         : `${payer?.name} used ${quota.used} of ${quota.limit} transfers of this epoch`
     },
-    ends: (look) => usedUp(look)?.endsAt,
+    ends: (facts) => usedUp(facts)?.endsAt,
   },
   {
     reason: "fee",
     held: feeOver,
-    passed: (look) => (isTransfer(look) ? "the network's fee is within maxFee" : "it costs no fee"),
+    passed: (facts) => (isTransfer(facts) ? "the network's fee is within maxFee" : "it costs no fee"),
   },
   {
     reason: "short",
-    held: (look) => {
-      const short = uncovered(look)
-      return short === undefined || fundsYielded(short, look) ? undefined : shortText(look, short)
+    held: (facts) => {
+      const short = uncovered(facts)
+      return short === undefined || fundsYielded(short, facts) ? undefined : shortText(facts, short)
     },
-    passed: (look) =>
-      look.sized
-        .map(({ transfer, spendable }) => `${transfer.from.name} can spend ${sayAmount(look, spendable)}`)
+    passed: (facts) =>
+      facts.sized
+        .map(({ transfer, spendable }) => `${transfer.from.name} can spend ${amountText(facts, spendable)}`)
         .join(", "),
   },
   {
     reason: "yielded",
-    held: (look) => {
-      const slots = usedUp(look)
+    held: (facts) => {
+      const slots = usedUp(facts)
       if (slots !== undefined) return `rules of a higher priority took the transfers: ${slotsText(slots)}`
-      const short = uncovered(look)
-      return short === undefined ? undefined : `rules of a higher priority took the funds: ${shortText(look, short)}`
+      const short = uncovered(facts)
+      return short === undefined ? undefined : `rules of a higher priority took the funds: ${shortText(facts, short)}`
     },
     passed: () => "no rule of a higher priority took what it needs",
   },

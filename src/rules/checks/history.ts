@@ -2,10 +2,10 @@ import { sumText } from "../../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { timeText } from "../../domain/Time.ts"
 import { type RuleAccount, receiverKey } from "../Account.ts"
-import { type Check, type Look, observationsMin, sayAmount } from "../Look.ts"
 import type { PayingRule } from "../Rule.ts"
-import type { AskedPayment } from "../Snapshot.ts"
+import type { FundingRequest } from "../Snapshot.ts"
 import { isOfSubject, type Subject } from "../Subject.ts"
+import { amountText, type Check, observationsMin, type SubjectFacts } from "../SubjectFacts.ts"
 
 /** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
 const failureCooldownMillis = 60_000
@@ -46,7 +46,7 @@ const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
 const touches = ({ payment }: Intent, assetId: string, key: string): boolean =>
   payment.assetId === assetId && (payment.toKey === key || payment.fromKey === key)
 
-const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
+const openOf = ({ subject, snapshot }: SubjectFacts): ReadonlyArray<Intent> => {
   if (snapshot.open.length === 0) return []
   const busy = busyAccounts(subject)
   return snapshot.open.filter(
@@ -55,15 +55,15 @@ const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
   )
 }
 
-const askedOf = ({ subject, snapshot }: Look): AskedPayment | undefined =>
-  snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
+const askedOf = ({ subject, snapshot }: SubjectFacts): FundingRequest | undefined =>
+  snapshot.requests.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
 
 const wordsOf = ({ payment, decimals }: Intent): string => sumText(payment, decimals)
 
-const forLeft = ({ subject, snapshot, timer }: Look): number =>
+const forLeft = ({ subject, snapshot, timer }: SubjectFacts): number =>
   subject.rule.forMillis - (snapshot.now - (timer.firingSince ?? snapshot.now))
 
-const needText = ({ need }: Look): string => need?.detail ?? ""
+const needText = ({ need }: SubjectFacts): string => need?.detail ?? ""
 
 /** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
 const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
@@ -72,8 +72,8 @@ const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): numb
 }
 
 /** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */
-const cooldownEnd = (look: Look): number => {
-  const { subject, snapshot } = look
+const cooldownEnd = (facts: SubjectFacts): number => {
+  const { subject, snapshot } = facts
   const { rule } = subject
   let end = 0
   for (const intent of snapshot.settled) {
@@ -81,12 +81,12 @@ const cooldownEnd = (look: Look): number => {
     const wait = executed.has(intent.state) ? rule.cooldownMillis : Math.max(rule.cooldownMillis, failureCooldownMillis)
     end = Math.max(end, endedAt(intent, snapshot.now) + wait)
   }
-  const asked = askedOf(look)?.endedAt
+  const asked = askedOf(facts)?.endedAt
   return asked === undefined || asked > snapshot.now ? end : Math.max(end, asked + rule.cooldownMillis)
 }
 
 /** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
-const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
+const unseenBy = ({ subject, snapshot, need }: SubjectFacts): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
   const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
   const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
@@ -104,10 +104,10 @@ const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
 /** "14:02:11Z" of a block's time. */
 const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(11, 19)}Z`
 
-const settlingText = (look: Look, unseen: Intent | undefined): string | undefined => {
+const settlingText = (facts: SubjectFacts, unseen: Intent | undefined): string | undefined => {
   if (unseen === undefined) return undefined
-  const { rule } = look.subject
-  const { asOf } = look.snapshot
+  const { rule } = facts.subject
+  const { asOf } = facts.snapshot
   const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
   const known = asOf === undefined ? "" : `; they are known before ${clockText(asOf)}${wait}`
   return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
@@ -122,41 +122,41 @@ export const history: ReadonlyArray<Check> = [
   },
   {
     reason: "pending",
-    held: (look) => {
-      const left = forLeft(look)
-      if (left <= 0 && look.timer.observations >= observationsMin) return undefined
+    held: (facts) => {
+      const left = forLeft(facts)
+      if (left <= 0 && facts.timer.observations >= observationsMin) return undefined
       const wait =
         left > 0 ? `must stay so for ${(left / 1_000).toFixed(left % 1_000 === 0 ? 0 : 1)} s` : "must be seen twice"
-      return `${needText(look)}; ${wait}`
+      return `${needText(facts)}; ${wait}`
     },
     passed: ({ snapshot, timer }) =>
       `so for ${timeText(snapshot.now - (timer.firingSince ?? snapshot.now))}, seen ${timer.observations} times`,
-    ends: (look) => (forLeft(look) > 0 ? look.snapshot.now + forLeft(look) : undefined),
+    ends: (facts) => (forLeft(facts) > 0 ? facts.snapshot.now + forLeft(facts) : undefined),
   },
   {
     reason: "in_flight",
-    held: (look) => {
-      const moving = openOf(look).find(({ state }) => !waits.has(state))
+    held: (facts) => {
+      const moving = openOf(facts).find(({ state }) => !waits.has(state))
       if (moving !== undefined) {
         const isOver = isFinalIntent(moving.state)
         if (isOver) return `${wordsOf(moving)} is ${moving.state}, and no movement of it was seen yet`
         return `${wordsOf(moving)} is under way (${moving.state})`
       }
-      const asked = askedOf(look)
+      const asked = askedOf(facts)
       if (asked === undefined || asked.endedAt !== undefined) return undefined
-      return `people were asked for ${sayAmount(look, asked.amount)} ${timeText(look.snapshot.now - asked.at)} ago`
+      return `people were asked for ${amountText(facts, asked.amount)} ${timeText(facts.snapshot.now - asked.at)} ago`
     },
     passed: () => "no payment of this account is under way",
   },
   {
     reason: "settling",
-    held: (look) => settlingText(look, unseenBy(look)),
+    held: (facts) => settlingText(facts, unseenBy(facts)),
     passed: () => "the balances are newer than the last payment",
   },
   {
     reason: "cooldown",
-    held: (look) => {
-      const left = cooldownEnd(look) - look.snapshot.now
+    held: (facts) => {
+      const left = cooldownEnd(facts) - facts.snapshot.now
       return left > 0 ? `${Math.ceil(left / 1_000)} s left` : undefined
     },
     passed: ({ subject }) =>
@@ -165,16 +165,16 @@ export const history: ReadonlyArray<Check> = [
   },
   {
     reason: "unresolved",
-    held: (look) => {
-      const stuck = openOf(look).find(({ state }) => state === "unknown" || state === "manual")
+    held: (facts) => {
+      const stuck = openOf(facts).find(({ state }) => state === "unknown" || state === "manual")
       return stuck === undefined ? undefined : `an earlier payment is ${stuck.state}: ${stuck.detail}`
     },
     passed: () => "no earlier payment is unknown or waits for a person",
   },
   {
     reason: "awaiting_approval",
-    held: (look) => {
-      const asked = openOf(look).find(({ state }) => state === "awaiting_approval")
+    held: (facts) => {
+      const asked = openOf(facts).find(({ state }) => state === "awaiting_approval")
       return asked === undefined ? undefined : `${wordsOf(asked)} waits for approval`
     },
     passed: () => "nothing waits for approval",

@@ -1,10 +1,10 @@
 import { accountName } from "../Account.ts"
-import type { Check, Look } from "../Look.ts"
 import { ageMillis } from "../Snapshot.ts"
+import type { Check, SubjectFacts } from "../SubjectFacts.ts"
 
 const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
 
-const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
+const limitOf = ({ subject, snapshot }: SubjectFacts): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
 
 const everSeen = "was ever seen"
 
@@ -27,8 +27,8 @@ export const knowledge: ReadonlyArray<Check> = [
   },
   {
     reason: "stale",
-    held: (look) => {
-      const { snapshot } = look
+    held: (facts) => {
+      const { snapshot } = facts
       const { asOf } = snapshot
       if (asOf === undefined) return undefined
       const age = ageMillis(snapshot, asOf)
@@ -36,15 +36,15 @@ export const knowledge: ReadonlyArray<Check> = [
       if (-age > snapshot.maxAgeMillis) {
         return `the newest final block is more than ${seconds(snapshot.maxAgeMillis)} s ahead of our clock`
       }
-      const limit = limitOf(look)
+      const limit = limitOf(facts)
       if (age <= limit) return undefined
       // It stays on the page beside an age that goes on: no number of this moment.
       return `the newest final block is older than ${seconds(limit)} s`
     },
-    passed: (look) => {
-      const { asOf } = look.snapshot
-      const age = asOf === undefined ? 0 : ageMillis(look.snapshot, asOf)
-      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
+    passed: (facts) => {
+      const { asOf } = facts.snapshot
+      const age = asOf === undefined ? 0 : ageMillis(facts.snapshot, asOf)
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(facts))} s`
     },
   },
   {

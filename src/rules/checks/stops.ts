@@ -2,9 +2,9 @@ import { statusText } from "../../domain/Asset.ts"
 import type { Payment } from "../../domain/Decision.ts"
 import { instantText, timeText } from "../../domain/Time.ts"
 import type { PinnedAsset } from "../Account.ts"
-import type { Check, Look } from "../Look.ts"
 import { hoursAt, openWindow } from "../Schedule.ts"
 import type { Listed } from "../Snapshot.ts"
+import type { Check, SubjectFacts } from "../SubjectFacts.ts"
 
 /** How the listing contradicts what the configuration says of an asset, in words; undefined where it agrees. */
 export const contradiction = (
@@ -56,7 +56,7 @@ export const stopsPayment = (rule: string, payment: Payment) => {
 }
 
 /** Scopes whose pause stops the subject. */
-const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [
+const scopesOf = ({ subject: { rule, parties, asset } }: SubjectFacts): ReadonlyArray<string> => [
   "all",
   `rule:${rule.name}`,
   ...parties.map(({ name }) => `party:${name}`),
@@ -64,10 +64,10 @@ const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<st
 ]
 
 /** The pauses that stop the subject. */
-export const pausesOf = (look: Look): Look["snapshot"]["pauses"] => {
-  const { pauses } = look.snapshot
+export const pausesOf = (facts: SubjectFacts): SubjectFacts["snapshot"]["pauses"] => {
+  const { pauses } = facts.snapshot
   if (pauses.length === 0) return pauses
-  const scopes = scopesOf(look)
+  const scopes = scopesOf(facts)
   return pauses.filter(({ scope }) => scopes.includes(scope))
 }
 
@@ -75,7 +75,7 @@ export const pausesOf = (look: Look): Look["snapshot"]["pauses"] => {
 export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>) =>
   pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `paused (${scope}): ${reason}`).join("; ")
 
-const lockOf = ({ subject, snapshot }: Look) =>
+const lockOf = ({ subject, snapshot }: SubjectFacts) =>
   snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
 
 /** Checks that block a rule whatever the balances are, in the order of `holdReasons`. */
@@ -87,10 +87,10 @@ export const stops: ReadonlyArray<Check> = [
   },
   {
     reason: "paused",
-    held: (look) => pausesText(pausesOf(look)),
-    passed: (look) => `no pause of ${scopesOf(look).join(", ")}`,
-    ends: (look) => {
-      const ends = pausesOf(look).map(({ until }) => until)
+    held: (facts) => pausesText(pausesOf(facts)),
+    passed: (facts) => `no pause of ${scopesOf(facts).join(", ")}`,
+    ends: (facts) => {
+      const ends = pausesOf(facts).map(({ until }) => until)
       return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined
     },
   },
@@ -134,8 +134,8 @@ export const stops: ReadonlyArray<Check> = [
   },
   {
     reason: "locked",
-    held: (look) => {
-      const lock = lockOf(look)
+    held: (facts) => {
+      const lock = lockOf(facts)
       return lock === undefined
         ? undefined
         : `${lock.reason}; unlock: "cofferer resume --scope ${lock.scope} --reason TEXT"`

@@ -3,15 +3,15 @@ import { type Decision, type HoldReason, holdText } from "../../domain/Decision.
 import { shortId } from "../../domain/Hex.ts"
 import { timeText } from "../../domain/Time.ts"
 import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
-import { judgeLook } from "../checks/decide.ts"
+import { judgeSubject } from "../checks/decide.ts"
 import { funds } from "../checks/funds.ts"
 import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
-import { type Check, floorOf, type Look, leastOf, sayAmount, sayLevel } from "../Look.ts"
 import { isSlot, lineFor, type PeriodUse, periodUse } from "../policy/Policy.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
+import { amountText, type Check, floorOf, leastOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
 
 /** Inputs of a decision: balances, limits and open payments. Amounts are decimal text. */
 interface Means {
@@ -70,8 +70,8 @@ interface SeenPayment {
   readonly amount: string
 }
 
-const meansOf = (look: Look): Means => {
-  const { subject, snapshot, timer } = look
+const meansOf = (facts: SubjectFacts): Means => {
+  const { subject, snapshot, timer } = facts
   const payers = subject.payers.filter(({ publicKey }) =>
     subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
   )
@@ -79,14 +79,14 @@ const meansOf = (look: Look): Means => {
   return {
     asset: subject.asset.symbol,
     accounts: [
-      ...subject.accounts.map((account) => accountOf(look, account, "watched")),
-      ...payers.map((party) => accountOf(look, free(party), "pays")),
+      ...subject.accounts.map((account) => accountOf(facts, account, "watched")),
+      ...payers.map((party) => accountOf(facts, free(party), "pays")),
     ],
     firing: timer.firingSince === undefined ? null : { since: timer.firingSince, observations: timer.observations },
-    lines: waysOf(subject).map(({ from, to }) => lineOf(look, from, to)),
-    quotas: subject.payers.map((payer) => quotaOf(look, payer)),
+    lines: waysOf(subject).map(({ from, to }) => lineOf(facts, from, to)),
+    quotas: subject.payers.map((payer) => quotaOf(facts, payer)),
     underWay: snapshot.open
-      .filter((intent) => isOfSubject(intent, subject) || touchesSubject(look, intent.payment))
+      .filter((intent) => isOfSubject(intent, subject) || touchesSubject(facts, intent.payment))
       .map(({ id, state, rule, payment }) => ({
         id,
         short: shortId(id).slice(0, 4),
@@ -94,13 +94,13 @@ const meansOf = (look: Look): Means => {
         rule,
         from: payment.from,
         to: payment.to,
-        amount: sayAmount(look, payment.amount),
+        amount: amountText(facts, payment.amount),
       })),
   }
 }
 
 const touchesSubject = (
-  { subject }: Look,
+  { subject }: SubjectFacts,
   payment: { readonly assetId: string; readonly fromKey: string; readonly toKey: string },
 ): boolean => {
   if (payment.assetId !== subject.asset.id) return false
@@ -108,21 +108,21 @@ const touchesSubject = (
   return keys.some((key) => payment.fromKey === key || payment.toKey === key)
 }
 
-const accountOf = (look: Look, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
-  const { subject, snapshot } = look
+const accountOf = (facts: SubjectFacts, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
+  const { subject, snapshot } = facts
   const { party, asset, balance } = account
   const units = snapshot.balance(party.publicKey, asset.id, balance)
   return {
     account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
     role,
-    balance: units === undefined ? null : sayAmount(look, units),
-    reserved: sayAmount(look, reservedFrom(snapshot, party.publicKey, asset.id)),
-    floor: sayLevel(look, floorOf(subject, party)),
+    balance: units === undefined ? null : amountText(facts, units),
+    reserved: amountText(facts, reservedFrom(snapshot, party.publicKey, asset.id)),
+    floor: levelText(facts, floorOf(subject, party)),
   }
 }
 
-const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
-  const { subject, snapshot } = look
+const lineOf = (facts: SubjectFacts, from: Party, to: Receiver): SeenLine => {
+  const { subject, snapshot } = facts
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
   const use: PeriodUse = line === undefined ? { amount: 0n, count: 0 } : periodUse(snapshot, line, [])
@@ -132,17 +132,17 @@ const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
     from: from.name,
     to: to.name,
     line: line?.line ?? null,
-    perTransfer: sayLevel(look, line?.perTransfer ?? 0n),
-    used: sayLevel(look, use.amount),
-    per24h: sayLevel(look, per24h),
-    left: sayLevel(look, per24h > use.amount ? per24h - use.amount : 0n),
-    nextFree: next === undefined ? null : { amount: sayLevel(look, next.amount), at: next.at },
+    perTransfer: levelText(facts, line?.perTransfer ?? 0n),
+    used: levelText(facts, use.amount),
+    per24h: levelText(facts, per24h),
+    left: levelText(facts, per24h > use.amount ? per24h - use.amount : 0n),
+    nextFree: next === undefined ? null : { amount: levelText(facts, next.amount), at: next.at },
     transfers: use.count,
     transfersPer24h: line?.transfersPer24h ?? 0,
   }
 }
 
-const quotaOf = ({ snapshot }: Look, payer: Party): SeenQuota => {
+const quotaOf = ({ snapshot }: SubjectFacts, payer: Party): SeenQuota => {
   const quota = snapshot.quota(payer.publicKey)
   const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
   return {
@@ -220,12 +220,12 @@ const ofNeed: ReadonlySet<HoldReason> = new Set([
 const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota", "fee", "short", "yielded"])
 
 /** Explains why the subject pays or not: every check, its inputs, and what must change. */
-export const explainSubject = (look: Look): Explanation => {
-  const { subject } = look
-  const { decision } = judgeLook(look)
+export const explainSubject = (facts: SubjectFacts): Explanation => {
+  const { subject } = facts
+  const { decision } = judgeSubject(facts)
   const reason = decision._tag === "Hold" ? decision.reason : null
-  const isSound = knowledge.every(({ held }) => held(look) === undefined)
-  const checks = all.map((check) => answerOf(check, { look, reason, isSound }))
+  const isSound = knowledge.every(({ held }) => held(facts) === undefined)
+  const checks = all.map((check) => answerOf(check, { facts, reason, isSound }))
   return {
     rule: subject.rule.name,
     kind: subject.kind,
@@ -235,48 +235,48 @@ export const explainSubject = (look: Look): Explanation => {
     sentence: `${subject.rule.name} ${subject.name} ${verdictText(decision, subject.asset.decimals)}`,
     payments: paymentsOf(decision, subject.asset.decimals),
     checks,
-    next: nextOf(checks, look),
-    ...meansOf(look),
+    next: nextOf(checks, facts),
+    ...meansOf(facts),
   }
 }
 
 interface Asked {
-  readonly look: Look
+  readonly facts: SubjectFacts
   readonly reason: HoldReason | null
   /** True if the data is reliable enough to decide on. */
   readonly isSound: boolean
 }
 
-const isReached = ({ reason }: Check, { look, isSound }: Asked): boolean => {
-  if (reason === "stale") return look.snapshot.asOf !== undefined
-  if (reason === "in_band") return isSound && look.need !== undefined && look.need._tag !== "NotDue"
-  return !ofNeed.has(reason) || (isSound && look.need?._tag === "Wanted")
+const isReached = ({ reason }: Check, { facts, isSound }: Asked): boolean => {
+  if (reason === "stale") return facts.snapshot.asOf !== undefined
+  if (reason === "in_band") return isSound && facts.need !== undefined && facts.need._tag !== "NotDue"
+  return !ofNeed.has(reason) || (isSound && facts.need?._tag === "Wanted")
 }
 
 const answerOf = (check: Check, asked: Asked): Answer => {
   const { reason } = check
-  const { look } = asked
+  const { facts } = asked
   if (!isReached(check, asked)) return { reason, sign: "not_reached", detail: "", endsAt: null }
-  const detail = check.held(look)
+  const detail = check.held(facts)
   if (detail === undefined) {
-    const byPeople = look.subject.kind === "request" && ofOurMoney.has(reason)
+    const byPeople = facts.subject.kind === "request" && ofOurMoney.has(reason)
     return {
       reason,
       sign: "passed",
-      detail: byPeople ? "people pay it with another key" : check.passed(look),
+      detail: byPeople ? "people pay it with another key" : check.passed(facts),
       endsAt: null,
     }
   }
   const sign = reason === asked.reason ? "holds" : "also_holds"
-  return { reason, sign, detail, endsAt: check.ends?.(look) ?? null }
+  return { reason, sign, detail, endsAt: check.ends?.(facts) ?? null }
 }
 
-const nextOf = (checks: ReadonlyArray<Answer>, look: Look): Next => {
+const nextOf = (checks: ReadonlyArray<Answer>, facts: SubjectFacts): Next => {
   const holding = checks.filter(({ sign }) => sign === "holds" || sign === "also_holds")
   const times = holding.flatMap(({ endsAt }) => (endsAt === null ? [] : [endsAt]))
   return {
     notBefore: times.length === 0 ? null : Math.max(...times),
-    after: holding.filter(({ endsAt }) => endsAt === null).map(({ reason }) => endedBy[reason](look)),
+    after: holding.filter(({ endsAt }) => endsAt === null).map(({ reason }) => endedBy[reason](facts)),
   }
 }
 
@@ -301,20 +301,20 @@ const verdictText = (decision: Decision, decimals: number): string => {
 const fixed = (words: string) => () => words
 
 /** Describes the balance at which the subject leaves its band. */
-const needBegins = (look: Look): string => {
-  const { subject } = look
+const needBegins = (facts: SubjectFacts): string => {
+  const { subject } = facts
   const { forMillis } = subject.rule
   const stays = forMillis === 0 ? "is seen so twice" : `stays so for ${timeText(forMillis)}, seen twice`
   switch (subject.kind) {
     case "topUp":
-      return `${subject.name} falls below ${sayLevel(look, subject.level.trigger)} and ${stays}`
+      return `${subject.name} falls below ${levelText(facts, subject.level.trigger)} and ${stays}`
     case "sweep":
-      return `${subject.name} rises above ${sayLevel(look, subject.level.trigger)} and ${stays}`
+      return `${subject.name} rises above ${levelText(facts, subject.level.trigger)} and ${stays}`
     case "split":
     case "withdraw":
-      return `${subject.name} rises above ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
+      return `${subject.name} rises above ${levelText(facts, subject.rule.level.trigger)} and ${stays}`
     case "request":
-      return `${subject.name} falls below ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
+      return `${subject.name} falls below ${levelText(facts, subject.rule.level.trigger)} and ${stays}`
     case "rebalance":
       return `an account is further from its share than the tolerance and ${stays}`
     case "code":
@@ -325,10 +325,10 @@ const needBegins = (look: Look): string => {
 }
 
 /** Event that ends a reason where time alone does not; `needs` lists acts of people. */
-export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
+export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => string>> = {
   halted: fixed('a person ends the halt: "cofferer resume --reason TEXT"'),
-  paused: (look) => {
-    const scopes = [...new Set(pausesOf(look).map(({ scope }) => scope))]
+  paused: (facts) => {
+    const scopes = [...new Set(pausesOf(facts).map(({ scope }) => scope))]
     const commands = scopes.map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
     return `a person ends ${scopes.length === 1 ? "the pause" : "each pause"}: ${commands.join(", ")}`
   },
@@ -356,7 +356,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   cooldown: fixed("the cooldown ends"),
   unresolved: fixed('the earlier payment is resolved: "cofferer intents resolve ID --reason TEXT"'),
   awaiting_approval: fixed("operators approve or reject it"),
-  too_small: (look) => `the need grows to ${sayAmount(look, leastOf(look))}`,
+  too_small: (facts) => `the need grows to ${amountText(facts, leastOf(facts))}`,
   asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
   policy: fixed("a policy line permits it"),
   limit: fixed("earlier payments are more than 24 h old"),

@@ -11,7 +11,7 @@ import {
   stepText,
 } from "../Condition.ts"
 import { type ConditionFacts, evaluate, idleReasons } from "../evaluate.ts"
-import { type Alerted, lookAtAlert } from "../kinds/alerting.ts"
+import { type Alerted, evaluateAlert } from "../kinds/alerting.ts"
 import { type AlertMemory, isOn } from "../RuleMemory.ts"
 import { hoursAt } from "../Schedule.ts"
 import { ageMillis } from "../Snapshot.ts"
@@ -35,7 +35,7 @@ export interface SeenCondition {
   readonly of: ReadonlyArray<SeenCondition>
 }
 
-/** All that an alert's next look rests on, as plain values. Times are Unix milliseconds. */
+/** All that an alert rule's next evaluation depends on, as plain values. Times are Unix milliseconds. */
 interface AlertExplanation {
   readonly rule: string
   readonly severity: AlertRule["severity"]
@@ -66,13 +66,13 @@ export interface AlertTimers {
   readonly opensAt: number | null
 }
 
-/** Why an alert fires or is silent, as its next look would find. */
+/** Explains why an alert rule fires or not, as its next evaluation would decide. */
 export const explainAlert = (
   rule: AlertRule,
   facts: ConditionFacts,
   before: AlertMemory | undefined,
 ): AlertExplanation => {
-  const alerted = lookAtAlert(rule, facts, before)
+  const alerted = evaluateAlert(rule, facts, before)
   return {
     rule: rule.name,
     severity: rule.severity,

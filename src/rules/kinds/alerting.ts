@@ -97,7 +97,7 @@ const telling = (
 }
 
 /** One evaluation of an alert rule, without its notifications. */
-export const lookAtAlert = (rule: AlertRule, facts: ConditionFacts, before: AlertMemory | undefined): Alerted => {
+export const evaluateAlert = (rule: AlertRule, facts: ConditionFacts, before: AlertMemory | undefined): Alerted => {
   const seen = {
     when: evaluate(rule.when, facts),
     clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
@@ -106,7 +106,7 @@ export const lookAtAlert = (rule: AlertRule, facts: ConditionFacts, before: Aler
 }
 
 /** Result of a round for one alert rule. */
-export interface AlertLook {
+export interface AlertResult {
   readonly rule: AlertRule
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
@@ -115,15 +115,15 @@ export interface AlertLook {
 }
 
 /** Judges the conditions of the alert rules, all by the state from before any of them was evaluated. */
-export const lookAtAlerts = (
+export const evaluateAlerts = (
   rules: ReadonlyArray<AlertRule>,
   facts: ConditionFacts,
   memories: Memories,
-): ReadonlyArray<AlertLook> =>
+): ReadonlyArray<AlertResult> =>
   rules.map((rule) => {
     const { now } = facts
     const before = memories.get(memoryKey(rule.name, alertSubject))
-    const { tell, ...kept } = lookAtAlert(rule, facts, before)
+    const { tell, ...kept } = evaluateAlert(rule, facts, before)
     const memory: RuleMemory = {
       ...kept,
       rule: rule.name,

@@ -79,7 +79,7 @@ export interface Question {
   readonly rule: string
   readonly code: Code
   readonly seen: CodeSeen
-  /** Unix milliseconds of the look. */
+  /** Unix milliseconds of the evaluation. */
   readonly now: number
 }
 

@@ -5,8 +5,8 @@ import { dueAfter, firstAfter, type LetGo, plannedAfter, plannedUntil } from "..
 import { afterUnpaid } from "../waiting.ts"
 
 /**
- * A fixed amount at each planned time. What was planned before the first look that saw a block of today is not owed. A
- * time that is concluded and later than now was concluded while a clock was wrong: all until now is.
+ * A fixed amount at each planned time. Times planned before the first evaluation with balances of today are not owed.
+ * A concluded time later than now was concluded by a wrong clock: it counts as now.
  */
 export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindInput<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
@@ -18,7 +18,7 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindI
     next,
     episode: done,
   })
-  // Nothing is concluded by looks that saw nothing: 0 stands for them.
+  // 0: no evaluation had balances yet, and nothing is concluded.
   if (episode === undefined || episode === 0) return wait(seconds(plannedUntil(schedule, now)))
   const concluded = Math.min(episode, seconds(now))
   if (!isDue(rule, episode, now)) return wait(concluded)

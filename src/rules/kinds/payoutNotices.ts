@@ -2,11 +2,11 @@ import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import type { HoldReason } from "../../domain/Decision.ts"
 import { timeText as spanText } from "../../domain/Time.ts"
 import { clockGap } from "../checks/wrongClock.ts"
-import type { Look } from "../Look.ts"
 import type { Notice } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
 import type { RuleMemory } from "../RuleMemory.ts"
 import { firstAfter, type LetGo } from "../Schedule.ts"
+import type { SubjectFacts } from "../SubjectFacts.ts"
 import type { Outcome } from "../step.ts"
 import { afterUnpaid } from "../waiting.ts"
 import { payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
@@ -105,7 +105,7 @@ export const payoutNotices = (
   memory: RuleMemory,
   before: RuleMemory | undefined,
 ): ReadonlyArray<Notice> => {
-  const { subject } = outcome.look
+  const { subject } = outcome.facts
   if (subject.kind !== "payout" || before === undefined) return []
   const { rule, name } = subject
   const found: Array<Notice> = []
@@ -119,18 +119,18 @@ export const payoutNotices = (
   const unseen =
     outcome.judgement.concluded === undefined || before.episode !== 0
       ? undefined
-      : unseenOf(rule, before.reasonSince, outcome.look.snapshot.now)
+      : unseenOf(rule, before.reasonSince, outcome.facts.snapshot.now)
   if (unseen !== undefined) found.push(unpaidNotice("unseen", rule, name, unseen, unseenText(rule, unseen)))
   return found
 }
 
 /** Planned times that this evaluation drops: those that it concludes. */
-const letGoOf = ({ look: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
+const letGoOf = ({ facts: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
   concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
 
 /** Notice for a planned payment that is late, still owed, and held before any part of it is decided. */
 const lateNotice = (
-  { look: { subject, snapshot }, judgement: { decision, planned, timer } }: Outcome,
+  { facts: { subject, snapshot }, judgement: { decision, planned, timer } }: Outcome,
   { episode }: RuleMemory,
   rule: PayoutRule,
 ): Notice | undefined => {
@@ -151,7 +151,7 @@ const lateNotice = (
 
 /** Notice that a late payment is concluded. */
 const lateOver = (
-  { look: { snapshot } }: Outcome,
+  { facts: { snapshot } }: Outcome,
   { subject, episode: planned }: RuleMemory,
   { episode }: RuleMemory,
   rule: PayoutRule,
@@ -164,7 +164,7 @@ const lateOver = (
 }
 
 /** Unix milliseconds from which a late time alerts, if it is held until then. */
-export const lateTimes = function* ({ subject, snapshot: { now }, memory, timer }: Look): Iterable<number> {
+export const lateTimes = function* ({ subject, snapshot: { now }, memory, timer }: SubjectFacts): Iterable<number> {
   if (subject.kind !== "payout" || subject.rule.schedule.missed !== "once" || memory === undefined) return
   const { schedule } = subject.rule
   const late = firstAfter(schedule, Math.min(memory.episode * 1_000, now)) + schedule.lateMillis

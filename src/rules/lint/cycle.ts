@@ -1,11 +1,11 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import type { RuleAccount } from "../Account.ts"
-import { floorOf, type Look, leastOf, lookAt, takesPart } from "../Look.ts"
 import type { Policy } from "../policy/Policy.ts"
 import { levelsOf } from "../Rule.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import { accountKey } from "../Snapshot.ts"
 import { type Subject, type Way, waysOf } from "../Subject.ts"
+import { floorOf, leastOf, type SubjectFacts, subjectFacts, takesPart } from "../SubjectFacts.ts"
 import {
   assetAmount,
   type Finding,
@@ -18,7 +18,7 @@ import {
 } from "./Finding.ts"
 
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
-const looksMax = 100_000
+const evaluationsMax = 100_000
 
 /** Kinds whose payments nothing here can foresee: people make them, a calendar or an operator's code asks for them. */
 const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
@@ -135,7 +135,7 @@ const edgesOf = (group: ReadonlyArray<Spot>): ReadonlyArray<Edges> => {
 const judgeGroup = (set: RuleSet, group: ReadonlyArray<Spot>): ReadonlyArray<Finding> => {
   const subjects = group.map(({ subject }) => subject)
   const starts = startsOf(edgesOf(group))
-  const tries = Math.min(starts.length, Math.ceil(looksMax / (subjects.length * 8)))
+  const tries = Math.min(starts.length, Math.ceil(evaluationsMax / (subjects.length * 8)))
   for (const start of starts.slice(0, tries)) {
     for (const order of [subjects, subjects.toReversed()]) {
       const played = endless(order, set.policy, start)
@@ -212,13 +212,15 @@ const keyOf = (subject: Subject, name: string, assetId: string): string =>
 /** Payments of the first rule in need; rules that it inhibits wait. */
 const nextPayments = (subjects: ReadonlyArray<Subject>, policy: Policy, balances: Balances): ReadonlyArray<Played> => {
   const snapshot = snapshotOf(policy, balances)
-  const looks = subjects.map((subject) => lookAt(subject, snapshot, undefined))
-  const firing = new Set(looks.flatMap(({ need, subject }) => (need?._tag === "Wanted" ? [subject.rule.name] : [])))
-  for (const look of looks) {
-    if (look.subject.rule.inhibitedBy.some((name) => firing.has(name))) continue
-    if (!isPaid(look)) continue
-    return look.sized.map(({ transfer, amount }) => ({
-      subject: look.subject,
+  const evaluations = subjects.map((subject) => subjectFacts(subject, snapshot, undefined))
+  const firing = new Set(
+    evaluations.flatMap(({ need, subject }) => (need?._tag === "Wanted" ? [subject.rule.name] : [])),
+  )
+  for (const facts of evaluations) {
+    if (facts.subject.rule.inhibitedBy.some((name) => firing.has(name))) continue
+    if (!isPaid(facts)) continue
+    return facts.sized.map(({ transfer, amount }) => ({
+      subject: facts.subject,
       from: transfer.from.name,
       to: transfer.to.name,
       amount,
@@ -227,9 +229,9 @@ const nextPayments = (subjects: ReadonlyArray<Subject>, policy: Policy, balances
   return []
 }
 
-const isPaid = (look: Look): boolean =>
-  look.sized.length > 0 &&
-  look.sized.every(({ amount, covered }) => amount >= leastOf(look) && (covered || takesPart(look.subject.rule)))
+const isPaid = (facts: SubjectFacts): boolean =>
+  facts.sized.length > 0 &&
+  facts.sized.every(({ amount, covered }) => amount >= leastOf(facts) && (covered || takesPart(facts.subject.rule)))
 
 const nothing = { amount: 0n, count: 0 }
 
@@ -242,10 +244,10 @@ const snapshotOf = (policy: Policy, balances: Balances): Snapshot => ({
   disagreement: undefined,
   balance: (party, assetId) => balances.get(accountKey(party, assetId)),
   listed: undefined,
-  terms: undefined,
+  parameters: undefined,
   open: [],
   settled: [],
-  asked: [],
+  requests: [],
   halts: [],
   chainUnsettled: undefined,
   firing: new Set(),

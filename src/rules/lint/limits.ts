@@ -1,8 +1,8 @@
 import { type Party, type PinnedAsset, type Receiver, receiverKey } from "../Account.ts"
-import { floorOf, takesPart } from "../Look.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "../policy/Policy.ts"
 import { isPaying, levelsOf } from "../Rule.ts"
 import { waysOf } from "../Subject.ts"
+import { floorOf, takesPart } from "../SubjectFacts.ts"
 import {
   assetAmount,
   type Finding,

@@ -8,7 +8,7 @@ import { waysOf } from "../Subject.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Planned times that are examined: years of daily ones, two days of one a minute. */
-const lookedAtMax = 3_000
+const evaluationsMax = 3_000
 /** A plan's densest day does not depend on the year; leap days and both changes of the clocks lie within. */
 const from = Date.UTC(2024, 0, 1)
 const until = Date.UTC(2026, 0, 1)
@@ -17,7 +17,7 @@ const until = Date.UTC(2026, 0, 1)
 const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
   const times: Array<number> = []
   for (const at of timesAfter(schedule, from)) {
-    if (at > until || times.length >= lookedAtMax) break
+    if (at > until || times.length >= evaluationsMax) break
     times.push(at)
   }
   return times

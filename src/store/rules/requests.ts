@@ -1,5 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
-import type { AskedPayment } from "../../rules/Snapshot.ts"
+import type { FundingRequest } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
 import type { Sql } from "../database/Sql.ts"
@@ -7,7 +7,7 @@ import { type StoreError, storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 
 /** A payment that people were asked to make. */
-interface Ask extends AskedPayment {
+interface Ask extends FundingRequest {
   readonly seq: number
   /** Why, for people. */
   readonly detail: string

@@ -54,7 +54,7 @@ export const settings = (): WorldSettings & { readonly reserve: Party; readonly 
     maxAgeMillis: 30_000,
     start,
     assets: new Map([[asset.id, { decimals: 6, quantum: unit }]]),
-    terms: {
+    parameters: {
       feeFactor: { numerator: 1n, denominator: 1_000n },
       feeMaxQuantum: { numerator: 1n, denominator: 1n },
       minQuantum: { numerator: 1n, denominator: 10n },

@@ -4,11 +4,11 @@ import { join } from "node:path"
 import { codeOf } from "../../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../../src/config/code/loadRules.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
-import type { Memory } from "../../../src/rules/Look.ts"
 import type { Policy } from "../../../src/rules/policy/Policy.ts"
 import type { TopUpRule } from "../../../src/rules/Rule.ts"
 import type { Snapshot } from "../../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
+import type { Memory } from "../../../src/rules/SubjectFacts.ts"
 import { step } from "../../../src/rules/step.ts"
 import { type AccountOf, makeWatch } from "../../../src/rules/Watch.ts"
 import { calmSnapshot, plainParty, plainRule } from "../../support/Rules.ts"
@@ -67,15 +67,15 @@ const decided = () => {
     maxAgeMillis: 30_000,
     balance: (key) => balances.get(key),
     listed: new Map([[asset.id, { status: "enabled", decimals: 6, quantum: unit }]]),
-    terms: undefined,
+    parameters: undefined,
     policy,
   })
   let looks = 0
   const decideOn = (changed: ReadonlyArray<AccountOf>) => {
     const due = watch.due(now, changed)
     for (const outcome of step(due, snapshot(), (subject) => memories.get(subject))) {
-      watch.looked(outcome)
-      memories.set(outcome.look.subject, { ...outcome.judgement.timer, episode: 1 })
+      watch.evaluated(outcome)
+      memories.set(outcome.facts.subject, { ...outcome.judgement.timer, episode: 1 })
     }
     looks += due.length
   }

@@ -21,7 +21,7 @@ export const idleTimer: Timer = { firingSince: undefined, observations: 0, lastO
 /** A money rule never acts on a single reading. */
 export const observationsMin = 2
 
-/** The timer after one more look. */
+/** The timer after one more evaluation. */
 export const advance = (
   timer: Timer,
   seen: { readonly firing: boolean; readonly now: number; readonly observation: bigint },
@@ -47,7 +47,7 @@ export interface Memory extends Timer {
 /** Base units that a subject may take from a payer at most, fee included; where needs share what does not suffice. */
 export type Allotment = (payer: Party) => bigint | undefined
 
-/** One transfer after the payer's funds were looked at. */
+/** One transfer, limited by the payer's funds. */
 export interface Sized {
   readonly transfer: NeededTransfer
   /** Amount to pay if the payer had enough; where parts are paid, at most what the policy permits at once. */
@@ -62,8 +62,8 @@ export interface Sized {
   readonly observed: bigint | undefined
 }
 
-/** One look at one subject: all that its decision is made of. */
-export interface Look {
+/** All facts that the decision on one subject depends on. */
+export interface SubjectFacts {
   readonly subject: Subject
   readonly snapshot: Snapshot
   readonly memory: Memory | undefined
@@ -72,18 +72,18 @@ export interface Look {
   readonly balances: ReadonlyArray<bigint> | undefined
   /** Undefined while the balances are. */
   readonly need: Need | undefined
-  /** How long the condition has been true, this look counted; of use only where the knowledge is sound. */
+  /** How long the condition has been true, this evaluation included; meaningful only while balances are current. */
   readonly timer: Timer
   /** The transfers as the payers' funds allow them, in the need's order; each sees what the ones before it take. */
   readonly sized: ReadonlyArray<Sized>
 }
 
-export const lookAt = (
+export const subjectFacts = (
   subject: Subject,
   snapshot: Snapshot,
   memory: Memory | undefined,
   allotment?: Allotment,
-): Look => {
+): SubjectFacts => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
   const timer = timerAfter(memory ?? idleTimer, need, snapshot.now, snapshot.asOf)
@@ -92,8 +92,8 @@ export const lookAt = (
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
 }
 
-/** The look of a subject that wants exactly this, whatever its balances are. */
-export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): Look => {
+/** Facts of a subject that needs exactly this transfer, whatever its balances are. */
+export const transferFacts = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): SubjectFacts => {
   const need: Need = { _tag: "Wanted", detail: "it is a part of what is paid already", transfers: [transfer] }
   const sized = sizesOf({ subject, snapshot, allotment: undefined }, need)
   const balances = balancesOf(subject, snapshot)
@@ -102,27 +102,29 @@ export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: N
 
 const nothing: ReadonlyArray<Sized> = []
 
-/** The timer after a look that could see. */
+/** Advances the timer if the need is known. */
 const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bigint | undefined): Timer =>
   need === undefined || need._tag === "Unanswered" || asOf === undefined
     ? before
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
 /** The least that is paid: the rule's own, the network's, and never nothing. */
-export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: Look): bigint => {
+export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: SubjectFacts): bigint => {
   const network = kind === "withdraw" ? withdrawalMinimum(snapshot, asset) : networkMinimum(snapshot, asset)
   return [rule.min.get(asset.id) ?? 0n, network, 1n].reduce((a, b) => (a > b ? a : b))
 }
 
 /** The share of its payments that the network may take on top. */
-export const feeShareOf = ({ subject, snapshot }: Pick<Look, "subject" | "snapshot">): Share =>
+export const feeShareOf = ({ subject, snapshot }: Pick<SubjectFacts, "subject" | "snapshot">): Share =>
   feeShare(commandOf(subject), snapshot.policy.maxFee)
 
 /** "8,790.00" in units of the asset. */
-export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmount(units, subject.asset.decimals)
+export const amountText = ({ subject }: SubjectFacts, units: bigint): string =>
+  formatAmount(units, subject.asset.decimals)
 
 /** "10,000": a number of the configuration, without places that say nothing. */
-export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
+export const levelText = ({ subject }: SubjectFacts, units: bigint): string =>
+  formatLevel(units, subject.asset.decimals)
 
 /** Balance that a payer always keeps: its own floor or the rule's, the higher of both. */
 export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
@@ -131,16 +133,19 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   return own > ruled ? own : ruled
 }
 
-const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: WantedNeed): ReadonlyArray<Sized> => {
-  const { subject, snapshot } = look
+const sizesOf = (
+  facts: Pick<SubjectFacts, "subject" | "snapshot" | "allotment">,
+  need: WantedNeed,
+): ReadonlyArray<Sized> => {
+  const { subject, snapshot } = facts
   const { asset, rule } = subject
-  const share = feeShareOf(look)
+  const share = feeShareOf(facts)
   const taken = new Map<string, bigint>()
   const wants = wantsOf(snapshot, subject, need.transfers)
   const left = ({ from }: NeededTransfer, observed: bigint | undefined): bigint => {
     const before = taken.get(from.publicKey) ?? 0n
     const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from)
-    const allotted = look.allotment?.(from)
+    const allotted = facts.allotment?.(from)
     return (allotted === undefined || free < allotted ? free : allotted) - before
   }
   const seen = need.transfers.map(({ from }) => snapshot.balance(from.publicKey, asset.id, "free"))
@@ -204,9 +209,9 @@ export const takesPart = (rule: Subject["rule"]): boolean =>
 export interface Check {
   readonly reason: HoldReason
   /** The sentence with the number that decided; undefined where the reason does not apply. */
-  readonly held: (look: Look) => string | undefined
+  readonly held: (facts: SubjectFacts) => string | undefined
   /** The comparison made where the reason does not apply, as text for `explain`. */
-  readonly passed: (look: Look) => string
+  readonly passed: (facts: SubjectFacts) => string
   /** Unix milliseconds at which it ends by itself; undefined where time alone does not end it. */
-  readonly ends?: (look: Look) => number | undefined
+  readonly ends?: (facts: SubjectFacts) => number | undefined
 }
