@@ -23,7 +23,7 @@ interface KeyProblems {
   readonly warnings: Array<Problem>
 }
 
-/** A key file is opened once and closed: a wrong one is found before anything runs, with its line. */
+/** Opens a key file and closes it, so that a wrong one is reported with its line before anything runs. */
 const checkKeyFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: KeyProblems) {
   const path = ["parties", party.name, "signer", ...Object.keys(party.signer ?? {})]
   yield* openKeyFile(file, party.publicKey).pipe(
@@ -37,7 +37,7 @@ const checkKeyFile = Effect.fnUntraced(function* (treasury: Treasury, party: Par
   )
 })
 
-/** The embedded network makes its keys from its seed, so the right ones are known before it runs. */
+/** Compares a party's key with the one that the embedded network will make from its seed. */
 const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party: Party, found: KeyProblems): void => {
   const { name, publicKey, signer } = party
   const isPayer = signer !== undefined && "sandbox" in signer
@@ -64,9 +64,11 @@ const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party:
 export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, opens: boolean) {
   const found: KeyProblems = { errors: [], warnings: [] }
   const parties = [...treasury.parties.values()]
-  const isMade = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
+  const usesSandboxKeys = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
   const scenario =
-    isMade && isEmbedded(treasury) ? yield* decodeScenario(treasury.document, treasury.network.chainId) : undefined
+    usesSandboxKeys && isEmbedded(treasury)
+      ? yield* decodeScenario(treasury.document, treasury.network.chainId)
+      : undefined
   for (const party of parties) {
     const { name, signer } = party
     if (scenario !== undefined) checkSandboxKey(treasury, scenario, party, found)
@@ -133,7 +135,7 @@ const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> 
   ]
 }
 
-/** Source of the fee by which the signer judges each transfer. */
+/** Warns if the signer has no fee to judge transfers by, or one from the file only. */
 const feeSource = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
   const { network, policy, rules, document } = treasury
   const { fee } = network
@@ -170,7 +172,7 @@ const notCompared = (note: string): Comparison => ({ warnings: [], note })
  */
 export const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
-    // The file's own network is held against the file itself.
+    // `checkNetwork` compares the embedded network.
     if (isEmbedded(treasury)) return allCompared([])
     const { chainId } = yield* (yield* GatewayReader).head
     if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
@@ -194,8 +196,8 @@ export const checkGateway = Effect.fn("Check.gateway")(
 
 const unanswered = notCompared("no gateway answered; chain id, asset ids and decimals were not compared")
 
-const otherChain = ({ document, network }: Treasury, told: string) => {
-  const message = `the gateway is on chain ${escapeText(told)}, not on ${network.chainId}`
+const otherChain = ({ document, network }: Treasury, reported: string) => {
+  const message = `the gateway is on chain ${escapeText(reported)}, not on ${network.chainId}`
   const remedy = "correct network.chainId, or the address in network.gateways"
   return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))
 }

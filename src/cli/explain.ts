@@ -26,7 +26,7 @@ import { decisionText, type Story, storyText } from "./common/storyText.ts"
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
 const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
 
-/** An alert rule: each comparison, its timers, and the last alert that people got. */
+/** An alert rule: each comparison, its timers, and its last alert. */
 const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: ReadonlyArray<string>): string => {
   const { when, clear, firingSince } = alert
   const since =
@@ -38,12 +38,12 @@ const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: Rea
     `  known     ${known}`,
     ...since,
     `  timers    ${timersText(alert.timers, at).join("; ")}`,
-    `  told      ${toldText(last)}`,
+    `  told      ${lastAlertText(last)}`,
   ].join("\n")
 }
 
 /** "at 2026-12-24 12:00:05Z: keep-low 9,500.00 is below 10,000" */
-const toldText = (last: LastAlert | null): string =>
+const lastAlertText = (last: LastAlert | null): string =>
   last === null ? "nothing so far" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
 
 const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "HOLDS" : "does not hold")
@@ -74,7 +74,7 @@ const timersText = (timers: AlertTimers, now: number): ReadonlyArray<string> => 
   ]
 }
 
-/** The daemon's answer to a question why. */
+/** The daemon's answer to "explain". */
 export type Explained =
   | RuleAnswer
   | AlertAnswer
@@ -138,7 +138,7 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
   ].join("\n")
 }
 
-/** Where the engine's last decision stands, and since when. */
+/** The engine's last stored decision, and since when it is in force. */
 const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
   if (decided === null) return ["  not evaluated yet"]
   const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
@@ -195,7 +195,7 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
 
 const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
   const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but the alerts sent by then`]
-  const told = last === null ? "no alert of it is stored" : `last alert: ${toldText(last)}`
+  const told = last === null ? "no alert of it is stored" : `last alert: ${lastAlertText(last)}`
   return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
 }
 
@@ -207,7 +207,7 @@ const pastSubjectText = (
   { subject, inForce, before, after }: PastAnswer["subjects"][number],
 ): string => {
   const name = tells ? rule : `${rule} ${subject}`
-  const told = tells ? [`  told      ${toldText(last)}`] : []
+  const told = tells ? [`  told      ${lastAlertText(last)}`] : []
   if (inForce === null) {
     const first = after === null ? "it has no decision yet" : `the oldest stored decision is of ${stampText(after.at)}`
     return [
@@ -273,7 +273,7 @@ export const explainCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Show why a rule acts, alerts or holds, or how a payment was decided"))
 
-/** Unix milliseconds of what was written. */
+/** Unix milliseconds of a time, or of a duration before now. */
 export const parseMoment = (text: string, now: number): number =>
   isDuration(text) ? now - durationMillis(text) : Date.parse(text)
 

@@ -24,7 +24,7 @@ const versionCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Print the version"))
 
-/** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
+/** Every command by its name. Only the called one is loaded: loading all takes longer than most take to run. */
 const commands = {
   init: async () => (await import("./init/init.ts")).init,
   run: async () => (await import("./run/run.ts")).run,
@@ -64,7 +64,7 @@ export const commandNames: ReadonlyArray<string> = Object.keys(commands)
 
 const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
-/** All of them where none is called: for help, and for the name that is nearest to a wrong one. */
+/** The named command; all commands if there is none of the name: for help, and to suggest the nearest name. */
 export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
   const called = isCommand(name) ? [commands[name]] : Object.values(commands)
   return Command.make("cofferer").pipe(
@@ -82,7 +82,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "backtest --epoch": "transfers are limited as the network limits them; a test file sets another limit",
 }
 
-/** Commands that are gone, with what takes their place. */
+/** Removed commands, each with its replacement. */
 const gone: Readonly<Record<string, string>> = {
   object: 'weaker terms halt a start at once now; "halt" stops terms that "terms accept" accepted',
 }
@@ -130,7 +130,7 @@ export const commandLine = (args: ReadonlyArray<string>) =>
     Effect.promise(() => loadCommands(args)).pipe(
       Effect.flatMap((root) => Command.runWith(root, { version })(args)),
       Effect.provide(presenter),
-      Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(saidOf(error)))),
+      Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(errorText(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),
       Effect.provideService(CommandFlags, treasuryFlagsOf(args)),
@@ -142,8 +142,8 @@ const serving: ReadonlySet<string> = new Set(["run", "sandbox"])
 
 const isUsage = (error: unknown): boolean => Predicate.isTagged(error, "ShowHelp")
 
-/** Problems of a file begin with their places, for editors to jump to. */
-const saidOf = (error: unknown): string =>
+/** Problems of a file begin with their places, so that editors can jump to them. */
+const errorText = (error: unknown): string =>
   Predicate.isTagged(error, "ConfigError") ? messageOf(error) : `cofferer: ${messageOf(error)}`
 
 const messageOf = (error: unknown): string =>

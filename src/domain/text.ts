@@ -37,11 +37,11 @@ export const plural = (n: number, word: string): string => `${n} ${word}${n === 
 
 const namesMax = 3
 
-/** "a, b, c and 2 more": the first three, and how many there are besides. */
-export const several = (words: ReadonlyArray<string>): string => {
-  const left = words.length - namesMax
-  return left <= 0 ? words.join(", ") : `${words.slice(0, namesMax).join(", ")} and ${left} more`
-}
+/** "a, b, c and 2 more": the first three of more than `allMax` words, else all of them. */
+export const several = (words: ReadonlyArray<string>, allMax = namesMax): string =>
+  words.length <= allMax
+    ? words.join(", ")
+    : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
 
 /** A quoted command with its spaces replaced: pasted from two lines, its first line alone would run. */
 const joined = (text: string): string => text.replace(/"cofferer [^"]+"/g, (command) => command.replaceAll(" ", "\0"))

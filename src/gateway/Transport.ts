@@ -52,7 +52,7 @@ interface TransportRequest<A> {
   /** Behind the base address, with a slash in front. */
   readonly path: string
   /** A key may stand several times: that is how arrays are sent. */
-  readonly query?: ReadonlyArray<readonly [string, string]>
+  readonly query?: Query
   /** Sent as JSON. */
   readonly body?: unknown
   /** The form of the answer. */
@@ -63,9 +63,9 @@ interface TransportRequest<A> {
   readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
-  /** Asked just before it leaves; false: it fails as Unreachable. */
+  /** Checked just before it is sent; false: it fails as Unreachable. */
   readonly mayLeave?: Effect.Effect<boolean> | undefined
-  /** How a wider request answers it as well, where treasuries share the gateway. Default: only the same one does. */
+  /** How a wider request answers it too, if treasuries share the gateway. Default: only an equal request does. */
   readonly joint?: Joint<A>
 }
 
@@ -74,11 +74,11 @@ type Query = ReadonlyArray<readonly [string, string]>
 /** One request in place of several that differ in their parameters. */
 export interface Joint<A, W = unknown> extends SharedRead<W> {
   readonly query: (wide: W) => Query
-  /** This caller's part of the answer; undefined: it must ask by itself. */
+  /** This caller's part of the answer; undefined: it must send its own request. */
   readonly part: (value: A, wide: W) => A | undefined
 }
 
-/** Hears of the moment in which a request leaves, after it waited for its turn. Default: nobody does. */
+/** Called when a request is sent, after it waited for its turn. Default: does nothing. */
 export const SendMoment = Context.Reference<() => void>("cofferer/gateway/SendMoment", {
   defaultValue: () => () => {},
 })
@@ -163,7 +163,7 @@ export const makeTransport = (
         const exit =
           known === undefined
             ? answer
-            : counted(answer, mark, { known, now: yield* Clock.currentTimeMillis, askedAt: sentAt })
+            : rejectStrayBlock(answer, mark, { known, now: yield* Clock.currentTimeMillis, askedAt: sentAt })
         const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
         if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
         return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
@@ -195,7 +195,7 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
   client.execute(httpRequest(options, request)).pipe(
     Effect.tap((response) => limiter.applyHeaders(response.headers)),
     Effect.flatMap((response) =>
-      Effect.flatMap(bodyOf(response, options.bodyBytesMax), (body) => understand(response, body, request)),
+      Effect.flatMap(bodyOf(response, options.bodyBytesMax), (body) => decodeAnswer(response, body, request)),
     ),
     Effect.scoped,
     Effect.provideService(HttpClient.TracerPropagationEnabled, false),
@@ -213,7 +213,7 @@ interface Joining<A> {
   readonly alone: Outcome<A>
 }
 
-/** Together with other treasuries' requests; by itself where the common answer does not hold its part. */
+/** Joins other treasuries' requests. Sends its own request if the common answer does not contain its part. */
 const jointly = <A>(pooled: PooledGateway, { ask, way, leaves, alone }: Joining<A>, request: TransportRequest<A>) => {
   const { joint = sameOf(request) } = request
   const send = (wide: unknown) => bounded(way, { ...request, query: joint.query(wide) })
@@ -261,7 +261,7 @@ const httpRequest = (options: GatewayOptions, request: Pick<TransportRequest<unk
 const decodeHeight = Schema.decodeUnknownExit(Height)
 const decodeTime = Schema.decodeUnknownExit(BlockTime)
 
-/** The block headers; 0 means that the gateway does not know. A header that is not a number is not passed over. */
+/** The block headers; 0 means that the gateway does not know. A header that is not a number is an error. */
 const blockMark = (
   headers: HttpClientResponse.HttpClientResponse["headers"],
 ): Exit.Exit<BlockMark | undefined, GatewayReason> => {
@@ -288,8 +288,8 @@ const parseJson = ({ text }: Body): { readonly json: unknown } | undefined => {
   }
 }
 
-/** From a complete answer to its value. The content type is not looked at: real networks send two at once on errors. */
-const understand = <A>(
+/** Decodes a complete answer. Ignores its content type: real networks send two at once on errors. */
+const decodeAnswer = <A>(
   response: HttpClientResponse.HttpClientResponse,
   body: Body,
   { schema }: TransportRequest<A>,
@@ -316,7 +316,7 @@ const understand = <A>(
   return Exit.fail({ _tag: "Unreadable", detail: escapeText(issue) })
 }
 
-/** NotFound and AlreadyKnown are answers of the protocol, so they count as such. */
+/** NotFound and AlreadyKnown are answers of the protocol, so they are "ok". */
 const outcomes: Record<GatewayReason["_tag"], RequestOutcome> = {
   Unreachable: "unreachable",
   Timeout: "timeout",
@@ -343,13 +343,13 @@ const record = <A>(
     readonly exit: Exit.Exit<Answer<A>, GatewayReason>
     /** Undefined: it was never sent. */
     readonly elapsedMillis: number | undefined
-    /** The block that its headers name, believed or not. */
+    /** The block that its headers name, accepted or not. */
     readonly mark: BlockMark | undefined
   },
 ): Ended | undefined => {
   const { gateway, operation, exit, mark } = done
   const ended = endOf(exit, mark)
-  // An interrupted request ended by our own wish, and says nothing about the gateway.
+  // We interrupted the request: it shows nothing about the gateway.
   if (ended === undefined) return undefined
   const { outcome } = ended
   if (mark !== undefined) metrics.gatewayHeight.set({ gateway }, Number(mark.height))
@@ -372,8 +372,8 @@ const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undef
   return reason?._tag === "NotFound" ? reason.mark : undefined
 }
 
-/** An answer that names a block which is not near the accepted one bears witness of nothing. */
-const counted = <A>(
+/** Turns an answer that names a block far from the accepted one into a failure. */
+const rejectStrayBlock = <A>(
   exit: Exit.Exit<Answer<A>, GatewayReason>,
   mark: BlockMark | undefined,
   {

@@ -16,10 +16,10 @@ import { hashesMax, type Scenario } from "./Scenario.ts"
 
 /** The ledger on disk: a commit per block, one for all that was accepted together. Reported data survives a kill. */
 export interface LedgerFile {
-  /** The chain as the file has it, or an empty one where the file is new. */
+  /** The stored chain; an empty one if the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
   readonly saveBlock: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
-  /** Durable when it returns, in one commit. Twice the same transaction keeps the first. */
+  /** Durable when it returns, in one commit. Of two equal transactions the first is kept. */
   readonly saveAccepted: (txs: ReadonlyArray<Tx>) => Effect.Effect<void, SandboxError>
   /** Faults and epoch counts, outside of a block. */
   readonly saveState: (chain: Chain) => Effect.Effect<void, SandboxError>
@@ -55,7 +55,7 @@ const deltaOf = ({ rows, movements, seen, transfers, withdrawals, assets, includ
   included: included.map((entry) => ({ ...entry, bytes: bytesToHex(entry.bytes) })),
 })
 
-/** Where the chain stands: everything small enough to be written whole with each block. */
+/** State of the chain that is small enough to be written whole with each block. */
 interface StoredState extends Pick<Chain, "height" | "time" | "hash" | "genesisTime" | "ruleSets"> {
   readonly epoch: Omit<Chain["epoch"], "transfers"> & { readonly transfers: ReadonlyArray<readonly [string, number]> }
   readonly faults: Omit<FaultRegistry, "doomed" | "past"> & { readonly doomed: ReadonlyArray<string> }
@@ -156,7 +156,7 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   return chain
 })
 
-/** Changes the chain as a block once did. */
+/** Applies a stored block's changes to the chain. */
 const redo = (chain: Chain, accounts: Map<string, Account>, delta: StoredDelta): void => {
   const accountOf = (written: Account): Account => {
     const known = accounts.get(written.id)

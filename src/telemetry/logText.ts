@@ -1,19 +1,12 @@
 import { shortId } from "../domain/Hex.ts"
-import { plural, visible, visibleJson } from "../domain/text.ts"
+import { plural, several, visible, visibleJson } from "../domain/text.ts"
 import { type LogEventName, logEventForm, logEvents } from "./logEvents.ts"
 import { type LogFieldName, type LogFieldValue, logFields } from "./logFields.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-const namesMax = 3
-
 const grouped = (amount: string): string =>
   amount.replace(/^([+-]?)(\d+)/, (_, sign: string, whole: string) => sign + whole.replace(/\B(?=(\d{3})+$)/g, ","))
-
-const several = (names: ReadonlyArray<string>): string =>
-  names.length <= namesMax + 1
-    ? names.join(", ")
-    : `${names.slice(0, namesMax).join(", ")} and ${names.length - namesMax} more`
 
 type Row<N extends LogFieldName> = LogFieldValue<N> extends ReadonlyArray<infer R> ? R : never
 
@@ -27,7 +20,7 @@ const shown = (name: string, value: unknown): string => {
   const type = Object.hasOwn(logFields, name) ? logFields[name as LogFieldName].type : "text"
   if (type === "balances" || type === "bands") return (value as ReadonlyArray<never>).map(rowText[type]).join(", ")
   if (type === "flag") return ""
-  if (Array.isArray(value)) return several(value.map(String))
+  if (Array.isArray(value)) return several(value.map(String), 4)
   if (typeof value === "number") return String(value)
   if (typeof value !== "string") return visibleJson(JSON.stringify(value) ?? "")
   if (type === "amount") return grouped(value)

@@ -3,17 +3,17 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { verifySignature } from "./Transaction.ts"
 
-/** Where what operators agree to is done. */
+/** The treasury and chain that an approval is for. */
 export interface ApprovalPlace {
   readonly treasury: string
   readonly chainId: string
 }
 
-/** All that an approval of a payment is bound to: with any of it changed, a signature says nothing. */
+/** Everything that an approval of a payment is bound to. If any of it changes, the signature no longer fits. */
 export interface PaymentTerms extends ApprovalPlace {
   readonly intentId: string
   readonly rule: string
-  /** Operator or user who handed it in; undefined where a rule decided it. */
+  /** Operator or user who submitted it; undefined if a rule decided it. */
   readonly proposer: string | undefined
   /** Public keys, and the names that the file in force gives them. */
   readonly from: string
@@ -30,11 +30,11 @@ export interface PaymentTerms extends ApprovalPlace {
   /** SHA-256 over the canonical text of the policy in force, approvals included. */
   readonly policy: string
   readonly group: string
-  /** Unix milliseconds from which on it is void. */
+  /** Unix milliseconds at which the approval expires. */
   readonly expires: number
 }
 
-/** A halt as operators see it before they end it. */
+/** A halt, stop or mismatch with its number in the journal, as operators see it before they end it. */
 export interface HaltNamed {
   readonly seq: number
   readonly reason: string
@@ -45,7 +45,7 @@ export type Agreement =
   | {
       /** Other terms, weaker in some point than those in force. */
       readonly kind: "terms"
-      /** Journal number of the configuration in force, which they replace: it is used up once they are in force. */
+      /** Journal entry of the configuration that they replace. Once they are in force, the approval fits no more. */
       readonly replaces: number
       /** 64 hex characters: all that bounds the money under them. */
       readonly terms: string
@@ -56,12 +56,12 @@ export type Agreement =
       readonly kind: "resume"
       readonly scope: string
       readonly halts: ReadonlyArray<HaltNamed>
-      /** The machine's own stops of an asset or a rule that it ends. */
+      /** Pins and locks that it ends: stops of an asset or a rule by the daemon itself. */
       readonly stops: ReadonlyArray<HaltNamed>
       readonly reason: string
     }
   | {
-      /** `list`: 64 hex characters over the ids of the payments that it takes for known. */
+      /** `list`: 64 hex characters over the ids of the payments that it acknowledges. */
       readonly kind: "adopt" | "recover"
       readonly halts: ReadonlyArray<HaltNamed>
       readonly payments: number
@@ -89,7 +89,7 @@ export type Agreement =
       readonly reason: string
     }
 
-/** Kinds of what operators sign: each text begins with its own, so that none can be taken for another. */
+/** Kinds of texts that operators sign. Each text begins with its kind, so that it never passes for another kind. */
 export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve", "rebase"] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
 
@@ -187,14 +187,14 @@ export const agreementText = (place: ApprovalPlace, asked: Agreement, expires: n
 const slotMillis = 21_600_000
 const slotsAhead = 4
 
-/** Until when what is signed now holds: for 18 to 24 hours, to a full quarter of a day, alike for who asks next. */
+/** When a text signed now expires: 18 to 24 hours ahead, at a quarter of a day, so that all operators sign one text. */
 export const expiryFrom = (now: number): number => (Math.floor(now / slotMillis) + slotsAhead) * slotMillis
 
-/** The ends at which a text that was printed before can still hold: a signature need not say which it names. */
+/** Expiry times that a text printed earlier may name and still be valid: a signature is tried with each of them. */
 export const expiriesAt = (now: number): ReadonlyArray<number> =>
   Array.from({ length: slotsAhead }, (_, i) => expiryFrom(now) - i * slotMillis).filter((expires) => expires > now)
 
-/** A signature as it was handed in; whose it is, its key says. */
+/** A submitted signature, with the key of its operator. */
 export interface GivenApproval {
   readonly key: string
   /** 128 hex characters. */
@@ -237,10 +237,10 @@ export interface ApprovalClaim {
   readonly given: ReadonlyArray<GivenApproval>
 }
 
-/** By whom a payment is approved, or why it is not. */
+/** The operators who approved a payment, or the reason why it is not approved. */
 type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: string }
 
-/** Clocks differ by less. */
+/** More than clocks differ. */
 const slackMillis = 60_000
 
 /** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */
@@ -263,7 +263,7 @@ export const judgeApproval = (
 /** Parsed text that operators sign. */
 interface ApprovalRead {
   readonly kind: ApprovalKind
-  /** In their order; the same name may stand there more than once. */
+  /** In the order of the text; a name may occur more than once. */
   readonly facts: ReadonlyArray<Fact>
 }
 
@@ -289,7 +289,7 @@ const factOf = (line: string): Fact | undefined => {
   }
 }
 
-/** The value of a fact that stands there once; undefined where it does not. */
+/** The value of a fact that occurs exactly once, else undefined. */
 export const factIn = ({ facts }: ApprovalRead, name: string): string | undefined => {
   const found = facts.filter(([one]) => one === name)
   return found.length === 1 ? found[0]?.[1] : undefined
@@ -297,33 +297,33 @@ export const factIn = ({ facts }: ApprovalRead, name: string): string | undefine
 
 const wholeNumber = (text: string | undefined): bigint => (/^[0-9]{1,78}$/.test(text ?? "") ? BigInt(text!) : -1n)
 
-/** The terms of an approval of a payment; undefined where a text is none, or says the same thing in two ways. */
+/** Reads the terms of a payment's approval. Undefined if the text is none, or its amounts contradict each other. */
 export const readPaymentTerms = (text: string): PaymentTerms | undefined => {
   const read = readApproval(text)
   if (read?.kind !== "payment") return undefined
-  const said = (name: string) => factIn(read, name) ?? ""
-  const [, symbol = "", decimals = ""] = /^(.*), ([0-9]{1,2}) decimals$/s.exec(said("asset")) ?? []
-  const proposer = said("proposed by")
+  const value = (name: string) => factIn(read, name) ?? ""
+  const [, symbol = "", decimals = ""] = /^(.*), ([0-9]{1,2}) decimals$/s.exec(value("asset")) ?? []
+  const proposer = value("proposed by")
   const terms = {
-    treasury: said("treasury"),
-    chainId: said("chain"),
-    intentId: said("payment"),
-    rule: said("rule"),
+    treasury: value("treasury"),
+    chainId: value("chain"),
+    intentId: value("payment"),
+    rule: value("rule"),
     proposer: proposer === "its rule" ? undefined : proposer,
-    from: said("from key"),
-    fromName: said("from"),
-    to: said("to key"),
-    toName: said("to"),
-    assetId: said("asset id"),
+    from: value("from key"),
+    fromName: value("from"),
+    to: value("to key"),
+    toName: value("to"),
+    assetId: value("asset id"),
     symbol,
     decimals: Number(decimals),
-    amount: wholeNumber(said("amount in base units")),
-    feeMax: wholeNumber(said("fee in base units, at most")),
-    policy: said("policy"),
-    group: said("group"),
-    expires: Date.parse(said("void from")),
+    amount: wholeNumber(value("amount in base units")),
+    feeMax: wholeNumber(value("fee in base units, at most")),
+    policy: value("policy"),
+    group: value("group"),
+    expires: Date.parse(value("void from")),
   }
-  // Amounts in units and in base units are one, and so on: what is written must be what these terms are written as.
+  // The terms, written again, must give the same text: that amounts in units and in base units agree, among others.
   return !Number.isNaN(terms.expires) && terms.amount >= 0n && terms.feeMax >= 0n && paymentText(terms) === text
     ? terms
     : undefined

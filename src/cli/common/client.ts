@@ -13,7 +13,7 @@ import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.t
 /** Not imported: listen/boundedServer.ts says why. */
 const { request } = process.getBuiltinModule("node:http")
 
-/** No answer: nobody listens there, nobody answers in time, or the connection failed. */
+/** `absent`: nobody listens; `late`: no answer in time; `failed`: the connection broke. */
 class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   kind: Schema.Literals(["absent", "late", "failed"]),
   detail: Schema.String,
@@ -79,7 +79,7 @@ interface ControlAnswer {
   readonly body: unknown
 }
 
-const timeoutMillisUsual = 10_000
+const timeoutMillisDefault = 10_000
 
 const notOurs = (why: string) =>
   failWith(
@@ -93,7 +93,7 @@ export const control = Effect.fnUntraced(function* (
   method: "GET" | "POST",
   path: string,
   body?: unknown,
-  timeoutMillis = timeoutMillisUsual,
+  timeoutMillis = timeoutMillisDefault,
 ): Effect.fn.Return<ControlAnswer | undefined, ReturnType<typeof failWith>> {
   const found = socketOf(dataDir)
   if ("problem" in found) return yield* notOurs(found.problem)
@@ -115,7 +115,7 @@ export const control = Effect.fnUntraced(function* (
   })
 })
 
-/** The kind of failure that a status of HTTP stands for. */
+/** Exit code of an HTTP status. */
 const codeOf = (status: number): keyof typeof exitCodes => {
   if (status === 404) return "notFound"
   if (status === 422) return "configuration"
@@ -126,14 +126,14 @@ const codeOf = (status: number): keyof typeof exitCodes => {
 
 const Refusal = Schema.Struct({ error: Schema.String, remedy: Schema.optional(Schema.String) })
 
-/** The body of a good answer; a refusal becomes a failure with the daemon's own words. */
+/** The body of a successful answer; a refusal becomes a failure with the daemon's message. */
 export const bodyOf = (answer: ControlAnswer): Effect.Effect<unknown, ReturnType<typeof failWith>> => {
   if (answer.status < 300) return Effect.succeed(answer.body)
   return Schema.decodeUnknownEffect(Refusal)(answer.body).pipe(
     Effect.mapError(() => failWith("failure", `the daemon refused with status ${answer.status}`)),
-    Effect.flatMap(({ error, remedy }) => {
-      return Effect.fail(failWith(codeOf(answer.status), remedy === undefined ? error : `${error}; ${remedy}`))
-    }),
+    Effect.flatMap(({ error, remedy }) =>
+      failWith(codeOf(answer.status), remedy === undefined ? error : `${error}; ${remedy}`),
+    ),
   )
 }
 
@@ -159,7 +159,7 @@ export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir:
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
 })
 
-/** As it comes out of JSON. */
+/** A value after JSON: integers of 64 bits and more are text. */
 type Plain<A> = A extends bigint
   ? string
   : A extends string | number | boolean
@@ -185,7 +185,7 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, HttpProblem>> }
   const found = yield* storedSetup(chosen, dataDir, mayBegin)
   const done = yield* perform(found).pipe(
-    // The answer is the result; what is logged beside it would stand between its lines.
+    // Log lines would stand between the lines of the result.
     Effect.provide(
       Layer.merge(storeLayer(found, body === undefined ? "reader" : isGuest ? "guest" : "holder"), Logger.layer([])),
     ),

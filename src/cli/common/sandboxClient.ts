@@ -73,7 +73,7 @@ export const askSandbox = Effect.fnUntraced(function* (
   return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
 })
 
-/** Error that names keys which the file's own network makes at its first run; undefined if they exist. */
+/** Names the missing keys, which the embedded network makes at its first run; undefined if they exist. */
 export const missingSandboxKeys = ({ treasury, mode, dataDir }: Setup, command: string): ConfigError | undefined => {
   if (mode !== "live" || !isEmbedded(treasury)) return undefined
   const problems = [...treasury.parties.values()].flatMap(({ name, signer }): ReadonlyArray<Problem> => {

@@ -1,7 +1,7 @@
 import type { Treasury } from "../../config/Treasury.ts"
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
-import { plural } from "../../domain/text.ts"
+import { plural, several } from "../../domain/text.ts"
 import type { Share } from "../../rules/Account.ts"
 import type { PolicyLine } from "../../rules/policy/Policy.ts"
 import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
@@ -52,13 +52,7 @@ export const permittedLines = (treasury: Treasury) =>
     return { ...shown, perTransfer: plain(shown.perTransfer), per24h: plain(shown.per24h), people }
   })
 
-const namedMax = 4
-
-/** "a, b, c and 9 more" */
-const some = (all: ReadonlyArray<string>): string =>
-  all.length <= namedMax
-    ? all.join(", ")
-    : `${all.slice(0, namedMax - 1).join(", ")} and ${all.length - namedMax + 1} more`
+const some = (all: ReadonlyArray<string>): string => several(all, 4)
 
 const lineText = (line: WorstLine): string => {
   const { amount, decimals, asset, perTransfer, transfers, approval, leavesNetworkTo } = line
@@ -69,19 +63,19 @@ const lineText = (line: WorstLine): string => {
 }
 
 /** True if money of the line leaves your control without approval. */
-const leavesUnasked = ({ leavesTo, approval }: WorstLine): boolean =>
+const leavesUnapproved = ({ leavesTo, approval }: WorstLine): boolean =>
   leavesTo.length > 0 && (approval === undefined || approval.above > 0n)
 
 const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
-  const unasked = lines.filter(leavesUnasked)
+  const unapproved = lines.filter(leavesUnapproved)
   const cells = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
   const width = Math.max(0, ...cells.map(([, what]) => what.length))
   return lines.map((line, i): readonly [string, string] => {
     const [who, what] = cells[i]!
-    if (!unasked.includes(line)) return [who, what]
+    if (!unapproved.includes(line)) return [who, what]
     const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
     const words =
-      unasked.length === 1
+      unapproved.length === 1
         ? "the only money that leaves your control without approval"
         : "leaves your control without approval"
     return [who, `${what.padEnd(width)}   <- ${words}${part}`]

@@ -7,7 +7,7 @@ import { Metrics } from "../../telemetry/Metrics.ts"
 
 type Subject = LogFieldsOf<"state reported">
 
-/** The state of the treasury and of the process: one log line for each subject, `about` names its kind. */
+/** Logs the state of the treasury and of the process, one line for each subject; `about` names its kind. */
 export const logState = Effect.gen(function* () {
   const view = yield* readView()
   const now = yield* Clock.currentTimeMillis

@@ -15,18 +15,18 @@ import { defaultDataDir, type Setup } from "../common/setup.ts"
 
 const packageDir = resolve(fileURLToPath(new URL("../../..", import.meta.url)))
 
-/** Commands to type next: the same demonstration again, and those that show its data. */
+/** Commands to type next: the one that runs this again, and those that show its data. */
 export const suggestedCommands = (
   { treasury, dataDir }: { readonly treasury: Pick<Treasury, "file" | "files">; readonly dataDir: string },
   cwd: string,
 ): { readonly again: string; readonly status: string; readonly intents: string } => {
-  const nearer = (path: string): string => {
-    const near = relative(cwd, path)
-    return near.startsWith("..") ? path : near
+  const shortest = (path: string): string => {
+    const below = relative(cwd, path)
+    return below.startsWith("..") ? path : below
   }
-  const near = nearer(dataDir)
-  const data = near === defaultDataDir ? "" : ` --data ${shellWord(near)}`
-  const [file, ...overlays] = treasury.files.map(nearer).map(shellWord)
+  const dir = shortest(dataDir)
+  const data = dir === defaultDataDir ? "" : ` --data ${shellWord(dir)}`
+  const [file, ...overlays] = treasury.files.map(shortest).map(shellWord)
   const isDemo = cwd === packageDir && treasury.files.join() === join(packageDir, "config/sandbox.yaml")
   const over = overlays.map((overlay) => ` -c ${overlay}`).join("")
   const named = overlays.length === 0 && (isDemo || file === "treasury.yaml") ? "" : ` -c ${file}${over}`
@@ -45,7 +45,7 @@ const summaryMillis = 600_000
 /** The first summary of the demonstration comes when its first minute is nearly over. */
 const demoSummaryMillis = 45_000
 
-/** One line with the first balances that were read, and the bands that they are held to. */
+/** Logs the first balances, and the bands in which rules keep them. */
 export const logReady = Effect.fnUntraced(function* (treasury: Treasury) {
   const observations = yield* Observations
   while ((yield* observations.watermark) === undefined) yield* Effect.sleep(100)
@@ -94,7 +94,7 @@ const logSummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | un
   })
 })
 
-/** The summary every ten minutes; in the demonstration also once at the end of its first minute. */
+/** Logs a summary every ten minutes, in the demonstration also once in its first minute. */
 export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
     if (sandbox !== undefined) {
@@ -112,7 +112,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
     return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(logSummary(sandbox)), Effect.forever)
   })
 
-/** The last line: what was left open, and where the journal stands. */
+/** Logs the last line: the number of open payments, and the head of the journal. */
 export const logStopped = Effect.fnUntraced(function* (sinceMillis: number) {
   const outbox = yield* Outbox
   const head = yield* (yield* Journal).head

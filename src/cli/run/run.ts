@@ -39,9 +39,7 @@ export const run = Command.make(
       return yield* runTreasuries(dir, chosen, startedAt)
     }
     const { found, doubts } = yield* sound(chosen)
-    const work = chosen.sandbox
-      ? besideSandbox(found, chosen.once)
-      : daemon(optionsOf(found), found, chosen.once, undefined)
+    const work = chosen.sandbox ? besideSandbox(found, chosen.once) : daemon(found, chosen.once, undefined)
     const warned = Effect.forEach(doubts, (detail) => logEvent("configuration doubtful", { detail }))
     const logging = loggingLayer(found, chosen.output, startedAt)
     return yield* Effect.andThen(warned, work).pipe(
@@ -51,27 +49,21 @@ export const run = Command.make(
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 
-const optionsOf = ({ treasury, mode, dataDir, postgresUrlFile }: Setup) => ({
-  treasury,
-  mode,
-  dataDir,
-  postgresUrlFile,
-})
-
 /** The modules of the play-money network are loaded here: a daemon before a real one needs none of them. */
 const besideSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
   const { withSandbox } = yield* Effect.promise(() => import("./withSandbox.ts"))
-  yield* withSandbox(found, (sandbox) =>
-    daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
-  ).pipe(Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))))
+  yield* withSandbox(found, (sandbox) => daemon({ ...found, gatewayUrl: sandbox.url }, once, sandbox)).pipe(
+    Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))),
+  )
 })
 
-const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
+const daemon = (options: DaemonOptions & Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
     if (once) yield* payOnce(options, sandbox)
     else {
       const portBusy = sandbox === undefined ? "error" : "free"
-      const surface = ownAddress({ ...found.listen, metrics: found.metrics, portBusy, dataDir: options.dataDir })
+      const { listen, metrics, dataDir } = options
+      const surface = ownAddress({ ...listen, metrics, portBusy, dataDir })
       yield* runTreasury({ options, surface, machineOf: realMachine, sandbox })
     }
   }).pipe(

@@ -1,3 +1,4 @@
+import { several } from "../../domain/text.ts"
 import { type Party, type PinnedAsset, type Receiver, receiverKey } from "../Account.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "../policy/Policy.ts"
 import { isPaying, levelsOf } from "../Rule.ts"
@@ -16,9 +17,6 @@ import {
   triggerPath,
 } from "./Finding.ts"
 
-/** Ways named one by one; a rebalance among many has more. */
-const namedMax = 3
-
 /** Payments that no policy line allows. */
 export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
@@ -29,8 +27,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
     })
     const [first] = lacking
     if (first === undefined) return []
-    const names = lacking.slice(0, namedMax).map(({ from, to }) => `${from.name} -> ${to.name}`)
-    const more = lacking.length > namedMax ? ` and ${lacking.length - namedMax} more` : ""
+    const names = several(lacking.map(({ from, to }) => `${from.name} -> ${to.name}`))
     const to = [...new Set(lacking.map((way) => way.to.name))].join(", ")
     const from = [...new Set(lacking.map((way) => way.from.name))].join(", ")
     const fields = `from: [${from}], to: [${to}], asset: ${subject.asset.symbol}`
@@ -39,7 +36,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
         lint: "denied",
         severity: policyGravity(set, rule),
         path: placeOf(spot, first.to.name),
-        message: `${rule.name} is denied ${names.join(", ")}${more}: no policy line allows ${subject.asset.symbol} there`,
+        message: `${rule.name} is denied ${names}: no policy line allows ${subject.asset.symbol} there`,
         remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove it`,
       },
     ]

@@ -12,7 +12,7 @@ const isOwner = (text: string): boolean => text === "network" || /^[0-9a-fA-F]{6
 /** True if a text can be an asset's id: hex of any even length. */
 export const isAssetId = (text: string): boolean => /^([0-9a-fA-F]{2})+$/.test(text)
 
-/** The account filter of balance changes and accounts: which accounts are meant. Lists without values do not filter. */
+/** The account filter of balance changes and accounts. Lists without values select all. */
 export const readFilter = (
   query: Query,
   badAsset: { readonly code: number; readonly message: string; readonly inner: string },
@@ -62,10 +62,10 @@ export const accounts: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const meant = yield* readFilter(ask.query, badAsset)
+      const isSelected = yield* readFilter(ask.query, badAsset)
       const paging = yield* readPaging(ask.query)
       const answer = yield* world.node.read((chain) => {
-        const rows = [...chain.ledger.accounts.values()].filter(meant).sort((a, b) => (a.id < b.id ? -1 : 1))
+        const rows = [...chain.ledger.accounts.values()].filter(isSelected).sort((a, b) => (a.id < b.id ? -1 : 1))
         return edgesOf(pageOfRows(rows, paging, listing), cursorOf, (account) => ({
           owner: account.party,
           balance: account.balance.toString(),

@@ -20,7 +20,7 @@ export const balanceChanges: Route = {
       const { profile } = world
       const start = yield* int64(ask.query, "date_range.start_timestamp")
       const end = yield* int64(ask.query, "date_range.end_timestamp")
-      const meant = yield* readFilter(ask.query, badAsset)
+      const isSelected = yield* readFilter(ask.query, badAsset)
       const paging = yield* readPaging(ask.query)
       yield* checkRange({ start, end, profile, hasCursor: paging.cursor !== undefined })
       const cursor = yield* readCursor(paging)
@@ -33,7 +33,7 @@ export const balanceChanges: Route = {
         const high = end === undefined ? rows.length : firstAtOrAfter(rows, toMicros(end))
         for (let n = low; n < high && found.length < enough; n++) {
           const row = rows[downwards ? high - 1 - (n - low) : n]!
-          if (meant(row.account) && isBeyond(row, cursor, downwards)) found.push(row)
+          if (isSelected(row.account) && isBeyond(row, cursor, downwards)) found.push(row)
         }
         return cutPage(found, paging, (row) => cursorOf(row, profile))
       })
@@ -93,7 +93,7 @@ const firstAtOrAfter = (rows: ReadonlyArray<BalanceLine>, time: bigint): number 
   return low
 }
 
-/** Where a cursor stands. Without an account it stands beyond all of its block: the network's own cursors do. */
+/** Position of a cursor. Without an account it is behind all rows of its block, as the network's own cursors are. */
 interface Place {
   readonly time: bigint
   readonly account: string | undefined
@@ -116,7 +116,7 @@ const cursorOf = ({ time, account }: BalanceLine, profile: Profile): string =>
     Type: accountTypeNumbers[account.type],
   })
 
-/** A cursor of another listing holds no time: it is no predicate, but still costs the page its first row. */
+/** A cursor of another listing has no time: it selects nothing, yet the page loses its first row. */
 const readCursor = (paging: Paging): Effect.Effect<Place | undefined, RefusedRequest> => {
   if (paging.cursor === undefined) return Effect.undefined
   let value: unknown

@@ -11,7 +11,7 @@ const bytesMax = 10_000
 
 const writeFile = (file: string, text: string): void => {
   const fresh = `${file}.new`
-  // Whatever lies there was left by a death in the midst of this, or by somebody else: it is not written through.
+  // A file there was left by a killed process, or put there by somebody else: it is not reused.
   rmSync(fresh, { force: true })
   const handle = openSync(fresh, "wx", 0o600)
   try {
@@ -31,17 +31,17 @@ const writeFile = (file: string, text: string): void => {
 }
 
 /**
- * A small file outside the data directory that says how far the journal had come when a signature last left: a data
- * directory brought back from a copy does not bring it back. Without a file in the configuration it says nothing.
+ * A small file outside the data directory with the head of the journal at the last signature that was sent. A restored
+ * backup of the data directory does not restore it. Without such a file in the configuration, nothing is checked.
  */
 export interface WatermarkFile {
-  /** Writes the journal's head down and waits for the disk; what cannot be written down may not be sent. */
+  /** Writes the journal's head, durable when it returns. If this fails, nothing may be sent. */
   readonly noteHead: Effect.Effect<void, StoreError>
-  /** Why the store is behind the file, or another than the one it knew; undefined where nothing is wrong. */
+  /** Why the store is older than the file, or another store; undefined if it is neither. */
   readonly headProblem: Effect.Effect<string | undefined, StoreError>
 }
 
-/** The journal, as far as the file needs it. */
+/** The part of the journal that the file needs. */
 interface Chain {
   readonly head: Effect.Effect<{ readonly seq: number; readonly hash: string }, StoreError>
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>

@@ -6,18 +6,16 @@ import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
+const Text = Schema.String
 /** A field of an asset that was listed with another value before. */
-interface AssetChange {
-  readonly field: string
-  readonly before: string
-  readonly after: string
-}
+const AssetChange = Schema.Struct({ field: Text, before: Text, after: Text })
+type AssetChange = typeof AssetChange.Type
+
+const EventKind = Schema.Literals(["status", "changed", "vanished", "returned"])
 
 /** Change of an asset between two listings. */
-type AssetEventKind = "status" | "changed" | "vanished" | "returned"
-
 export interface AssetEvent {
-  readonly kind: AssetEventKind
+  readonly kind: typeof EventKind.Type
   readonly asset: string
   readonly symbol: string
   /** Undefined: the asset was not listed before. */
@@ -27,7 +25,7 @@ export interface AssetEvent {
   readonly changes: ReadonlyArray<AssetChange>
 }
 
-/** Complete listings in a row without an asset after which it counts as gone: one alone may be cut short. */
+/** Complete listings in a row without an asset after which it counts as gone: a single one may be cut short. */
 const missedMax = 2
 
 /** Longest text of a field that is kept and compared; names and symbols are free text of whoever proposes an asset. */
@@ -78,25 +76,24 @@ const compareListing = (
   return { events, missing }
 }
 
-/** Something that happened to an asset, seen once. */
+/** A stored event of an asset. */
 export interface AssetTransition extends AssetEvent {
   readonly seq: number
   readonly at: number
 }
 
-const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 const Status = Schema.Literals(Object.values(statusWords))
 const AssetRow = Schema.Struct({
-  id: Schema.String,
-  symbol: Schema.String,
-  name: Schema.String,
+  id: Text,
+  symbol: Text,
+  name: Text,
   decimals: Schema.Int,
   quantum: Digits,
   status: Status,
   /** Unix milliseconds of our clock, when this was stored. */
   seenAt: Schema.Int,
   /** All but the status, by name. */
-  fields: Fields,
+  fields: Schema.fromJsonString(Schema.Record(Text, Text)),
   /** Complete listings in a row without it. */
   missed: Schema.Int,
 })
@@ -107,25 +104,24 @@ export type ListedAsset = Omit<AssetRow, "fields" | "missed">
 
 const TransitionRow = Schema.Struct({
   seq: Schema.Int,
-  kind: Schema.Literals(["status", "changed", "vanished", "returned"]),
-  asset: Schema.String,
-  symbol: Schema.String,
+  kind: EventKind,
+  asset: Text,
+  symbol: Text,
   from: Schema.NullOr(Status),
   to: Status,
-  changes: Schema.fromJsonString(
-    Schema.Array(Schema.Struct({ field: Schema.String, before: Schema.String, after: Schema.String })),
-  ),
+  changes: Schema.fromJsonString(Schema.Array(AssetChange)),
   at: Schema.Int,
 })
-const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String })
+const ParameterRow = Schema.Struct({ key: Text, value: Text })
+
 /** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
 export class Listings extends Context.Service<
   Listings,
   {
     /**
-     * Stores a complete listing without an id twice. Returns what happened since the last one. The first listing of an
-     * installation is the baseline: its assets were there before, so nothing happened to them. An asset that is not
-     * listed stays as it was, until it has been missing twice in a row.
+     * Stores a complete listing without duplicate ids, and returns the changes since the last one. The first listing of
+     * an installation is the baseline, without changes. A missing asset stays as it was, until it is missing twice in a
+     * row.
      */
     readonly replace: (assets: ReadonlyArray<Asset>) => Effect.Effect<ReadonlyArray<AssetEvent>, StoreError>
     /** Assets that are listed. */
@@ -133,9 +129,9 @@ export class Listings extends Context.Service<
     /** Events that no rule has handled yet, oldest first. */
     readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
     readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
-    /** All of them: parameters that the network no longer reports are removed. */
+    /** Replaces all parameters: those that the network no longer reports are removed. */
     readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
-    /** As last read, however long ago: without the least amount rules would decide what the network refuses. */
+    /** As last read, however long ago: without the minimum, rules would decide payments that the network refuses. */
     readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
   }
 >()("cofferer/store/Listings") {
@@ -168,7 +164,7 @@ export class Listings extends Context.Service<
           Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
         ),
       )
-      const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
+      const record = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
         const { kind, asset, symbol, from, to, changes } = event
         yield* sql.write`INSERT INTO asset_transitions ${sql.insert({
           kind,
@@ -182,7 +178,14 @@ export class Listings extends Context.Service<
         yield* journal.append({
           kind: "asset",
           subject: asset,
-          body: { asset, symbol, from, to, at, ...(kind === "status" ? {} : { kind, changes: changes.map(inWords) }) },
+          body: {
+            asset,
+            symbol,
+            from,
+            to,
+            at,
+            ...(kind === "status" ? {} : { kind, changes: changes.map(changeText) }),
+          },
         })
       })
       const replace = Effect.fn("Listings.replace")(
@@ -203,7 +206,7 @@ export class Listings extends Context.Service<
           for (const { id, missed } of missing) {
             if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
           }
-          for (const event of events) yield* keep(event, at)
+          for (const event of events) yield* record(event, at)
           return events
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Listings.replace")),
@@ -237,7 +240,7 @@ export class Listings extends Context.Service<
   )
 }
 
-const inWords = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
+const changeText = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
 
 const assetColumns = (asset: Asset, seenAt: number) => ({
   id: asset.id,

@@ -38,7 +38,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   }
   if (!(yield* isAnswered(settleListed()))) answered = false
   if (!(yield* isAnswered(watchWindows()))) answered = false
-  // Last, since what is found until here explains debits.
+  // Last, since what was found before explains debits.
   const accounts = yield* (yield* Observations).accounts
   for (const { publicKey, signer } of treasury.parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey, accounts)))) answered = false
@@ -46,7 +46,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   return answered
 })
 
-/** After one unanswered question a gateway still gets the others. */
+/** False if a gateway failed: the other parts still run. */
 const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) =>
   part.pipe(
     Effect.as(true),
@@ -54,9 +54,9 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
   )
 
 /**
- * One look at what the ledger lists of a key since the last: at once where its balance moved, else at leisure. The
- * first complete one that reaches the block at which this process began, or at which a quarantine ended, clears the key
- * for signing, with all its withdrawals.
+ * Reads what the ledger lists of a key since the last reading: at once if its balance moved, else every `poll.idle`.
+ * The first complete listing that reaches the block at which this process began, or at which a quarantine ended, clears
+ * the key for signing, once its withdrawals are complete too.
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const memory = yield* AuditMemory
@@ -77,7 +77,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   if (!isGranted) yield* clear(party, start, listing)
 })
 
-/** Clears the key, where all that it paid is listed up to the block, or nothing lists it and the quarantine is over. */
+/** Clears the key if its payments are listed up to the block, or if no gateway lists any and the quarantine is over. */
 const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
   const clearance = yield* Clearance
   const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
@@ -89,7 +89,7 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
   if (!isWhole(withdrawals)) return
   if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)
-  // A quarantine that began meanwhile asks for all that is listed after it.
+  // A quarantine that began meanwhile needs a listing after it.
   if (!(yield* clearance.isOpen)) return
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
@@ -110,10 +110,10 @@ const mustWait = Effect.fnUntraced(function* (party: string) {
   return true
 })
 
-/** Rows read again at most, lest one that a page left out be passed over. */
+/** Upper bound of the rows that are read again in case a page left one out. */
 const againMax = 500
 
-/** From where the next reading goes on: rows count as read only when two readings of them ended at the same one. */
+/** Cursor of the next reading: rows count as read only after two readings that ended at the same row. */
 const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
   if (cursor === undefined) return undefined
   const isSame = yield* (yield* AuditMemory).noteCursor(party, cursor)
@@ -126,7 +126,7 @@ const startHeight = Effect.fnUntraced(function* () {
   return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* AuditMemory).startHeight(head.height)
 })
 
-/** Undefined: no gateway lists any. */
+/** Undefined: no gateway lists transfers. */
 type Listing = TransferListing | undefined
 
 /**
@@ -138,7 +138,7 @@ const list = Effect.fnUntraced(function* (party: string) {
   const cursor = yield* (yield* Findings).cursor(party)
   const after = cursor === "" ? undefined : cursor
   return yield* reader.transfersFrom(party, { after }).pipe(
-    // A gateway that does not know the cursor of another is read from the beginning.
+    // A gateway that does not know another gateway's cursor is read from the beginning.
     Effect.catchReason("GatewayError", "Rejected", (_, error) =>
       after === undefined ? Effect.fail(error) : reader.transfersFrom(party),
     ),
@@ -157,7 +157,7 @@ export const reconcileLoop = Effect.gen(function* () {
   yield* signals.wait("reconcile", yield* waitMillis)
 }).pipe(byOneConfig, Effect.forever)
 
-/** The balances wake the loop when a balance moved; the rest comes by time. */
+/** Time until the next round if no balance moves. */
 const waitMillis = Effect.gen(function* () {
   const clearance = yield* Clearance
   const { parties, network } = (yield* CycleConfig).treasury
