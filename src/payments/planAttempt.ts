@@ -98,6 +98,8 @@ export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocke
   readonly standing: Standing
   /** Accounts whose balances differ from the gateway's now. */
   readonly drifting: ReadonlyArray<AccountKey>
+  /** Of the asset as it is pinned now; undefined where it is not. */
+  readonly decimals: number | undefined
   readonly pinLacking: string | undefined
   /** The other payments of its decision. */
   readonly parts: ReadonlyArray<{ readonly state: IntentState }>
@@ -153,6 +155,8 @@ export const planBeginning = (context: Beginning, need: NeedVerdict | undefined)
 export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
   const { intent, k, blocked } = context
   if (blocked !== undefined) return wait(blocked)
+  const outdated = outdatedBy(context)
+  if (outdated !== undefined) return end(endState(k), `is over: ${outdated}`)
   if (context.drifting.some(isOf(intent))) return wait(frozenWords)
   if (context.pinLacking !== undefined) return wait(context.pinLacking)
   const listed = planListed(context)
@@ -194,6 +198,14 @@ const planListed = ({ intent, k, standing, listed, listedPart }: AttemptContext)
   if (listedPart === undefined) return undefined
   const words = `is over: another copy of this database paid its number ${intent.episode}, transfer ${listedPart}`
   return end(endState(k), words)
+}
+
+/** Why the configuration in force pays nothing of the kind; undefined where it does. */
+const outdatedBy = ({ intent, standing, decimals = intent.decimals }: AttemptContext): string | undefined => {
+  if (standing._tag === "Gone") return "no rule in force pays it any more"
+  return decimals === intent.decimals
+    ? undefined
+    : `it was decided with ${intent.decimals} decimals of ${intent.payment.asset}, which has ${decimals} now`
 }
 
 /** True if another part of the same decision was dropped and none is signed: its rule decides all of them again. */

@@ -75,6 +75,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
     blocked: yield* blockedNow(intent),
     standing: yield* standing(intent),
     drifting: yield* (yield* Drifts).all,
+    decimals: pin?.decimals,
     pinLacking: pinLacking(pin, listing),
     parts,
     listed: listed[0]?.[0]?.id,

@@ -41,6 +41,7 @@ const signable: Known = {
   drifting: [],
   drifted: [],
   rows,
+  decimals: decided.decimals,
   pinLacking: undefined,
   parts: [],
   listed: undefined,
@@ -90,6 +91,10 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
   ["no rows", { rows: undefined }, "Wait no final block was read yet"],
   ["clock ahead", { now: now + 30_001 }, "Wait the newest final block is more than 30 s behind our clock"],
   ["clock behind", { now: now - 30_001 }, "Wait the newest final block is more than 30 s ahead of our clock"],
+  ["rule gone, approved", { standing: { _tag: "Gone" }, needsApproval: true }, "End cancelled: is over: no rule"],
+  ["asset with other decimals", { decimals: 0 }, "End cancelled: is over: it was decided with"],
+  ["asset with other decimals, second attempt", { k: 2, need: wanted, decimals: 0 }, "End abandoned: is over: it was"],
+  ["asset not pinned", { decimals: undefined }, "Sign 100"],
   ["pin not compared", { pinLacking: "BIG is not compared" }, "Wait BIG is not compared"],
   [
     "listed, decided by a rule",

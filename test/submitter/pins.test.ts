@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
@@ -59,6 +60,26 @@ describe("a pin whose decimals are wrong", () => {
         assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
         assert.match((yield* pages).join(), /listed with 6 decimals, pinned with 8: no payment of USDT.*decimals: 6/)
         assert.deepStrictEqual(yield* paid(sandbox), [])
+      },
+      { unlisted: true, keepBob: still, more: pinnedWith(8) },
+    ),
+  )
+})
+
+describe("a payment that was handed in under wrong decimals", () => {
+  it.effect("is not paid once the pin is right: its amount is another one", () =>
+    flow(
+      function* (options, sandbox, client) {
+        yield* submit(options)
+        yield* rounds(4)(options, sandbox, client)
+        const { now, replace } = yield* ConfigInForce
+        const assets = new Map([...options.treasury.assets].map(([name, pin]) => [name, { ...pin, decimals: 6 }]))
+        yield* replace({ ...now(), treasury: { ...options.treasury, assets } }, Effect.void)
+        yield* pollAssets([...assets.values()])
+        yield* rounds(8)(options, sandbox, client)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        assert.deepStrictEqual(yield* states, ["cancelled"])
+        assert.match((yield* details).join(), /decided with 8 decimals of USDT, which has 6 now/)
       },
       { unlisted: true, keepBob: still, more: pinnedWith(8) },
     ),

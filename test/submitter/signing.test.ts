@@ -118,6 +118,17 @@ describe("a payment about which the network is asked is not signed if meanwhile"
   )
 })
 
+it.effect("a payment whose rule is gone from the configuration is not signed", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+    yield* asked
+    yield* otherConfig
+    for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
+    assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
+    assert.deepStrictEqual(yield* states, ["cancelled"])
+  }),
+)
+
 it.effect("a block of another chain, which another loop has just read, is none to sign on", () =>
   flow(function* (options, sandbox) {
     for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
