@@ -6,7 +6,7 @@ import { ConfigInForce, CycleConfig, type InForce } from "./config/ConfigInForce
 import { readSecret, readSecrets, version } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import type { ConfigError } from "./config/yaml/ConfigError.ts"
-import { Attention } from "./engine/Attention.ts"
+import { DirtySubjects } from "./engine/DirtySubjects.ts"
 import { isWanted } from "./engine/isWanted.ts"
 import { GatewayPool } from "./gateway/GatewayPool.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
@@ -102,7 +102,7 @@ export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mo
   const { treasury, mode = treasury.mode } = options
   const tables = Layer.mergeAll(
     Drifts.layer,
-    Attention.layer,
+    DirtySubjects.layer,
     alertQueueLayer,
     Signals.layer,
     Clearance.layer,

@@ -11,7 +11,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { traceDecision } from "../telemetry/Tracing.ts"
-import { Attention } from "./Attention.ts"
+import { DirtySubjects } from "./DirtySubjects.ts"
 import { gatherAnswers, loadRound } from "./loadRound.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { keepRound } from "./record.ts"
@@ -27,13 +27,13 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const used = yield* Clock.currentTimeMillis
   const database = yield* Database
   const states = yield* RuleStates
-  const attention = yield* Attention
+  const dirty = yield* DirtySubjects
   yield* checkDiskSpace()
   const answers = yield* gatherAnswers()
   // A change that was not committed did not happen: memory must not know more than the store.
-  const forget = Effect.andThen(Effect.sync(attention.forget), states.forget)
+  const forget = Effect.andThen(Effect.sync(dirty.forget), states.forget)
   const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers), forget)
-  attention.evaluated(conclusions.map(({ outcome }) => outcome))
+  dirty.evaluated(conclusions.map(({ outcome }) => outcome))
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
     const decision = isOn(memory) ? "act" : "hold"
@@ -56,9 +56,9 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { treasury, mode } = yield* CycleConfig
   const { memories, reading } = yield* (yield* RuleStates).byKey
-  const attention = yield* Attention
+  const dirty = yield* DirtySubjects
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories)
-  const due = attention.due({ rules: treasury.rules, mode, reading, snapshot, accounts, stops })
+  const due = dirty.due({ rules: treasury.rules, mode, reading, snapshot, accounts, stops })
   const decided = decideRound(yield* loadRound({ ...snapshot, answers }, memories, due))
   const changes = yield* keepRound(decided)
   yield* alertOnUnknownBalances(memories, snapshot)

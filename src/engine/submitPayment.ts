@@ -37,9 +37,9 @@ class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejecte
   byPolicy: Schema.Boolean,
 }) {}
 
-/** A payment of a person, as its file says it. */
+/** A payment by a person, as written in its file. */
 export const SubmitBody = Schema.Struct({
-  /** Says which payment this is: the same key again is the same payment, and is not made twice. */
+  /** Identifies the payment: one key is paid once. */
   idempotencyKey: Schema.String.check(
     Schema.isPattern(/^[A-Za-z0-9._:/-]{1,100}$/, { expected: "1 to 100 letters, digits and . _ : / -" }),
   ),
@@ -55,14 +55,14 @@ export const SubmitBody = Schema.Struct({
 /** Result of a submitted payment. */
 interface Submitted {
   readonly intentId: string
-  /** False where it was known already. */
+  /** False if the payment was known already. */
   readonly created: boolean
   readonly state: Intent["state"]
   /** Group whose approval it needs; null if it needs none, or was known already. */
   readonly needs: string | null
   /**
-   * From when on payments of its key are listed (ISO 8601): one of before that a lost store made under the same key is
-   * not recognized. Null: none is listed.
+   * Since when the ledger lists payments of the payer's key (ISO 8601). An earlier one that a lost store made under the
+   * same idempotency key is not recognized. Null: none is listed.
    */
   readonly listedSince: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it. */
@@ -74,6 +74,19 @@ const rejected = (message: string, remedy: string, byPolicy = false) =>
 
 /** Judges a payment of a person by the policy, and records it for the submitter like any other. */
 export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
+  const intent = yield* readIntent(treasury, mode, body)
+  const { rule, subject: idempotencyKey, payment, submittedBy: author } = intent
+  const taken = yield* (yield* Database).write(recordOnce(treasury, intent))
+  if (taken.created) {
+    yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
+  }
+  const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
+  const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
+  return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+})
+
+/** Reads a payment that this treasury can make. */
+const readIntent = Effect.fnUntraced(function* (treasury: Treasury, mode: Mode, body: unknown) {
   const { idempotencyKey, author, transfer } = yield* Schema.decodeUnknownEffect(SubmitBody)(body, {
     onExcessProperty: "error",
   }).pipe(
@@ -92,18 +105,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   if ("error" in parsed) return yield* rejected(parsed.error, "write it in units of the asset")
   if (mode !== "live") return yield* rejected(`mode ${mode} pays nothing`, "run the treasury in mode live", true)
   yield* checkDiskSpace()
-  const outbox = yield* Outbox
-  const database = yield* Database
   const now = yield* Clock.currentTimeMillis
-  const payment = {
-    from: from.name,
-    fromKey: from.publicKey,
-    to: to.name,
-    toKey: to.publicKey,
-    asset: asset.symbol,
-    assetId: asset.id,
-    amount: parsed.units,
-  }
   const intent: Intent = {
     id: intentIdOf({ treasury: treasury.name, rule: submittedRule, subject: idempotencyKey, episode: 1 }),
     treasury: treasury.name,
@@ -112,7 +114,15 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     episode: 1,
     submittedBy: author,
     command: "transfer",
-    payment,
+    payment: {
+      from: from.name,
+      fromKey: from.publicKey,
+      to: to.name,
+      toKey: to.publicKey,
+      asset: asset.symbol,
+      assetId: asset.id,
+      amount: parsed.units,
+    },
     decimals: asset.decimals,
     feeMax: feeMax(treasury.policy.maxFee, parsed.units),
     state: "proposed",
@@ -122,50 +132,46 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     createdAt: now,
     updatedAt: now,
   }
-  const taken = yield* database.write(
-    Effect.gen(function* () {
-      const known = Option.getOrUndefined(yield* outbox.byId(intent.id))
-      if (known !== undefined) {
-        if (!samePayment(known.payment, payment)) {
-          const { from: payer, to: payee, asset: paid, amount } = known.payment
-          const was = `${formatAmount(amount, known.decimals)} ${paid} ${payer} -> ${payee}`
-          return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
-        }
-        return { intentId: intent.id, created: false, state: known.state, needs: null }
-      }
-      const open = yield* outbox.open
-      const watermark = yield* (yield* Observations).watermark
-      const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
-      const uses = { open, ...(yield* signedUses(treasury.policy, dayOf(open, now, blockTime))) }
-      const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
-      const used = (line: PolicyLine) => periodUse(uses, line, [])
-      const verdict = judgePolicy(treasury.policy, asked, used)
-      if (!verdict.permitted) {
-        const why = refusedText(verdict, asked.amount, used, asset)
-        const paid = yield* paidBefore(intent)
-        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}${paid}`, "see check", true)
-      }
-      const group = approvalFor(verdict.line, payment.amount)
-      yield* checkApprovers(group, author)
-      if (group === undefined) yield* checkFunds(treasury, intent)
-      yield* outbox.record(intent)
-      yield* journalDecision(intent, treasury.policy)
-      const needs = group === undefined ? null : groupText(group)
-      return { intentId: intent.id, created: true, state: intent.state, needs }
-    }),
-  )
-  if (taken.created) {
-    yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
+  return intent
+})
+
+/** Records the payment if its key is new and the policy permits it. A known key must be of the same payment. */
+const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
+  const outbox = yield* Outbox
+  const { payment, subject: idempotencyKey, submittedBy: author, createdAt: now } = intent
+  const known = Option.getOrUndefined(yield* outbox.byId(intent.id))
+  if (known !== undefined) {
+    if (!samePayment(known.payment, payment)) {
+      const { from: payer, to: payee, asset: paid, amount } = known.payment
+      const was = `${formatAmount(amount, known.decimals)} ${paid} ${payer} -> ${payee}`
+      return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
+    }
+    return { intentId: intent.id, created: false, state: known.state, needs: null }
   }
-  const { rule } = intent
-  const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
-  const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
-  return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+  const open = yield* outbox.open
+  const watermark = yield* (yield* Observations).watermark
+  const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
+  const uses = { open, ...(yield* signedUses(treasury.policy, dayOf(open, now, blockTime))) }
+  const request = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
+  const used = (line: PolicyLine) => periodUse(uses, line, [])
+  const verdict = judgePolicy(treasury.policy, request, used)
+  if (!verdict.permitted) {
+    const why = refusedText(verdict, request.amount, used, { symbol: payment.asset, decimals: intent.decimals })
+    const paid = yield* paidBefore(intent)
+    return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}${paid}`, "see check", true)
+  }
+  const group = approvalFor(verdict.line, payment.amount)
+  yield* checkApprovers(group, author)
+  if (group === undefined) yield* checkFunds(treasury, intent)
+  yield* outbox.record(intent)
+  yield* journalDecision(intent, treasury.policy)
+  const needs = group === undefined ? null : groupText(group)
+  return { intentId: intent.id, created: true, state: intent.state, needs }
 })
 
 /**
- * Fails if the signer would deny the payment for want of money: nobody approves it, so it does not wait for any. Old or
- * unknown balances prove nothing.
+ * Fails if the payer lacks the money: a payment without approval does not wait for it. Passes if balances are old or
+ * unknown.
  */
 const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
   const { payment, feeMax: fee } = intent
@@ -184,7 +190,7 @@ const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   return yield* rejected(`${payment.from} is short: ${short}${yield* paidBefore(intent)}`, remedy, true)
 })
 
-/** Notes that the ledger already lists this payment: another copy of this store uses the limit that refuses it. */
+/** Adds that the ledger already lists this payment: another copy of this store made it, which counts in the limits. */
 const paidBefore = Effect.fnUntraced(function* (intent: Intent) {
   const last = (yield* listedBefore(intent)).at(-1)
   if (last === undefined) return ""
@@ -223,9 +229,7 @@ const checkApprovers = (group: ApprovalGroup | undefined, author: string | undef
 const samePayment = (a: Payment, b: Payment): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
-const partyOf = (treasury: Treasury, name: string): Effect.Effect<Party, SubmitRejected> => {
-  const party = treasury.parties.get(name)
-  return party === undefined
-    ? Effect.fail(rejected(`"${name}" is not a party`, `known: ${[...treasury.parties.keys()].join(", ")}`))
-    : Effect.succeed(party)
-}
+const partyOf = ({ parties }: Treasury, name: string): Effect.Effect<Party, SubmitRejected> =>
+  Effect.fromNullishOr(parties.get(name)).pipe(
+    Effect.mapError(() => rejected(`"${name}" is not a party`, `known: ${[...parties.keys()].join(", ")}`)),
+  )

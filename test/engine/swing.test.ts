@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
-import { Attention } from "../../src/engine/Attention.ts"
+import { DirtySubjects } from "../../src/engine/DirtySubjects.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -94,7 +94,7 @@ describe("a balance that swings around its threshold for a day", () => {
   it.effect("causes one payment, one alert and one recovery, despite a restart", () => {
     const store = testStore()
     const layer = () =>
-      Layer.mergeAll(Attention.layer, metrics, Layer.succeed(Tags, Tags.of({ of: () => undefined }))).pipe(
+      Layer.mergeAll(DirtySubjects.layer, metrics, Layer.succeed(Tags, Tags.of({ of: () => undefined }))).pipe(
         Layer.provideMerge(store.layer()),
       )
     const account: Account = { outside: 0n, paid: 0n }

@@ -133,8 +133,8 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "engine/submitPayment.ts",
-        source: "      yield* outbox.record(intent)\n",
-        instead: "      if (payment.amount % 3n !== 0n) yield* outbox.record(intent)\n",
+        source: "  yield* outbox.record(intent)\n",
+        instead: "  if (payment.amount % 3n !== 0n) yield* outbox.record(intent)\n",
       },
     ],
   },

@@ -58,17 +58,17 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
   }
 }
 
-/** Its process may say anything: what has not the form of an answer is a broken one. */
+/** The process of the code may answer anything: an answer of another form counts as broken. */
 const soundly = (read: () => CodeAnswer): CodeAnswer => {
   try {
     return read()
   } catch {
-    return broken("its code gives an answer that cannot be read", false)
+    return broken("its code gives an answer that cannot be read")
   }
 }
 
 const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
-  if ("ended" in heard) return { ...broken(endedWords(heard.ended), false), until: now + restMillis }
+  if ("ended" in heard) return { ...broken(endedWords(heard.ended)), until: now + restMillis }
   return { ...readTold(heard, seen, payer), timed: heard.timed === true }
 }
 
@@ -91,8 +91,8 @@ const readTold = (told: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
   }
 }
 
-const broken = (detail: string, timed: boolean): CodeAnswer => ({ _tag: "Broken", detail, timed })
 const wrong = (detail: string): Answer => ({ _tag: "Broken", detail })
+const broken = (detail: string): CodeAnswer => ({ _tag: "Broken", detail, timed: false })
 
 const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): string => {
   const at = placeOfStack(String(stack))

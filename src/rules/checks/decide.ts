@@ -5,7 +5,6 @@ import type { NeededTransfer } from "../Need.ts"
 import type { Snapshot } from "../Snapshot.ts"
 import type { Subject } from "../Subject.ts"
 import {
-  type Allotment,
   type Check,
   idleTimer,
   type Memory,
@@ -43,12 +42,8 @@ const first = (checks: ReadonlyArray<Check>, facts: SubjectFacts): Decision | un
  * Decides one subject. The first reason that applies, in the order of `holdReasons`, is the reason; a payment is
  * decided only where none does.
  */
-export const decide = (
-  subject: Subject,
-  snapshot: Snapshot,
-  memory: Memory | undefined,
-  allotment?: Allotment,
-): Judgement => judgeSubject(subjectFacts(subject, snapshot, memory, allotment))
+export const decide = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Judgement =>
+  judgeSubject(subjectFacts(subject, snapshot, memory))
 
 /** Decides on a subject by its facts. */
 export const judgeSubject = (facts: SubjectFacts): Judgement => {

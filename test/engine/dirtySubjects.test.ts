@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Attention } from "../../src/engine/Attention.ts"
+import { DirtySubjects } from "../../src/engine/DirtySubjects.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -16,21 +16,21 @@ const calm = Effect.fnUntraced(function* (options: Parameters<typeof round>[0], 
 })
 /** How often the first rule was looked at in one round. */
 const looks = Effect.gen(function* () {
-  const attention = yield* Attention
+  const dirty = yield* DirtySubjects
   let count = 0
-  const counting = Attention.of({
-    ...attention,
+  const counting = DirtySubjects.of({
+    ...dirty,
     evaluated: (outcomes) => {
       count += outcomes.length
-      attention.evaluated(outcomes)
+      dirty.evaluated(outcomes)
     },
   })
-  yield* decideOnce().pipe(Effect.provideService(Attention, counting))
+  yield* decideOnce().pipe(Effect.provideService(DirtySubjects, counting))
   return count
 })
 
 describe("a round of decisions", () => {
-  it.effect("looks at no account that is at rest, and at each whose balance changed", () =>
+  it.effect("evaluates no account at rest, and each whose balance changed", () =>
     flow(function* (options, sandbox, client) {
       yield* calm(options, sandbox)
       assert.strictEqual(yield* looks, 0)
@@ -44,7 +44,7 @@ describe("a round of decisions", () => {
     }),
   )
 
-  it.effect("looks at everything when something stops all rules, and when it ends", () =>
+  it.effect("evaluates everything when something stops all rules, and when it ends", () =>
     flow(function* (options, sandbox) {
       yield* calm(options, sandbox)
       const controls = yield* Controls

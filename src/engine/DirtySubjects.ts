@@ -32,8 +32,8 @@ interface Round {
 /**
  * The subjects that the next round must evaluate. In memory only: after `forget` the next round evaluates all of them.
  */
-export class Attention extends Context.Service<
-  Attention,
+export class DirtySubjects extends Context.Service<
+  DirtySubjects,
   {
     /** Subjects of paying rules that this round must evaluate. */
     readonly due: (round: Round) => ReturnType<Watch["due"]>
@@ -41,11 +41,11 @@ export class Attention extends Context.Service<
     readonly evaluated: (outcomes: ReadonlyArray<Outcome>) => void
     readonly forget: () => void
   }
->()("cofferer/engine/Attention") {
-  static readonly layer = Layer.sync(Attention, () => {
+>()("cofferer/engine/DirtySubjects") {
+  static readonly layer = Layer.sync(DirtySubjects, () => {
     let held: Held | undefined
     let next: Held | undefined
-    return Attention.of({
+    return DirtySubjects.of({
       due: (round) => {
         const { rules, mode, reading, snapshot, accounts } = round
         const same = held?.rules === rules && held.mode === mode && held.reading === reading ? held : undefined
