@@ -49,7 +49,9 @@ const list = Command.make(
         ({ id, name, kind, subject, author, reason, until }) =>
           `silence ${id} until ${instant(until)}: ${matchText({ name, kind, subject })}, by ${author}: ${reason}`,
       )
-      return [rows.length === 0 ? "no alerts" : table(rows), ...silences].join("\n")
+      return [rows.length === 0 ? `no ${all ? "" : "firing or undelivered "}alerts` : table(rows), ...silences].join(
+        "\n",
+      )
     })
   }),
 ).pipe(Command.withDescription("List firing and undelivered alerts, and silences"))
@@ -90,9 +92,9 @@ const silence = Command.make(
   "silence",
   {
     seq: seqArgument.pipe(Argument.optional),
-    name: optionalText("name", "Alerts of this name, as docs/runbooks.md lists them"),
-    kind: optionalText("kind", "Alerts of this kind"),
-    subject: optionalText("subject", "Alerts about this"),
+    name: optionalText("name", "Alerts of this name, such as head_risen; docs/runbooks.md lists them"),
+    kind: optionalText("kind", "Alerts of this kind, such as health or intent"),
+    subject: optionalText("subject", 'Alerts about this, such as "gateway down"'),
     for: Flag.String("for").pipe(
       Flag.withSchema(DurationText),
       Flag.withDescription("How long, at most 31d"),
@@ -123,7 +125,7 @@ const silence = Command.make(
       chosen.output,
       body,
       () =>
-        `silence ${body.silenced}: ${matchText(body)} reaches nobody until ${instant(body.until)}; what still fires then does`,
+        `silence ${body.silenced}: ${matchText(body)} is sent to nobody until ${instant(body.until)}; what still fires then is sent`,
     )
   }),
 ).pipe(Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"))

@@ -220,8 +220,8 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "alerts show": ["alerts show 3", "Show one alert with its deliveries"],
   "alerts ack": ['alerts ack 3 --reason "looking into it"', "Stop the repeats of one alert"],
   "alerts silence": [
-    'alerts silence --kind gateway --for 2h --reason "upgrade"',
-    "Send no alert of a kind for two hours",
+    'alerts silence --kind health --subject "gateway down" --for 2h --reason "upgrade"',
+    "Send no alert about gateways that are down for two hours",
   ],
   "alerts resend": ["alerts resend 3", "Send one alert again"],
   "alerts test": ["alerts test oncall", "Send a test alert to one receiver"],

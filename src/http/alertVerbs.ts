@@ -1,5 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
+import { alertKinds, catalogue } from "../domain/alerts/catalogue.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../store/alerts/alertRecords.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { addSilence, endSilence, silencesNow } from "../store/alerts/silences.ts"
@@ -53,6 +54,16 @@ export const silenceAlerts = Effect.fn("Alerts.silenceVerb")(function* (asked: t
   const { name = null, kind = null, subject = null } = found ?? asked
   if (name === null && kind === null && subject === null) {
     return problem("it would silence every alert", 400, "name an alert, or --name, --kind or --subject")
+  }
+  if (found === undefined && name !== null && !Object.hasOwn(catalogue, name)) {
+    return problem(
+      `no alert has the name ${name}`,
+      400,
+      "docs/runbooks.md and docs/runbooks-payments.md list the names",
+    )
+  }
+  if (found === undefined && kind !== null && !alertKinds.includes(kind)) {
+    return problem(`no alert has the kind ${kind}`, 400, `the kinds are ${alertKinds.join(", ")}`)
   }
   const until = (yield* Clock.currentTimeMillis) + millis
   const id = yield* addSilence({ name, kind, subject, author, reason, until })

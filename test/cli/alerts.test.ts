@@ -47,8 +47,15 @@ describe("the verbs of alerts", () => {
       const everything = yield* call("silence", "--reason", "drill")
       assert.strictEqual(everything.code, 2)
       assert.include(everything.stderr, "every alert")
+      const misspelt = yield* call("silence", "--kind", "gateway", "--reason", "drill")
+      assert.strictEqual(misspelt.code, 2)
+      assert.match(misspelt.stderr, /no alert has the kind gateway; the kinds are approval, .*health/)
+      assert.match(
+        (yield* call("silence", "--name", "halted", "--reason", "drill")).stderr,
+        /no alert has the name halted/,
+      )
       const silenced = yield* call("silence", "1", "--for", "1h", "--reason", "drill")
-      assert.match(silenced.stdout, /^silence 1: halt halt operator reaches nobody until 2027-01-15T09:00:00Z/)
+      assert.match(silenced.stdout, /^silence 1: halt halt operator is sent to nobody until 2027-01-15T09:00:00Z/)
       assert.match((yield* call("list")).stdout, /silence 1 until \S+: halt halt operator, by \S+: drill$/m)
       assert.strictEqual((yield* call("silence", "--end", "1")).code, 0)
       assert.strictEqual((yield* call("silence", "--end", "1")).code, 4)

@@ -351,6 +351,10 @@ const ofTreasury = {
 
 /** Every alert, by its name. docs/runbooks.md shows this table. */
 export const catalogue = { ...ofTreasury, ...ofPayments }
+/** Every kind, once, in alphabetical order. */
+export const alertKinds: ReadonlyArray<string> = [
+  ...new Set(Object.values(catalogue).map(({ kind }) => kind)),
+].toSorted()
 /** Kinds of alerts about payments, whose runbooks have a page of their own. */
 const paymentKinds: ReadonlySet<string> = new Set(["intent", "approval", "work", "payout", "request", "policy"])
 
