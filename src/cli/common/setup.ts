@@ -18,6 +18,7 @@ import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import { storeDirIn } from "../../config/yaml/readSources.ts"
+import { shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 
 /** Off unless it is given. */
@@ -170,6 +171,18 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
     metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
   } satisfies Setup
 })
+
+/** Flags by which a command finds this treasury from any folder. */
+export const flagsOf = ({
+  treasury,
+  dataDir,
+}: {
+  readonly treasury: Pick<Treasury, "files" | "storeDir">
+  readonly dataDir: string
+}): string => {
+  const files = treasury.files.map((file) => `-c ${shellWord(file)}`)
+  return [...files, ...(treasury.storeDir === dataDir ? [] : [`--data ${shellWord(dataDir)}`])].join(" ")
+}
 
 const treasuryBytesMax = 4_000_000
 

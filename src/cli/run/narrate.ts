@@ -1,9 +1,8 @@
-import { join, relative, resolve } from "node:path"
+import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../../config/Treasury.ts"
 import { plainAmount, plainLevel } from "../../domain/Amount.ts"
-import { shellWord } from "../../domain/text.ts"
 import { balanceOf } from "../../engine/snapshot.ts"
 import { levelsOf } from "../../rules/Rule.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
@@ -11,30 +10,23 @@ import { Observations } from "../../store/balances/Observations.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { defaultDataDir, type Setup } from "../common/setup.ts"
+import { defaultDataDir, flagsOf, type Setup } from "../common/setup.ts"
 
 const packageDir = resolve(fileURLToPath(new URL("../../..", import.meta.url)))
+const demo = [join(packageDir, "config/sandbox.yaml"), join(packageDir, defaultDataDir)]
 
 /** Commands to type next: the one that runs this again, and those that show its data. */
 export const suggestedCommands = (
-  { treasury, dataDir }: { readonly treasury: Pick<Treasury, "file" | "files">; readonly dataDir: string },
+  found: Parameters<typeof flagsOf>[0],
   cwd: string,
 ): { readonly again: string; readonly status: string; readonly intents: string } => {
-  const shortest = (path: string): string => {
-    const below = relative(cwd, path)
-    return below.startsWith("..") ? path : below
-  }
-  const dir = shortest(dataDir)
-  const data = dir === defaultDataDir ? "" : ` --data ${shellWord(dir)}`
-  const [file, ...overlays] = treasury.files.map(shortest).map(shellWord)
-  const isDemo = cwd === packageDir && treasury.files.join() === join(packageDir, "config/sandbox.yaml")
-  const over = overlays.map((overlay) => ` -c ${overlay}`).join("")
-  const named = overlays.length === 0 && (isDemo || file === "treasury.yaml") ? "" : ` -c ${file}${over}`
-  // npm knows its script in the package's own folder alone.
-  const called = cwd === packageDir ? "npm run -s cofferer --" : "cofferer"
-  const command = (words: string): string => `${called} ${words}${named}${data}`
+  // npm knows its script in the package's own folder alone, and "npm start" its file and data directory.
+  const isHere = cwd === packageDir
+  const isDemo = isHere && [...found.treasury.files, found.dataDir].join() === demo.join()
+  const command = (words: string) =>
+    `${isHere ? "npm run -s cofferer --" : "cofferer"} ${words}${isDemo ? "" : ` ${flagsOf(found)}`}`
   return {
-    again: isDemo && data === "" ? "npm start" : `${called} run --sandbox ${over === "" ? file : named.trim()}${data}`,
+    again: isDemo ? "npm start" : command("run --sandbox"),
     status: command("status"),
     intents: command("intents"),
   }

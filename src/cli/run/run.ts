@@ -4,9 +4,10 @@ import { prepare } from "../../daemon.ts"
 import { ownAddress } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
+import { CommandFlags } from "../../telemetry/commandFlags.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { failWith } from "../common/output.ts"
-import { configFlag, dataFlag, fileArgument, type Setup, severalIn } from "../common/setup.ts"
+import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn } from "../common/setup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
 import { sound, storeText } from "./sound.ts"
@@ -45,6 +46,8 @@ export const run = Command.make(
     return yield* Effect.andThen(warned, work).pipe(
       Effect.annotateLogs({ treasury: found.treasury.name }),
       Effect.provide(Layer.provideMerge(tracingLayer(found.treasury), logging)),
+      // Its hints are read elsewhere: in the log, in alerts, on the page.
+      Effect.provideService(CommandFlags, flagsOf(found)),
     )
   }),
 ).pipe(Command.withDescription("Run the daemon"))
