@@ -55,13 +55,13 @@ export const viewText = (view: View, isRunning = true): string => {
   ].join("\n")
 }
 
-/** All conditions that hold, where the headline names more than one. */
-const conditionsText = (conditions: View["conditions"]): ReadonlyArray<string> => {
-  const rows = conditions.map(({ condition, severity, text, remedy }) => [
+/** The conditions behind the worst one, whose text is the headline. */
+const conditionsText = ([, ...others]: View["conditions"]): ReadonlyArray<string> => {
+  const rows = others.map(({ condition, severity, text, remedy }) => [
     `  ${signs[severity]}${condition.replaceAll("_", " ")}`,
     `${text}; ${remedy}`,
   ])
-  return rows.length < 2 ? [] : ["conditions", table(rows)]
+  return rows.length === 0 ? [] : ["also", table(rows)]
 }
 
 /** Text for operators who did not sign: terms that a person put in force without them, or is about to. */

@@ -162,7 +162,11 @@ const halted = ({ halts }: HealthFacts): Found | undefined => {
 
 const termsWaiting = ({ halts }: HealthFacts): Found | undefined => {
   const halt = halts.find(({ reason }) => reason === "terms")
-  return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms", halt.detail))
+  if (halt === undefined) return undefined
+  const text = "The file's terms wait for agreement"
+  // The condition above this one has the same detail and remedy.
+  if (halt === halts[0]) return bad(text, "the halt's text has the commands")
+  return bad(`${text}: ${halt.detail}`, remedyOf("terms", halt.detail))
 }
 
 const paymentOverdue = ({ intents }: HealthFacts): Found | undefined => {

@@ -471,7 +471,7 @@ const outages: ReadonlyArray<Outage> = [
     leads: false,
     severity: "bad",
     headline: /^Halted since .* UTC, terms: the file permits more than the terms in force; .* Also: terms waiting\.$/,
-    remedy: /^operators agree by "cofferer approve terms/,
+    remedy: /^the halt's text has the commands$/,
     alert: { receiver: "desk", severity: "page", subject: /^terms$/ },
     alertSeconds: 2,
   },
