@@ -2,6 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
+import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
@@ -70,7 +71,7 @@ const hourNanos = 3_600_000_000_000n
 const asOf = (mark: BlockMark | undefined, now: number): string =>
   mark === undefined
     ? "of no known block"
-    : `as of block ${mark.height}, ${((now - Number(mark.timestamp / 1_000_000n)) / 1_000).toFixed(1)} s old`
+    : `as of block ${mark.height}, ${ageText((now - Number(mark.timestamp / 1_000_000n)) / 1_000)}`
 
 /** Lists balance changes, filtered as the specification's request allows. */
 export const balances = Command.make(

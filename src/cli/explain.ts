@@ -38,13 +38,13 @@ const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: Rea
     `  known     ${known}`,
     ...since,
     `  timers    ${timersText(alert.timers, at).join("; ")}`,
-    `  told      ${lastAlertText(last)}`,
+    `  alerted   ${lastAlertText(last)}`,
   ].join("\n")
 }
 
 /** "at 2026-12-24 12:00:05Z: keep-low 9,500.00 is below 10,000" */
 const lastAlertText = (last: LastAlert | null): string =>
-  last === null ? "nothing so far" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
+  last === null ? "never" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
 
 const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "HOLDS" : "does not hold")
 
@@ -114,7 +114,7 @@ const ruleText = (answer: RuleAnswer, isRunning: boolean): string =>
   [...stoppedText(isRunning), ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
 
 const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
-  isRunning ? [] : ["no daemon runs; this is from its database, and gets older"]
+  isRunning ? [] : ["no daemon runs: computed from what its database holds"]
 
 const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
   knowledge === null
@@ -142,7 +142,7 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
 const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
   if (decided === null) return ["  not evaluated yet"]
   const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
-  if (decided.reason === reason) return [`  so ${since}`]
+  if (decided.reason === reason) return [`  ${since}`]
   const was = decided.reason === null ? "it acted" : `it held: ${words(decided.reason)}`
   return [`  at the last evaluation ${was}, ${since}`]
 }
@@ -156,8 +156,8 @@ const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
 const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
   const accounts = e.accounts.map((a) => {
     const has = a.balance === null ? "never seen" : `${a.balance} ${e.asset}`
-    const kept = a.role === "pays" ? `, ${a.reserved} reserved, keeps ${a.floor}` : ""
-    return `${a.account} ${a.role === "pays" ? "pays, has" : "has"} ${has}${kept}`
+    const kept = a.role === "pays" ? `, ${a.reserved} reserved, floor ${a.floor}` : ""
+    return `${a.account}${a.role === "pays" ? " (payer)" : ""} has ${has}${kept}`
   })
   const lines = e.lines.map(({ from, to, ...l }) =>
     l.line === null
@@ -194,7 +194,7 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
 }
 
 const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
-  const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but the alerts sent by then`]
+  const then = at === null ? [] : [`  at ${stampText(at)}: only alerts are stored for that time`]
   const told = last === null ? "no alert of it is stored" : `last alert: ${lastAlertText(last)}`
   return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
 }
@@ -207,7 +207,7 @@ const pastSubjectText = (
   { subject, inForce, before, after }: PastAnswer["subjects"][number],
 ): string => {
   const name = tells ? rule : `${rule} ${subject}`
-  const told = tells ? [`  told      ${lastAlertText(last)}`] : []
+  const told = tells ? [`  alerted   ${lastAlertText(last)}`] : []
   if (inForce === null) {
     const first = after === null ? "it has no decision yet" : `the oldest stored decision is of ${stampText(after.at)}`
     return [

@@ -22,14 +22,14 @@ import { commonFlags, fileArgument, filesForDaemon, type Setup, setup } from "./
 export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, isRunning: boolean): string => {
   const seen =
     knowledge === null
-      ? "no balance was read yet"
-      : `block ${knowledge.block} of ${knowledge.at.slice(0, 19).replace("T", " ")}Z, from ${knowledge.source}`
+      ? "no balances: none was read yet"
+      : `the balances of block ${knowledge.block}, ${knowledge.at.slice(0, 19).replace("T", " ")}Z, from ${knowledge.source}`
   const acting = plan.subjects.filter(({ verdict }) => verdict !== "holds")
   const soon = plan.subjects.filter((subject) => subject.soon !== null)
   const idle = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
   return [
-    `${plan.file}  mode ${plan.mode}, policy ${plan.policy}, on what is known at ${seen}`,
-    ...(isRunning ? [] : ["no daemon runs: this is by the balances that it stored last"]),
+    `${plan.file}  mode ${plan.mode}, policy ${plan.policy}; by ${seen}`,
+    ...(isRunning ? [] : ["no daemon runs: computed from the balances that it stored last"]),
     ...section("now", acting.map(actingLine), "nothing is paid or asked for"),
     ...section(
       "soon",

@@ -159,7 +159,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       return yield* escalateIfOverdue(live, verdict.why)
     case "Executed": {
       const findings = yield* Findings
-      const how = where === "in the listing" ? "the ledger lists it" : "the ledger shows it by its id"
+      const how = where === "in the listing" ? "listed by the ledger" : "confirmed on the ledger"
       const settledAt = yield* executedAt(intent, attempt, found.timestamp)
       const noted = Effect.gen(function* () {
         yield* noteExecution(attempt, found.timestamp)

@@ -75,7 +75,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     )
     const sends = isShown ? undefined : yield* asked
     if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
-    const detail = isShown ? "the payer's balance fell by it" : "it is among the ledger's movements"
+    const detail = isShown ? "the payer's balance fell by the amount" : "the ledger lists the movement"
     yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })
     yield* (yield* Signals).wake("engine")
   }

@@ -30,7 +30,7 @@ describe("the story of a payment", () => {
         /proposed +50\.00 is below 100/,
         /decision +keep-bob: .*; policy [0-9a-f]{8} line 1 permits 200 each, 400 and 4 transfers in 24 h/,
         /reserved +permitted; money and limits are set aside/,
-        /named +by the configuration in force: \S+ \(\d+ decimals\) \S+ -> \S+/,
+        /names +in the configuration in force: \S+ \(\d+ decimals\) \S+ -> \S+/,
         /permitted +attempt 1 by policy [0-9a-f]{8} line 1$/m,
         /signature +attempt 1 by policy [0-9a-f]{8} line 1; digest [0-9a-f]{12}\.\./,
         /signed +attempt 1 on block \d+, valid to block \d+; transfer [0-9a-f]{12}\.\./,
@@ -46,7 +46,7 @@ describe("the story of a payment", () => {
         /accepted +attempt 1: accepted/,
         /evidence +attempt 1: executed: transfer by id: done/,
         /confirmed +attempt 1: 150\.00 USDT alice -> bob/,
-        /confirmed +150\.00 USDT alice -> bob, fee 0\.15, the ledger shows it by its id; fee 0\.15/,
+        /confirmed +150\.00 USDT alice -> bob, fee 0\.15, confirmed on the ledger$/m,
       ]
       const journal = lines.slice(6)
       assert.strictEqual(journal.length, story.journal.length)

@@ -78,7 +78,7 @@ const pick = (lines: ReadonlyArray<string>, events: RegExp): ReadonlyArray<strin
 const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `    ${line}`)
 
 /** Checks that a reader should see, in the order of the output; others are left out. */
-const shownChecks = /^ {2}(so since|halted|stale|in band|pending|short|known|policy {4}\w|next) ?/
+const shownChecks = /^ {2}(since|halted|stale|in band|pending|short|known|policy {4}\w|next) ?/
 
 const shortened = (output: string): ReadonlyArray<string> => {
   const lines = output.trimEnd().split("\n")

@@ -83,7 +83,7 @@ describe("explain of a rule that tells of a condition", () => {
           /\n {4}keep is held for longer than 5 min +does not hold +hot\/USDT held for pending, 60 s\n/,
         )
         assert.match(text, /\n {2}known {5}block 77 of 07:59:59Z, 1\.0 s old, from /)
-        assert.match(text, /\n {2}timers {4}for 60 s, 60 s left; cooldown 60 min\n {2}told {6}nothing so far$/)
+        assert.match(text, /\n {2}timers {4}for 60 s, 60 s left; cooldown 60 min\n {2}alerted {3}never$/)
         assert.match(yield* textTo(treasury, "low", undefined, "hot"), /^404: rule "low" has no subject "hot"/)
       },
     ),
@@ -99,25 +99,25 @@ describe("explain of a rule that tells of a condition", () => {
         yield* looksAt(treasury, now)
         yield* TestClock.setTime(now + 5_000)
         const pending = yield* textTo(treasury, "low")
-        assert.match(pending, /^low does not fire: pending, .*\n {2}so since 2027-01-15 08:00:00Z, 5 s\n/)
+        assert.match(pending, /^low does not fire: pending, .*\n {2}since 2027-01-15 08:00:00Z, 5 s\n/)
         assert.match(pending, /\n {2}true {6}since 2027-01-15 08:00:00Z, 5 s\n {2}timers {4}for 20 s, 15 s left; /)
         yield* looksAt(treasury, now + 20_000)
         yield* TestClock.setTime(now + 25_000)
         const fires = yield* textTo(treasury, "low")
-        assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}so since 2027-01-15 08:00:20Z, 5 s\n/)
+        assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}since 2027-01-15 08:00:20Z, 5 s\n/)
         assert.match(
           fires,
           /\n {2}over when\n {4}not +does not hold\n {6}hot\/USDT is below 1,400 +HOLDS +500\.00, 26\.0 s old\n/,
         )
         assert.match(fires, /\n {2}true {6}since 2027-01-15 08:00:00Z, 25 s\n/)
         assert.match(fires, /; cooldown 60 min, 60 min left\n/)
-        assert.match(fires, /\n {2}told {6}at 2027-01-15 08:00:20Z: low hot\/USDT: 500\.00 is below 1,000$/)
+        assert.match(fires, /\n {2}alerted {3}at 2027-01-15 08:00:20Z: low hot\/USDT: 500\.00 is below 1,000$/)
         const then = yield* textTo(treasury, "low", now + 10_000)
         assert.match(then, /^low held at 2027-01-15 08:00:10Z: pending, hot\/USDT: 500\.00 is below 1,000; must /)
-        assert.match(then, /\n {2}after {5}2027-01-15 08:00:20Z .*\n {2}told {6}nothing so far$/)
+        assert.match(then, /\n {2}after {5}2027-01-15 08:00:20Z .*\n {2}alerted {3}never$/)
         const later = yield* textTo(treasury, "low", now + 22_000)
         assert.match(later, /^low fired at 2027-01-15 08:00:22Z: hot\/USDT: 500\.00 is below 1,000\n/)
-        assert.match(later, /\n {2}told {6}at 2027-01-15 08:00:20Z: low hot/)
+        assert.match(later, /\n {2}alerted {3}at 2027-01-15 08:00:20Z: low hot/)
         const early = yield* textTo(treasury, "low", now - 60_000)
         assert.match(
           early,
@@ -146,7 +146,7 @@ describe("explain of a rule that tells of a condition", () => {
       )
       assert.match(
         yield* textTo(treasury, "news", now - 1_000),
-        /\n {2}of 2027-01-15 07:59:59Z nothing is stored but the alerts sent by then\n {2}no alert of it is stored$/,
+        /\n {2}at 2027-01-15 07:59:59Z: only alerts are stored for that time\n {2}no alert of it is stored$/,
       )
     }),
   )

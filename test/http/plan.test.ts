@@ -193,7 +193,7 @@ describe("a plan", () => {
       yield* arrange({ checked: false })
       const { plan, text } = yield* shown(treasury, undefined, true)
       assert.strictEqual(plan.fires, 1)
-      assert.include(text, "no daemon runs: this is by the balances that it stored last")
+      assert.include(text, "no daemon runs: computed from the balances that it stored last")
     }),
   )
 })
@@ -214,7 +214,7 @@ describe("the commands explain and plan", () => {
       yield* arrange({ at: Date.now() }).pipe(Effect.provide(store.layer()))
       const why = yield* call("explain", "keep", "hot")
       assert.strictEqual(why.code, 0, why.stderr)
-      assert.match(why.stdout, /^no daemon runs; /)
+      assert.match(why.stdout, /^no daemon runs: /)
       assert.match(why.stdout, /\n {2}catching up +HOLDS +the balances are not yet compared/)
       const json = yield* call("explain", "keep", "-o", "json")
       assert.containSubset(JSON.parse(json.stdout), {

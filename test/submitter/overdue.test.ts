@@ -92,7 +92,7 @@ describe("a payment that is open beyond its bound", () => {
           assert.include(["in_flight", "unknown"], state)
           assert.include(said, `waits for ${intentWaits[state].waitsFor}`)
           const story = storyText(JSON.parse(toJson(yield* storyOf(intent?.id ?? ""))) as Story)
-          assert.include(story, `people are called: ${intentWaits[state].called}`)
+          assert.include(story, `alerts: ${intentWaits[state].called}`)
         },
         behind(() => (isDown ? { status: 503, body: {} } : undefined)),
       )

@@ -119,7 +119,7 @@ describe("a payment of which a gateway does not answer", () => {
         for (let i = 0; i < 3; i++) yield* round(flowed[0], flowed[1], new Set(["compare", "decide", "submit"]))
         const { intent, evidence } = yield* newest
         assert.strictEqual(intent?.state, "confirmed")
-        assert.match(intent?.detail ?? "", /fee 0\.15, the ledger lists it/)
+        assert.match(intent?.detail ?? "", /fee 0\.15, listed by the ledger/)
         assert.include(
           evidence.map(({ detail }) => detail),
           "transfer in the listing: done",

@@ -46,7 +46,7 @@ export type Forgery = readonly [title: string, document: unknown]
 export const fromPublicData = (paid: Receipt): ReadonlyArray<Forgery> => {
   const [intent, attempt, signature] = (["intent", "attempt", "signature"] as const).map((kind) => bodyAt(paid, kind))
   const named = { ...intent, fromName: "Acme Treasury", toName: "Red Cross", symbol: "USDT" }
-  const done = { ...intent, state: "confirmed", detail: "the ledger shows it by its id", fee: "0" }
+  const done = { ...intent, state: "confirmed", detail: "confirmed on the ledger", fee: "0" }
   const seen = { k: 1, kind: "executed", gateway: "only", height: "9", detail: "" }
   const permit = bodyAt(paid, "permit")
   const config = bodyAt(paid, "config")

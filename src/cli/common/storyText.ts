@@ -54,8 +54,11 @@ const permitOf = (body: Body, decimals: number): string => {
   return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
 }
 
+const outcomes: Readonly<Record<string, string>> = { framing: "in the wrong wire form", ambiguous: "no usable answer" }
+const evidences: Readonly<Record<string, string>> = { silent: "no usable answer", moved: "money moved" }
+
 /** Outcome of a send, in words that name the fault. */
-const outcomeOf = ({ outcome }: Body): Body[string] => (outcome === "framing" ? "in the wrong wire form" : outcome)
+const outcomeOf = ({ outcome }: Body): Body[string] => outcomes[said(outcome)] ?? outcome
 
 const ofAttempt = (body: Body): string => {
   const name = `attempt ${said(body["k"])}`
@@ -79,7 +82,8 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
   const k = `attempt ${said(body["k"])}`
   switch (kind) {
     case "intent": {
-      const fee = body["fee"] === undefined ? "" : `; fee ${units(body["fee"], decimals, formatAmount)}`
+      const charged = body["fee"] === undefined ? "" : `fee ${units(body["fee"], decimals, formatAmount)}`
+      const fee = said(body["detail"]).includes(charged) ? "" : `; ${charged}`
       const by = body["author"] === undefined ? "" : ` (${said(body["verb"])} by ${said(body["author"])})`
       return [said(body["state"]), `${said(body["detail"])}${fee}${by}`]
     }
@@ -97,7 +101,7 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
       ]
     case "config": {
       const names = `${said(body["symbol"])} (${said(body["decimals"])} decimals) ${said(body["fromName"])}`
-      return ["named", `by the configuration in force: ${names} -> ${said(body["toName"])}`]
+      return ["names", `in the configuration in force: ${names} -> ${said(body["toName"])}`]
     }
     case "attempt":
       return [said(body["state"]), ofAttempt(body)]
@@ -110,7 +114,7 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
     case "evidence":
       return [
         "evidence",
-        `${k}: ${said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
+        `${k}: ${evidences[said(body["kind"])] ?? said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
       ]
     case "approval":
       return [
@@ -148,7 +152,7 @@ const time = (millis: number): string => new Date(millis).toISOString().slice(0,
 
 const waitLines = ({ waitsFor, called, endedBy }: NonNullable<Story["wait"]>): ReadonlyArray<string> => [
   `  waits for ${waitsFor}`,
-  `  people are called: ${called}`,
+  `  alerts: ${called}`,
   `  ended by: ${endedBy}`,
 ]
 

@@ -58,9 +58,10 @@ export const doctor = Command.make(
       receiverFindings(found.treasury),
     ])
     const order = (one: DoctorFinding): number => doctorChecks.indexOf(one.check)
-    const findings = [...parts.flat(), ...(daemon ?? [healthy("daemon", `none runs in ${found.dataDir}`)])].toSorted(
-      (a, b) => order(a) - order(b),
-    )
+    const findings = [
+      ...parts.flat(),
+      ...(daemon ?? [healthy("daemon", `no daemon runs in ${found.dataDir}`)]),
+    ].toSorted((a, b) => order(a) - order(b))
     const failed = findings.filter(({ severity }) => severity === "bad").length
     yield* printResult(chosen.output, { file: found.treasury.file, ok: failed === 0, findings }, () =>
       findings.flatMap(linesOf).join("\n"),
@@ -118,7 +119,7 @@ const clockFinding = (readings: ReadonlyArray<Reading>, maxAgeMillis: number): D
   if (newest === undefined) {
     return warn(
       "clock",
-      "No gateway tells the time of its blocks: the clock was not compared",
+      "No gateway reports the time of its blocks: the clock was not compared",
       "check NTP on this host",
     )
   }

@@ -27,7 +27,9 @@ export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   return [
     healthy(
       "keys",
-      payers.length === 0 ? "no party has a signer" : `those of ${payers.map((p) => p.name).join(", ")} fit`,
+      payers.length === 0
+        ? "no party has a signer"
+        : `private and public keys of ${payers.map((p) => p.name).join(", ")} match`,
     ),
   ]
 })
@@ -97,7 +99,8 @@ export const portFinding = Effect.fnUntraced(function* ({ listen: { host, port }
   const code = yield* listenProbe(host, port)
   const address = `${host}:${port}`
   if (code === undefined) return healthy("port", `${address} is free for the page and the metrics`)
-  if (code === "EADDRINUSE" && isRunning) return healthy("port", `${address} is taken, as by this treasury's daemon`)
+  if (code === "EADDRINUSE" && isRunning)
+    return healthy("port", `${address} is in use, and this treasury's daemon runs`)
   const remedy = "set daemon.listen or COFFERER_LISTEN to a free address of this host"
   return code === "EADDRINUSE"
     ? bad("port", `${address} is taken by another process`, `"ss -ltnp" names it: stop it, or ${remedy}`)
@@ -123,7 +126,7 @@ export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunn
   if (framing === "auto") {
     return healthy(
       "wire_form",
-      known === undefined ? "auto: the first payment finds it out" : `auto: ${known}, as last executed`,
+      known === undefined ? "auto: learned from the first payment" : `auto: ${known}, as last executed`,
     )
   }
   if (known === undefined || known === framing) return healthy("wire_form", `${framing}, as configured`)
@@ -137,7 +140,7 @@ export const receiverFindings = Effect.fnUntraced(function* ({ receivers }: Trea
     receivers,
     (receiver) =>
       Effect.flatMap(readSecrets(receiver), reachReceiver).pipe(
-        Effect.as([healthy("receivers", `${receiver.name} is reached`)]),
+        Effect.as([healthy("receivers", `${receiver.name} can be reached`)]),
         Effect.catchTags({
           ConfigError: ({ problems }) => Effect.succeed(problemsAs("receivers", "bad", problems)),
           NotifyError: ({ message }) => {
@@ -157,7 +160,7 @@ export const daemonFindings = Effect.fnUntraced(function* (dataDir: string) {
   if (answer === undefined) return undefined
   const { conditions, mode } = (yield* bodyOf(answer)) as Pick<View, "conditions" | "mode">
   return conditions.length === 0
-    ? [healthy("daemon", `it runs in mode ${mode}, and no condition holds`)]
+    ? [healthy("daemon", `runs in mode ${mode}, and is healthy`)]
     : conditions.map((condition): DoctorFinding => conditionFinding("daemon", condition)!)
 })
 

@@ -187,8 +187,9 @@ const resolveLevel = (
   const target = report.amount([...path, "target"], raw.target, asset)
   const sound = raw.word === "below" ? target >= trigger : target <= trigger
   if (!sound && isAmount(raw.trigger, asset) && isAmount(raw.target, asset)) {
-    const remedy = raw.word === "below" ? "set target at or over below" : "set target at or under above"
-    report.add([...path, "target"], `target ${raw.target} is on the wrong side of ${raw.word} ${raw.trigger}`, remedy)
+    const [problem, bound] = raw.word === "below" ? ["less", "at least"] : ["more", "at most"]
+    const message = `target ${raw.target} is ${problem} than ${raw.word} ${raw.trigger}`
+    report.add([...path, "target"], message, `set target to ${bound} ${raw.trigger}`)
   }
   if (party === undefined || asset === undefined) return []
   return [{ party, asset, balance: raw.balance ?? "free", trigger, target }]

@@ -184,8 +184,8 @@ const clearOf = (
   const isBelow = when.side === "below"
   if (isBelow ? units < when.units : units > when.units) {
     const level = formatLevel(when.units, when.account.asset.decimals)
-    const remedy = `set clear ${isBelow ? "over" : "under"} ${level}, or remove it: the condition then ends at ${level} then`
-    report.add(path, `clear ${raw} is on the wrong side of ${when.side} ${level}`, remedy)
+    const remedy = `set clear ${isBelow ? "above" : "below"} ${level}, or remove it: the condition then ends at ${level}`
+    report.add(path, `clear ${raw} is ${isBelow ? "less" : "more"} than ${when.side} ${level}`, remedy)
   }
   // Back at the level itself is back.
   return { _tag: "Not", of: { ...when, units } }

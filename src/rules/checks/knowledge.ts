@@ -70,7 +70,7 @@ export const knowledge: ReadonlyArray<Check> = [
       }
       return undefined
     },
-    passed: () => "rows and reported balances are the same",
+    passed: () => "our history and the gateway's balances are equal",
   },
   {
     reason: "chain_unsettled",
