@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { ageText } from "../domain/text.ts"
+import { ageText, ruleWord } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
@@ -36,7 +36,7 @@ export const viewText = (view: View, isRunning = true): string => {
   const rules = view.rules.map((r) => [
     `  ${r.name}`,
     r.subject,
-    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state === "inactive" ? "OK" : r.state),
+    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : ruleWord(r)),
     r.sentence,
   ])
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`, p.free])

@@ -88,9 +88,9 @@ export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "crea
 export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string | undefined => {
   const isSigned = isFinalIntent(state) || state === "in_flight" || state === "unknown" || state === "manual"
   if (isSigned) return undefined
-  const fee = feeMax > 0n ? ` and at most ${formatAmount(feeMax, decimals)} of fees` : ""
+  const fee = feeMax > 0n ? ` and a fee of at most ${formatAmount(feeMax, decimals)}` : ""
   const sum = `${formatAmount(payment.amount, decimals)} ${payment.asset}${fee}`
-  return `set aside: ${sum} of ${payment.from}'s balance, and as much of its limits`
+  return `reserved for it: ${sum} of the balance of ${payment.from}, and as much of the limits`
 }
 
 /** The cause of an open payment's wait, the time of its alert, and the end of the wait, each as text. */
@@ -132,7 +132,7 @@ export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
       "enough signatures; the end of its time: rejected, or asked again where another part is paid; intents reject",
   },
   reserved: {
-    waitsFor: 'its signature; the sentence behind "waits:" says what is missing',
+    waitsFor: 'its signature; the text after "waits:" has the reason',
     called: "page at once with a halt; ticket once its planned time is late or 1 h is over; page after 24 h",
     endedBy:
       "the signature; a new decision; a refusal of the policy; intents cancel, after a signature intents abandon",

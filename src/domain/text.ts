@@ -32,6 +32,13 @@ export const ageText = (seconds: number | null): string => {
 export const shellWord = (word: string): string =>
   /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
+/** Reasons of a rule that is healthy and has nothing to do. */
+const restful: ReadonlySet<string | null> = new Set([null, "in_band", "not_due", "outside_hours", "maintenance"])
+
+/** Word for a rule's state; one that needs nothing is "OK", or "idle" if it could not pay anyway. */
+export const ruleWord = ({ state, reason }: { readonly state: string; readonly reason: string | null }): string =>
+  state !== "inactive" ? state : restful.has(reason) ? "OK" : "idle"
+
 /** "1 rule", "2 rules": a count with its word. */
 export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 

@@ -61,6 +61,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const today = (yield* outbox.settledSince(now - dayMillis)).filter((i) => i.state === "confirmed").length
   const head = yield* (yield* Journal).head
   const pending = yield* (yield* AlertQueue).pending
+  const flags = yield* CommandFlags
   const view: Omit<View, "sentence" | "conditions"> = {
     treasury: treasury.name,
     mode,
@@ -82,7 +83,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     uncompared: yield* uncomparedView,
     doubted: yield* doubtedView(treasury.network.chainId),
     accepted: yield* acceptedView(now),
-    alerts: (yield* listAlerts(recentMax, "raised")).map(alertView),
+    alerts: (yield* listAlerts(recentMax, "raised")).map((one) => alertView(one, flags)),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author, until }) => ({
@@ -96,7 +97,6 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     at: new Date(now).toISOString(),
   }
   const told = { blockAgeSeconds, wrongClock: clock, pending }
-  const flags = yield* CommandFlags
   const conditions = conditionsOf(yield* readFacts(treasury, view, told)).map((one) => ({
     ...one,
     text: withFlags(one.text, flags),
@@ -105,12 +105,15 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   return { ...view, conditions, sentence: headline(conditions, view, today) }
 })
 
-const alertView = ({ at, state, ackedBy, pending, dead, ...alert }: AlertRecord): View["alerts"][number] => ({
+const alertView = (
+  { at, state, ackedBy, pending, dead, ...alert }: AlertRecord,
+  flags: string,
+): View["alerts"][number] => ({
   seq: alert.seq,
   at: new Date(at).toISOString(),
   severity: alert.severity,
   subject: alert.subject,
-  detail: alert.detail,
+  detail: withFlags(alert.detail, flags),
   state: alert.severity === "info" ? null : state,
   ackedBy,
   waiting: pending + dead,

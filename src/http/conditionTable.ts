@@ -160,13 +160,10 @@ const halted = ({ halts }: HealthFacts): Found | undefined => {
   return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason, detail))
 }
 
-const termsWaiting = ({ halts }: HealthFacts): Found | undefined => {
-  const halt = halts.find(({ reason }) => reason === "terms")
-  if (halt === undefined) return undefined
-  const text = "The file's terms wait for agreement"
-  // The condition above this one has the same detail and remedy.
-  if (halt === halts[0]) return bad(text, "the halt's text has the commands")
-  return bad(`${text}: ${halt.detail}`, remedyOf("terms", halt.detail))
+const termsWaiting = ({ halts: [first, ...more] }: HealthFacts): Found | undefined => {
+  if (first?.reason === "terms") return bad("The file's terms wait for agreement", "the halt's text has the commands")
+  const halt = more.find(({ reason }) => reason === "terms")
+  return halt && bad(`The file's terms wait for agreement: ${halt.detail}`, remedyOf("terms", halt.detail))
 }
 
 const paymentOverdue = ({ intents }: HealthFacts): Found | undefined => {

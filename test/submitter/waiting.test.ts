@@ -70,7 +70,10 @@ describe("a planned payment", () => {
       const [waiting] = yield* paymentsOf("wage")
       assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
       const { setAside } = yield* intentView(waiting!)
-      assert.match(setAside ?? "", /^set aside: 30\.00\S* USDT and at most \S+ of fees of alice's balance, and as much/)
+      assert.match(
+        setAside ?? "",
+        /^reserved for it: 30\.00\S* USDT and a fee of at most \S+ of the balance of alice, and as much of the limits$/,
+      )
       yield* resume()
       yield* settle(options, sandbox)
       assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])

@@ -66,7 +66,8 @@ export const treasuriesPage = (rows: ReadonlyArray<TreasuryState>): HttpServerRe
       .map(({ name, severity, text, since }) => {
         const link = `<a href="treasury/${encodeURIComponent(name)}/">${escaped(visible(name))}</a>`
         const time = escaped(since.slice(0, 19).replace("T", " "))
-        return `<tr class="${severity}"><td>${signs[severity]}</td><td>${link}</td><td>${escaped(visible(text))}</td><td>${time}</td></tr>`
+        const state = escaped(visible(text)).replace(/(?<= )--?[a-z][a-z-]*/g, '<span class="figure">$&</span>')
+        return `<tr class="${severity}"><td>${signs[severity]}</td><td>${link}</td><td class="detail">${state}</td><td>${time}</td></tr>`
       })
       .join("\n"),
     200,

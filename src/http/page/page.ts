@@ -1,6 +1,6 @@
 import { html } from "htm/preact"
 import { render } from "preact"
-import { ageText, visibleLines } from "../../domain/text.ts"
+import { ageText, ruleWord, visibleLines } from "../../domain/text.ts"
 import type { Explanation } from "../../rules/explain/explain.ts"
 import type { SeenCondition } from "../../rules/explain/explainAlert.ts"
 import type { AlertAnswer, NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
@@ -22,7 +22,9 @@ const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + 
 
 /** A browser breaks lines behind any hyphen: a flag of a command stays whole. */
 const unbroken = (text: string) =>
-  text.split(/(--[a-z-]+)/).map((part, i) => (i % 2 === 0 ? part : html`<span class="figure">${part}</span>`))
+  text
+    .split(/((?<= )--?[a-z][a-z-]*)/)
+    .map((part, i) => (i % 2 === 0 ? part : html`<span class="figure">${part}</span>`))
 
 const Bar = (a: AccountView) => html`
   <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
@@ -142,7 +144,7 @@ const firing = { page: "✕", ticket: "!", info: "●" } as const
 const Rule = (r: RuleView) => {
   const query = whyOf(r)
   return html`
-  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : r.state === "inactive" ? "OK" : r.state}</em>
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : ruleWord(r)}</em>
     <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
     ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
 }

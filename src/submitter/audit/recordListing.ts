@@ -110,7 +110,7 @@ export const judgeStrangers = Effect.fnUntraced(function* (
       [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key.slice(0, 8)
     const pinned = [...assets.values()].find(({ id }) => id === last.asset)
     const sum = pinned === undefined ? "" : `, ${formatAmount(last.amount, pinned.decimals)} ${pinned.symbol}`
-    const detail = `someone used the key of ${nameOf(last.from)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
+    const detail = `the key of ${nameOf(last.from)} signed ${plural(foreign.length, "payment")} ${foreign.length === 1 ? "that is" : "that are"} not in this journal, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
     yield* haltSigningWith("foreign_payment", Effect.succeed(detail))
   }
 })
