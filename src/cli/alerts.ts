@@ -80,13 +80,15 @@ const show = Command.make(
 
 const ack = Command.make(
   "ack",
-  { seq: seqArgument, reason: reasonFlag, ...commonFlags },
+  { seqs: seqArgument.pipe(Argument.atLeast(1)), reason: reasonFlag, ...commonFlags },
   Effect.fn(function* (chosen) {
-    const asked = { seq: chosen.seq, reason: chosen.reason, author: userName() }
-    const { body } = yield* throughDaemon(chosen, path("/ack"), () => ackAlert(asked), { body: asked })
-    yield* printResult(chosen.output, body, () => `acknowledged ${chosen.seq} (${body.subject}): it is not repeated`)
+    for (const seq of chosen.seqs) {
+      const asked = { seq, reason: chosen.reason, author: userName() }
+      const { body } = yield* throughDaemon(chosen, path("/ack"), () => ackAlert(asked), { body: asked })
+      yield* printResult(chosen.output, body, () => `acknowledged ${seq} (${body.subject}): it is not repeated`)
+    }
   }),
-).pipe(Command.withDescription("Acknowledge an alert: it is not repeated and does not escalate"))
+).pipe(Command.withDescription("Acknowledge alerts: they are not repeated and do not escalate"))
 
 const silence = Command.make(
   "silence",

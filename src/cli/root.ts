@@ -218,7 +218,7 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "receipt verify": ["receipt verify r44f.json", "Verify a receipt without a network"],
   "alerts list": ["alerts list", "List the alerts that hold"],
   "alerts show": ["alerts show 3", "Show one alert with its deliveries"],
-  "alerts ack": ['alerts ack 3 --reason "looking into it"', "Stop the repeats of one alert"],
+  "alerts ack": ['alerts ack 3 4 --reason "looking into it"', "Stop the repeats of two alerts"],
   "alerts silence": [
     'alerts silence --kind health --subject "gateway down" --for 2h --reason "upgrade"',
     "Send no alert about gateways that are down for two hours",

@@ -27,12 +27,12 @@ describe("the verbs of alerts", () => {
       assert.match((yield* call("show", "1")).stdout, /runbook {2}docs\/runbooks\.md#halt/)
       yield* raise("work_late", { payment: "p", short: "x", state: "reserved", intent: "i", k: 1, detail: "slow" })
       assert.match((yield* call("show", "2")).stdout, /runbook {2}docs\/runbooks-payments\.md#work_late/)
-      const acked = yield* call("ack", "1", "--reason", "I am on it")
-      assert.strictEqual(acked.code, 0, acked.stderr)
+      const acked = yield* call("ack", "1", "2", "--reason", "I am on it")
+      assert.match(acked.stdout, /^acknowledged 1 .*\nacknowledged 2 /, acked.stderr)
       assert.match((yield* call("show", "1")).stdout, /^1 {2}page {2}acknowledged/)
       const shown = yield* call("list", "--output", "json")
       assert.containSubset(json(shown.stdout), {
-        alerts: [{ seq: 1, state: "acknowledged", ackedReason: "I am on it" }],
+        alerts: [2, 1].map((seq) => ({ seq, state: "acknowledged", ackedReason: "I am on it" })),
       })
       assert.strictEqual((yield* call("show", "7")).code, 4)
       assert.strictEqual((yield* call("ack", "1")).code, 2, "a reason is needed")
