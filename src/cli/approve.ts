@@ -176,7 +176,7 @@ const postTerms = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeUnknownEffect(answer)(yield* bodyOf(reply))
 })
 
-/** What terms permit more than those in force, and at worst. */
+/** Text for operators: each permission that the terms in force lack, and the worst case. */
 const termsText = (treasury: Treasury, weaker: ReadonlyArray<string>): string =>
   [
     weaker.length === 0 ? "Nothing in it permits more." : "It permits more:",

@@ -180,7 +180,8 @@ const tellPeople = Effect.fnUntraced(function* (
 
 /**
  * Ends the page of an outage in which an earlier process was stopped, at receivers that would show it for ever. They
- * ignore the end of what they do not show; people would read it as news at each start.
+ * ignore the end of what they do not show; people would read it as news at each start. No store knows of an outage that
+ * began before its first write, so each start asks them.
  */
 export const endEarlierOutage = Effect.fnUntraced(function* ({ treasury: { name, receivers } }: DaemonOptions) {
   const ended = [pageOf(name, yield* Clock.currentTimeMillis)]

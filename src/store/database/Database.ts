@@ -116,7 +116,7 @@ const postgres = (options: Extract<StoreOptions, { postgres: unknown }>) =>
     ),
   )
 
-/** Who may write opens no store that was moved: another one is the treasury's now. */
+/** Fails on a store that was moved: another one is the treasury's now. */
 const refuseMoved = Effect.gen(function* () {
   const moved = markOf(yield* (yield* Sql).readValues(movedQuery, []))
   if (moved !== undefined) return yield* Effect.fail(new StoreRefusal("refused", moved.text))
