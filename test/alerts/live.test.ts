@@ -283,6 +283,16 @@ describe("many events of one kind", () => {
     )
   })
 
+  it.effect("that end together are one message however few, which names their key once", function* () {
+    yield* changed(0, 6)
+    yield* gotIn(600_000)
+    yield* acked([1, 2, 3, 4])
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log resolved asset_changed 4"])
+    yield* acked([5, 6])
+    assert.deepStrictEqual(yield* gotIn(600_000), ["log resolved asset_changed 2"])
+    assert.deepStrictEqual(desks.resolved, [keyOf(0)])
+  })
+
   for (const [how, order] of [
     ["first", [1, 2, 3, 4, 5, 6]],
     ["last", [6, 5, 4, 3, 2, 1]],

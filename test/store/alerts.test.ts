@@ -107,6 +107,18 @@ describe("alerts", () => {
     )
   })
 
+  it.effect("wait on where a part of the all-clear arrives that ends others", function* () {
+    const queue = yield* AlertQueue
+    for (let n = 0; n < 25; n++) yield* queue.raise({ ...alert(`many/${n}`, "page"), to: ["desk"] })
+    for (const delivery of yield* queue.due(20)) yield* queue.delivered(delivery)
+    yield* queue.raise({ ...alert("many/over"), resolves: ["many"] })
+    const due = Effect.map(queue.due(100), (all) => all.map(({ dedup }) => dedup))
+    const waiting = [20, 21, 22, 23, 24].map((n) => `many/${n}`)
+    assert.deepStrictEqual(yield* due, [...waiting, "many/over"])
+    yield* queue.delivered((yield* queue.due(100))[5]!)
+    assert.deepStrictEqual(yield* due, waiting)
+  })
+
   it.effect("are kept until who got them has their all-clear, however long they stood", function* () {
     const queue = yield* AlertQueue
     yield* queue.raise({ ...alert("stood", "page"), to: ["desk"], repeats: true })

@@ -5,7 +5,7 @@ import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
-import { type EndedKey, endedByA, isNext, KeyRow, keysEndedBy, standingDedups, under } from "./endedKeys.ts"
+import { type EndedKey, endedByA, isNext, KeyRow, keysEndedBy, keysOfA, standingDedups, under } from "./endedKeys.ts"
 import { pruneAlerts } from "./pruneAlerts.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -49,7 +49,7 @@ export interface Delivery extends Omit<Alert, "resolves" | "to" | "name" | "repe
   readonly at: number
   /** It failed where others did not: it waits by itself, and nothing waits for it. */
   readonly aside: boolean
-  /** What an all-clear ends at this receiver, which may be nothing yet; undefined for any other alert. */
+  /** Keys that an all-clear ends at this receiver; none while others still hold them, undefined for an alert. */
   readonly resolves: ReadonlyArray<EndedKey> | undefined
 }
 
@@ -77,7 +77,7 @@ const DeliveryRow = Schema.Struct({
 /** Change of a delivery's row after one try. */
 interface Outcome {
   readonly state: "delivered" | "pending" | "dead_letter"
-  /** Of what is delivered: the alert that led its message. */
+  /** Unix milliseconds of the next try; in state `delivered` the number of the alert that led its message. */
   readonly next_at: number
   readonly error?: string | null
 }
@@ -95,6 +95,8 @@ const ReceiverRow = Schema.Struct({ receiver: Schema.String, silenced: Schema.In
 /** Fewer events than this go one by one; more are one message. */
 const groupMin = 5
 const groupMax = 2_000
+/** Ends that are one message: alone, each would name the key that all of them end. */
+const endsMin = 2
 /** Keys that a message ends, about: PagerDuty gets a request for each, and refuses more than some at once. */
 const keysMax = 20
 
@@ -160,7 +162,7 @@ export class AlertQueue extends Context.Service<
     /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
     readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
     /**
-     * The delivery with all that may go with it as one message: at least five events of one name, or ends of such
+     * The delivery with all that may go with it as one message: at least five events of one name, or two ends of such
      * events; never a page, or an alert whose cause ends it.
      */
     readonly grouped: (delivery: Delivery) => Effect.Effect<Delivery, StoreError>
@@ -203,7 +205,7 @@ export class AlertQueue extends Context.Service<
             if (resolves === undefined || state !== "delivered") return
             // After its end it would fire for ever.
             yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
-              AND alert IN (SELECT b.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)} WHERE a.seq IN ${seqs})`
+              AND alert IN (SELECT ${sql.literal(endedByA)} FROM alerts a, ${keysOfA(sql)} WHERE a.seq IN ${seqs})`
           },
           (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
         )
@@ -312,9 +314,10 @@ export class AlertQueue extends Context.Service<
               WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq >= ${seq}
               AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext(sql)}
               ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
+            if (all.length < (isOver ? endsMin : groupMin) || all[0]?.seq !== seq) return delivery
+            if (!isOver) return { ...delivery, group: all.slice(1) }
             const { count, keys } = yield* keysEndedBy(sql, all, { receiver, max: keysMax })
-            if (count < groupMin || all[0]?.seq !== seq) return delivery
-            return { ...delivery, group: all.slice(1, count), resolves: isOver ? keys : undefined }
+            return { ...delivery, group: all.slice(1, count), resolves: keys }
           }),
           another: ({ receiver, seq }) =>
             Effect.map(

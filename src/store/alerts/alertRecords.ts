@@ -3,7 +3,7 @@ import { rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
-import { endedByA } from "./endedKeys.ts"
+import { endedByA, keysOfA } from "./endedKeys.ts"
 
 const RecordRow = Schema.Struct({
   seq: Schema.Int,
@@ -21,8 +21,8 @@ const RecordRow = Schema.Struct({
   dead: Schema.Int,
   silenced: Schema.Int,
 })
-const SeqRow = Schema.Struct({ seq: Schema.Int })
-const SeverityRow = Schema.Struct({ severity: RecordRow.fields.severity })
+const LedRow = Schema.Struct({ alert: Schema.Int, lead: Schema.Int })
+const EndedRow = Schema.Struct({ alert: Schema.Int, by: Schema.Int, severity: RecordRow.fields.severity })
 const DeliveryRow = Schema.Struct({
   receiver: Schema.String,
   state: Schema.Literals(["pending", "delivered", "dead_letter", "silenced"]),
@@ -103,18 +103,24 @@ export const resend = Effect.fn("Alerts.resend")(
     const one = seq === undefined ? undefined : yield* showAlert(seq)
     const all =
       seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
+    const ended =
+      yield* sql`SELECT e.alert, e.by, b.severity FROM (SELECT ${sql.literal(endedByA)} AS alert, a.seq AS by
+      FROM alerts a, ${keysOfA(sql)}) e JOIN alerts b ON b.seq = e.alert`.pipe(rowsOf(EndedRow, "Alerts.ended"))
+    const led =
+      yield* sql`SELECT alert, next_at AS lead FROM deliveries WHERE state = 'delivered' AND next_at <> alert`.pipe(
+        rowsOf(LedRow, "Alerts.led"),
+      )
     for (const alert of all) {
       yield* sql.write`DELETE FROM deliveries WHERE alert = ${alert.seq} AND state = 'dead_letter'`
       // Its all-clear goes with it: who hears of it again would think for ever that it fires. So does that of the alert
       // that led its message, whose key it is no longer known by.
-      const ends = yield* sql`SELECT DISTINCT a.seq FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)}
-        WHERE a.resolves IS NOT NULL AND (b.seq = ${alert.seq} OR b.seq IN (SELECT next_at FROM deliveries
-          WHERE alert = ${alert.seq} AND state = 'delivered'))`.pipe(rowsOf(SeqRow, "Alerts.ends"))
+      const leads = led.filter((one) => one.alert === alert.seq)
+      const known = new Set([alert.seq, ...leads.map(({ lead }) => lead)])
+      const ends = new Set(ended.flatMap((one) => (known.has(one.alert) ? [one.by] : [])))
       // What an all-clear ends went to those of its own severity, who would think for ever that it fires.
-      const of = yield* sql`SELECT DISTINCT b.severity FROM alerts a JOIN alerts b ON ${sql.literal(endedByA)}
-        WHERE a.seq = ${alert.seq} AND a.resolves IS NOT NULL`.pipe(rowsOf(SeverityRow, "Alerts.severities"))
+      const of = ended.filter(({ by }) => by === alert.seq)
       const receivers = new Set((of.length === 0 ? [alert] : of).flatMap(({ severity }) => receiversFor(severity)))
-      const rows = [alert, ...ends].flatMap(({ seq }) => [...receivers].map((receiver) => ({ alert: seq, receiver })))
+      const rows = [alert.seq, ...ends].flatMap((seq) => [...receivers].map((receiver) => ({ alert: seq, receiver })))
       for (const own of rows) {
         const row = { ...own, state: "pending", next_at: now, updated_at: now }
         yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT (alert, receiver) DO UPDATE

@@ -14,12 +14,8 @@ export type EndedKey = typeof KeyRow.Type
 const DedupRow = Schema.Struct({ dedup: Schema.String })
 const LeadRow = Schema.Struct({ lead: Schema.Int, own: Schema.Int, alone: Schema.Int })
 
-/** True of an alert `b` that the all-clear `a` ended. */
-export const endedByA = `b.seq < a.seq AND b.resolves IS NULL AND b.kind = a.kind AND b.subject = a.subject
-  AND b.ended_at = a.at`
-
-/** What an all-clear `a` resolves, as rows of `value`. */
-const resolvedByA = (sql: Sql) =>
+/** Keys that the all-clear `a` resolves, as rows of `r`. */
+export const keysOfA = (sql: Sql) =>
   sql.literal(
     sql.onDialectOrElse({
       pg: () => "json_array_elements_text(a.resolves::json) AS r (value)",
@@ -28,13 +24,18 @@ const resolvedByA = (sql: Sql) =>
   )
 
 /**
+ * Number of the alert of such a key, which `a` ended; NULL if none is stored. No join: for each all-clear PostgreSQL
+ * would read half of the alerts.
+ */
+export const endedByA = "(SELECT b.seq FROM alerts b WHERE b.dedup = r.value AND b.seq < a.seq AND b.resolves IS NULL)"
+
+/**
  * True of an alert, and of an all-clear before which the receiver of `d` has what it ends: it would think for ever that
  * this fires. One set aside holds it up only where it ends nothing else.
  */
-export const isNext = (sql: Sql) => sql`(a.resolves IS NULL OR 1 = (SELECT
-  coalesce(max(CASE WHEN e.state <> 'pending' THEN 1 WHEN e.aside = 0 THEN 2 ELSE 0 END), 1)
-  FROM ${resolvedByA(sql)} JOIN alerts b ON b.dedup = r.value AND b.seq < a.seq AND b.resolves IS NULL
-  JOIN deliveries e ON e.alert = b.seq AND e.receiver = d.receiver))`
+export const isNext = (sql: Sql) => sql`(a.resolves IS NULL OR 1 = (SELECT coalesce(max((SELECT
+  CASE WHEN e.state <> 'pending' THEN 1 WHEN e.aside = 0 THEN 2 ELSE 0 END FROM deliveries e
+  WHERE e.alert = ${sql.literal(endedByA)} AND e.receiver = d.receiver)), 1) FROM ${keysOfA(sql)}))`
 
 /** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
 export const under = (sql: Sql, dedup: string) =>

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
 import type { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
+import { endedByA, keysOfA } from "./endedKeys.ts"
 
 const SeqRow = Schema.Struct({ seq: Schema.Int })
 /** Alerts forgotten at once: more would stop everything else for too long. */
@@ -15,12 +16,12 @@ export const pruneAlerts = (sql: Sql) =>
   Effect.fn("AlertQueue.prune")(
     function* (before: number) {
       for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
-        const old = yield* sql`SELECT seq FROM alerts AS a
-          WHERE ended_at < ${before} AND NOT EXISTS (SELECT 1 FROM deliveries
-            WHERE alert = a.seq AND (state NOT IN ('delivered', 'silenced') OR updated_at >= ${before}))
-          AND NOT EXISTS (SELECT 1 FROM deliveries WHERE state = 'delivered' AND next_at = a.seq AND alert <> a.seq)
-          AND NOT EXISTS (SELECT 1 FROM deliveries AS d JOIN alerts AS o ON o.seq = d.alert WHERE d.state = 'pending'
-            AND o.resolves IS NOT NULL AND o.kind = a.kind AND o.subject = a.subject AND o.at = a.ended_at)
+        const old = yield* sql`SELECT seq FROM alerts WHERE ended_at < ${before}
+          AND seq NOT IN (SELECT alert FROM deliveries
+            WHERE state NOT IN ('delivered', 'silenced') OR updated_at >= ${before})
+          AND seq NOT IN (SELECT next_at FROM deliveries WHERE state = 'delivered' AND next_at <> alert)
+          AND seq NOT IN (SELECT coalesce(${sql.literal(endedByA)}, 0)
+            FROM deliveries d JOIN alerts a ON a.seq = d.alert, ${keysOfA(sql)} WHERE d.state = 'pending')
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
         gone = old.length
         if (gone === 0) return
