@@ -5,12 +5,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
-import type { IntentState } from "../../../src/domain/Intent.ts"
 import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
-import { judge, type Verdict } from "../../crash/judge.ts"
+import type { Verdict } from "../../crash/judge.ts"
 import { type Daemon, get, start } from "../../support/Cofferer.ts"
 import { asAdmin, takeDatabase, urlOf } from "../../support/Postgres.ts"
 import { networkOf, treasuryName, writeTreasuries } from "../../support/Treasuries.ts"
+import { verdictOf } from "../verdictOf.ts"
 
 /** One process of the fleet; its number stays when it is started again. */
 export interface Replica {
@@ -115,37 +115,6 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     return all.filter((tx: { code: number; party: string }) => tx.code === 0 && reserves.has(tx.party))
   }
 
-  const verdictOf = async (name: string, all: ReadonlyArray<Record<string, unknown>>): Promise<Verdict> => {
-    const of = (sql: string) => rows(sql.replace("$", `treasury = '${name}'`))
-    return judge({
-      intents: (await of("SELECT id, state, detail FROM intents WHERE $")).map(([id, state, detail]) => ({
-        id: String(id),
-        state: state as IntentState,
-        detail: String(detail),
-      })),
-      attempts: (await of("SELECT intent_id, transfer_id FROM attempts WHERE $")).map(([id, transfer]) => ({
-        intentId: String(id),
-        transferId: String(transfer),
-      })),
-      decided: new Set(
-        (await of("SELECT DISTINCT subject FROM journal WHERE kind = 'intent' AND $")).map(([id]) => String(id)),
-      ),
-      told: new Set(
-        fleet.flatMap(({ daemon }) =>
-          daemon.lines
-            .filter((line) => line["msg"] === "payment proposed" && line["treasury"] === name)
-            .map((line) => String(line["intent"])),
-        ),
-      ),
-      executed: all.filter((tx) => reserves.get(String(tx["party"])) === name).map((tx) => String(tx["transferId"])),
-      halts: (await of("SELECT reason, detail FROM halts WHERE ended_at IS NULL AND $")).map(
-        ([reason, detail]) => `${reason}: ${detail}`,
-      ),
-      alerts: { raised: 0, wrong: [] },
-      broken: undefined,
-    })
-  }
-
   return {
     dir,
     fleet,
@@ -203,6 +172,8 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     },
     /** Payments by their state. */
     states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
+    /** How often the leases were taken, all together. */
+    takeovers: async () => Number((await rows("SELECT sum(epoch) FROM leases"))[0]?.[0]),
     /** Treasury and id of each payment that has no end. */
     open: () =>
       rows(
@@ -211,7 +182,12 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     verdict: async () => {
       const all = await executed()
       const verdicts: Array<Verdict> = []
-      for (const name of names) verdicts.push(await verdictOf(name, all))
+      const lines = fleet.flatMap(({ daemon }) => daemon.lines)
+      for (const name of names) {
+        const own = all.filter((tx) => reserves.get(String(tx["party"])) === name)
+        const of = (sql: string) => rows(sql.replace("$", `treasury = '${name}'`))
+        verdicts.push(await verdictOf({ name, rows: of, lines, executed: own.map((tx) => String(tx["transferId"])) }))
+      }
       return {
         lost: verdicts.flatMap(({ lost }) => lost),
         duplicate: verdicts.flatMap(({ duplicate }) => duplicate),

@@ -49,14 +49,13 @@ const explainTreasury = async (fleet: Fleet, treasury: string, intents: Readonly
   return texts
 }
 
-/** What can be known of each treasury that holds a payment without an end, before its processes and rows are gone. */
-export const explainOpen = async (fleet: Fleet): Promise<ReadonlyArray<string>> => {
+/** Prints what can be known of each treasury that holds a payment without an end, before processes and rows are gone. */
+export const explainOpen = async (fleet: Fleet): Promise<void> => {
   const open = new Map<string, ReadonlyArray<string>>()
   for (const [treasury, id] of await fleet.open())
     open.set(String(treasury), [...(open.get(String(treasury)) ?? []), String(id)])
-  const texts: Array<string> = []
   for (const [treasury, intents] of open) {
-    texts.push(`== ${treasury}: ${intents.join(", ")}`, ...(await explainTreasury(fleet, treasury, intents)))
+    const texts = await explainTreasury(fleet, treasury, intents)
+    for (const text of [`== ${treasury}: ${intents.join(", ")}`, ...texts]) console.log(text)
   }
-  return texts
 }

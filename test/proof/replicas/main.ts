@@ -76,6 +76,23 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
   }
 }
 
+/** How long a payment may take to its end where nothing happens any more. */
+const restMillis = 180_000
+/** Processes that are too slow for their leases take treasuries from each other; a payment may not wait for ever. */
+const unrestMillisMax = 600_000
+
+const untilRest = async (fleet: Fleet) => {
+  const last = performance.now() + unrestMillisMax
+  let end = performance.now() + restMillis
+  let before = await fleet.takeovers()
+  for (let quiet = 0; quiet < 6 && performance.now() < Math.min(end, last); await sleep(1_000)) {
+    quiet = (await fleet.open()).length === 0 ? quiet + 1 : 0
+    const now = await fleet.takeovers()
+    if (now !== before) end = performance.now() + restMillis
+    before = now
+  }
+}
+
 const percentile = (sorted: ReadonlyArray<number>, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
@@ -115,9 +132,7 @@ const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blo
 try {
   const { times, problems, played } = await run(fleet, rounds, makeDice(`replicas ${values.seed}`))
   fleet.calm()
-  const end = Date.now() + 180_000
-  for (let quiet = 0; quiet < 6 && Date.now() < end; await sleep(1_000))
-    quiet = (await fleet.open()).length === 0 ? quiet + 1 : 0
+  await untilRest(fleet)
   const { lost, duplicate, executed } = await fleet.verdict()
   if (executed < treasuries) problems.push("hardly a payment was executed: the run shows nothing")
   for (const [kind, all] of times) {
@@ -125,7 +140,8 @@ try {
     const [p50, p99, most] = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1) ?? 0].map(seconds)
     console.log(`${kind}: ${all.length} times, all held after p50 ${p50} s, p99 ${p99} s, at most ${most} s`)
   }
-  for (const text of await explainOpen(fleet)) console.log(text)
+  await explainOpen(fleet)
+  console.log(`leases were taken ${await fleet.takeovers()} times`)
   console.log(`payments by state: ${(await fleet.states()).join(", ")}`)
   for (const text of [...problems, ...lost, ...duplicate]) console.log(text)
   console.log(
