@@ -127,6 +127,8 @@ describe("treasuries whose store is PostgreSQL", () => {
     assert.match(paused.stdout, /^paused party:hot/, paused.stderr)
     const isPaused = async () => JSON.stringify(await json("status", "--treasury", name)).includes("from there")
     await Effect.runPromise(waitUntil("a pause", Effect.promise(isPaused), Effect.sleep("200 millis")))
+    const cancelled = await callCofferer(["intents", "cancel", "any", "--reason", "from there", ...there])
+    assert.match(cancelled.stderr, /t0000 is run by another process, \S+\/\d+\/\w+; use that one, or stop it/)
     for (const daemon of [standby, holder]) assert.strictEqual((await daemon.stop()).code, 0)
   })
 
