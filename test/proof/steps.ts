@@ -33,6 +33,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
     step("reads", "crash", "--reads"),
     { name: "outages", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/outages/main.ts"] },
     { name: "replicas", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/replicas/main.ts"] },
+    { name: "isolation", command: ["node", "--disable-warning=ExperimentalWarning", "test/proof/isolation/main.ts"] },
     { name: "replicas frozen", command: ["npx", "vitest", "run", "--project", "proof"] },
     ...seeded("kills", "crash", 2, "--kills 250"),
     ...seeded("power", "crash", 4, "--power 25"),

@@ -7,7 +7,7 @@ import { treasuryName } from "../../support/Treasuries.ts"
 import { type Benchmark, type Figure, figure, percentile, rounded } from "../Benchmark.ts"
 import { procText, startProgram, startScript } from "../programs.ts"
 
-const sizes = [1, 10, 100, 1_000]
+const sizes = [1, 10, 100, 300, 1_000]
 /** Treasuries of a run that is not told how many. */
 const usualMax = 100
 const falls = 40
