@@ -49,7 +49,7 @@ const explainTreasury = async (fleet: Fleet, treasury: string, intents: Readonly
   return texts
 }
 
-/** Prints what can be known of each treasury that holds a payment without an end, before processes and rows are gone. */
+/** Prints what can be known of each treasury with a payment that has no end, before processes and rows are gone. */
 export const explainOpen = async (fleet: Fleet): Promise<void> => {
   const open = new Map<string, ReadonlyArray<string>>()
   for (const [treasury, id] of await fleet.open())
