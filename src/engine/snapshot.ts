@@ -41,7 +41,7 @@ export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: nu
 export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day) {
   const spends = yield* SpendLog
   const uses = new Map<number, PeriodUse>()
-  for (const line of policy.lines) uses.set(line.line, yield* spends.used({ ...line, ...day }))
+  for (const line of policy.lines) uses.set(line.line, yield* spends.usedIn(policy, line, day))
   return { signed: (line: PolicyLine) => uses.get(line.line) ?? { amount: 0n, count: 0 } }
 })
 

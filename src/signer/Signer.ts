@@ -201,7 +201,7 @@ export class Signer extends Context.Service<
           if (line === undefined) return { amount: 0n, count: 0 }
           const since = Math.min(request.blockTimeMillis, clock) - dayMillis
           const period = { since, except: new Set([request.intentId]) }
-          return yield* spends.used({ ...line, ...period }).pipe(asSignerError)
+          return yield* spends.usedIn(policy, line, period).pipe(asSignerError)
         })
         /** Judges by the policy and all limits. Refuses, or returns the line and the approval that permit it. */
         const judge = Effect.fnUntraced(function* (

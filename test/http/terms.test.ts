@@ -103,6 +103,36 @@ const reload = (allowWeaker = false) => reloadConfig({ author: "zoe", reason: "a
 const by = { author: "zoe", reason: "both keys burnt" }
 const view = readView()
 
+describe("a reload that takes a receiver from a line", () => {
+  const topUp = { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "0.000001", target: "1" }] }
+  it.effect("leaves what that one was paid in the limit of the others", () =>
+    reborn({ line: { per24h: "200" }, keepBob: { topUp } }, function* (options, sandbox) {
+      const file = yield* written(options)
+      const handIn = (to: string, amount: string) => {
+        const transfer = { from: "alice", to, asset: "USDT", amount }
+        return submitPayment(file.treasury, "live", { idempotencyKey: amount, transfer })
+      }
+      yield* life(file, function* () {
+        yield* rounds(file, sandbox, 2)
+        yield* handIn("eve", "150")
+        yield* rounds(file, sandbox, 6)
+        yield* written(options, ['["bob","eve"]', '["bob"]'])
+        assert.strictEqual((yield* reload())._tag, "Reloaded")
+        const { treasury } = (yield* ConfigInForce).now()
+        Object.assign(file, { treasury })
+        yield* handIn("bob", "50")
+        yield* rounds(file, sandbox, 6)
+        assert.lengthOf(yield* paid(sandbox), 2)
+        const refused = yield* Effect.flip(handIn("bob", "51"))
+        assert.match(refused.message, /window_amount.* 200(\.00)? USDT in 24 h are used/)
+        yield* TestClock.adjust("25 hours")
+        yield* rounds(file, sandbox, 2)
+        assert.isTrue((yield* handIn("bob", "51")).created)
+      })
+    }),
+  )
+})
+
 describe("a start with weaker terms", () => {
   it.effect("signs nothing, and confirms what is out", () =>
     reborn(named, function* (options, sandbox) {

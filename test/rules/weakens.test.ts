@@ -2,7 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type { BaseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party } from "../../src/rules/Account.ts"
-import { feeMax, judgePolicy, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/policy/Policy.ts"
+import {
+  countedIn,
+  feeMax,
+  judgePolicy,
+  type Policy,
+  type PolicyLine,
+  type PolicyPayment,
+} from "../../src/rules/policy/Policy.ts"
 import { type Terms, weakens } from "../../src/rules/policy/weakens.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 
@@ -122,6 +129,17 @@ describe("a weaker configuration", () => {
     const split = termsWith([line(1), line(2, { to: new Set(["c"]) })])
     assert.match(weakens(shared, split).join("\n"), /200 in 24 h, before 100/)
     assert.deepStrictEqual(weakens(split, shared), [])
+  })
+
+  it("leaves the limit that was shared used in each of its parts", () => {
+    const shared = withLine({ to: new Set(["b", "c"]) }).policy
+    const [one, two] = [line(1), line(2, { to: new Set(["c"]) })]
+    const { policy } = termsWith([one, two])
+    const receivers = (of: PolicyLine, before: ReadonlyArray<Policy>) =>
+      [...countedIn(policy, of, before).to].toSorted()
+    assert.deepStrictEqual(receivers(two, [shared]), ["b", "c"])
+    assert.deepStrictEqual(receivers(two, [policy, withLine({ assetId: "v" }).policy]), ["c"])
+    assert.deepStrictEqual(receivers(one, []), ["b"])
   })
 
   it("is none that is stricter, or says the same in other words", () => {

@@ -109,6 +109,31 @@ export const feeShare = (command: IntentCommand, maxFee: Share): Share => (comma
 export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
   policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
 
+/** What a line permits, whatever the amount. */
+export type Cell = Omit<PolicyPayment, "amount">
+
+/** The payments that a line names and no line before it does. */
+export const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>
+  [...line.from].flatMap((from) =>
+    [...line.to].map((to) => ({ from, to, assetId: line.assetId })).filter((cell) => lineFor(policy, cell) === line),
+  )
+
+/**
+ * The payments that count in a line's limit: its own, and those that a policy before bounded together with some of
+ * them. A line that is divided, or that loses keys, would else begin with an unused limit.
+ */
+export const countedIn = (
+  policy: Policy,
+  line: PolicyLine,
+  before: ReadonlyArray<Policy>,
+): Pick<PolicyLine, "from" | "to" | "assetId"> => {
+  if (before.length === 0) return line
+  const own = cellsOf(policy, line)
+  const lines = [line, ...before.flatMap((one) => own.flatMap((cell) => lineFor(one, cell) ?? []))]
+  const keys = (end: "from" | "to") => new Set(lines.flatMap((one) => [...one[end]]))
+  return { assetId: line.assetId, from: keys("from"), to: keys("to") }
+}
+
 /** The people who must approve so large a payment under the line; undefined where it needs nobody. */
 export const approvalFor = (line: PolicyLine | undefined, amount: bigint): ApprovalGroup | undefined =>
   line?.approval !== undefined && amount > line.approval.above ? line.approval.group : undefined

@@ -1,7 +1,7 @@
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import type { Party, PinnedAsset, Share } from "../Account.ts"
-import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+import { type Cell, cellsOf, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */
 export interface Terms {
@@ -19,12 +19,6 @@ export interface Terms {
   readonly code: ReadonlyArray<string>
   /** Configured network fee, for gateways that report no parameters. */
   readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
-}
-
-interface Cell {
-  readonly from: string
-  readonly to: string
-  readonly assetId: string
 }
 
 /**
@@ -85,12 +79,6 @@ const codeWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
   const before = old.code.length === 0 ? "none" : old.code.map((hash) => hash.slice(0, 8)).join(", ")
   return [`rules in code ${fresh.map((hash) => hash.slice(0, 8)).join(", ")}, before ${before}`]
 }
-
-/** The payments that a line names and no line before it does. */
-const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>
-  [...line.from].flatMap((from) =>
-    [...line.to].map((to) => ({ from, to, assetId: line.assetId })).filter((cell) => lineFor(policy, cell) === line),
-  )
 
 const names = (terms: Terms, keys: Iterable<string>): string => {
   const known = new Map([...terms.parties.values()].map(({ publicKey, name }) => [publicKey as string, name]))

@@ -1,9 +1,10 @@
 import { Clock, Effect, Schema } from "effect"
 import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/ConfigInForce.ts"
+import type { Policy } from "../../rules/policy/Policy.ts"
 import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
 import type { Terms } from "../../rules/policy/weakens.ts"
 import { rowsOf } from "../database/columns.ts"
-import type { Database } from "../database/Database.ts"
+import { type Database, rounded } from "../database/Database.ts"
 import type { Sql } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
 
@@ -60,6 +61,21 @@ export interface StoredTerms {
   readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
   /** Ends the hour that is under way, if there is one. A halt ends it as well. */
   readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
+}
+
+/** The policies that were in force at some time since then (Unix milliseconds), the last one too. */
+export const policiesSince = (sql: Sql, database: Database["Service"]) => {
+  const remembered = database.memoryOf<ReadonlyArray<Policy>>("terms")
+  return (since: number) =>
+    remembered(
+      `${rounded(since)}`,
+      sql`SELECT seq, hash, terms, alerts FROM terms
+        WHERE seq >= coalesce((SELECT max(seq) FROM terms WHERE at <= ${rounded(since)}), 0)`.pipe(
+        rowsOf(TermsRow, "Approvals.policiesSince"),
+        Effect.flatMap((rows) => Effect.forEach(rows, termsIn)),
+        Effect.map((known) => known.map(({ terms }) => terms.policy)),
+      ),
+    )
 }
 
 export const makeStoredTerms = (sql: Sql, database: Database["Service"]): StoredTerms => {

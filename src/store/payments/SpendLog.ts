@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { PeriodUse } from "../../rules/policy/Policy.ts"
+import { countedIn, type PeriodUse, type Policy, type PolicyLine } from "../../rules/policy/Policy.ts"
+import { policiesSince } from "../controls/terms.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import { Sql, type WriteAccess } from "../database/Sql.ts"
@@ -99,6 +100,12 @@ export class SpendLog extends Context.Service<
       readonly since: number
       readonly except: ReadonlySet<string>
     }) => Effect.Effect<PeriodUse, StoreError>
+    /** The same for what counts in a line of the policy, by the policies of the period as well. */
+    readonly usedIn: (
+      policy: Policy,
+      line: PolicyLine,
+      period: { readonly since: number; readonly except: ReadonlySet<string> },
+    ) => Effect.Effect<PeriodUse, StoreError>
   }
 >()("cofferer/store/SpendLog") {
   static readonly layerNoDeps = Layer.effect(
@@ -106,8 +113,10 @@ export class SpendLog extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
-      const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
-      return SpendLog.of({
+      const database = yield* Database
+      const remembered = database.memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
+      const policies = policiesSince(sql, database)
+      const spendLog: SpendLog["Service"] = {
         attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
           sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount FROM spends
             WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
@@ -171,7 +180,12 @@ export class SpendLog extends Context.Service<
             ),
           ),
         ),
-      })
+        usedIn: Effect.fn("SpendLog.usedIn")(function* (policy, line, period) {
+          const before = (yield* policies(period.since)).filter(({ digest }) => digest !== policy.digest)
+          return yield* spendLog.used({ ...countedIn(policy, line, before), ...period })
+        }),
+      }
+      return SpendLog.of(spendLog)
     }),
   )
 }
