@@ -18,7 +18,7 @@ import { keepRound } from "./record.ts"
 import { alertOnFailingCode, alertOnUnknownBalances, logDecisions, type RoundChange, reportTrials } from "./report.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
-/** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
+/** Conditions are evaluated this often even without changes: timers run and balances age. */
 const restMillis = 1_000
 
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
@@ -84,7 +84,7 @@ const countIn =
     return [...paying, ...rehearsing].filter(({ rule }) => rule.name === name).length
   }
 
-/** The loop. Alerts are looked at on their own: what stops money does not stop them. */
+/** The loop. Alert rules are evaluated separately: what stops money does not stop them. */
 export const engineLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals

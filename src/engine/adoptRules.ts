@@ -48,10 +48,10 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
 export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey(rules)))
 
 /**
- * Fits what is remembered to rules that come into force: a payout that is new, or has another plan, owes nothing of the
- * time before; what is gone or comes back has no timer. Call it in the transaction that puts them in force. `before`
- * are the rules that they replace; undefined at a start, where the store knows what was planned, or else nothing counts
- * as changed.
+ * Adapts the stored state of rules to rules that come into force: a payout that is new, or has another plan, owes
+ * nothing of the time before; a rule that was removed or comes back has no timer. Call it in the transaction that puts
+ * them in force. `before`: the rules that they replace; undefined at a start: the stored plans are compared, and without
+ * any nothing counts as changed.
  */
 export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
   const states = yield* RuleStates
@@ -100,7 +100,7 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 
-/** A subject that is gone has no timer. An alert that ended with its rule is raised anew once the rule is back. */
+/** Clears the timer of a removed subject. An alert that ended with its rule is raised again once the rule is back. */
 const untimed = (memory: RuleMemory, isThere: boolean): RuleMemory => {
   const { reason, firingSince } = memory
   const held = isThere || reason === undefined ? memory : { ...memory, reason: undefined }

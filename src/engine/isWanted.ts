@@ -39,7 +39,7 @@ const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
 /**
- * True if a hold ends even a payment that is owed: under the treasury's own terms it can never be paid as decided. The
+ * True if even a payment that is owed ends: the treasury's own policy or rule never permits it as decided. The
  * network's minimum is a gateway's report and may change.
  */
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
@@ -48,9 +48,9 @@ const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boo
 const gone = (why: string): NeedVerdict => ({ verdict: "gone", why })
 
 /**
- * Judges if the intent's rule would decide the same payment today, or a larger one, without this intent. A rule that is
- * gone wants nothing. A planned time is owed until it is paid. So is a part of an all-or-nothing decision whose other
- * parts are paid. Both wait as long as they can be paid at all.
+ * Judges if the intent's rule would decide the same payment today, or a larger one, without this intent. A removed rule
+ * wants nothing. A planned time is owed until it is paid, and so is a part of an all-or-nothing decision whose other
+ * parts are paid. Both wait while they can be paid at all.
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig

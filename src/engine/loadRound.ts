@@ -85,7 +85,7 @@ const none: ReadonlyMap<string, number> = new Map()
 export const loadRound = Effect.fn("Engine.load")(function* (
   snapshot: Snapshot,
   memories: Memories,
-  /** Those to be looked at of the rules that pay; undefined: all of them. */
+  /** Subjects to evaluate, of the rules that pay; undefined: all of them. */
   due?: ReadonlyArray<Subject>,
 ) {
   const { treasury, mode } = yield* CycleConfig
@@ -96,7 +96,7 @@ export const loadRound = Effect.fn("Engine.load")(function* (
   return { ...(yield* contextOf(snapshot, memories, due)), rehearsals, watchedSince } satisfies RoundContext
 })
 
-/** The same for whoever only asks, by the rules in force or by any others: nothing is stored. */
+/** The same without storing anything: for a plan or an explanation. */
 export const peekRound = Effect.fn("Engine.peek")(function* (snapshot: Snapshot, memories: Memories) {
   const { treasury, mode } = yield* CycleConfig
   const { rules } = treasury

@@ -75,7 +75,7 @@ const alertsFor = (
 /** Changes of these are what an asset calls itself. */
 const names: ReadonlySet<string> = new Set(["symbol", "name"])
 
-/** A newcomer, or an asset that calls itself otherwise now, which people could take for a pinned one: stops nothing. */
+/** Warnings of a new or renamed asset that people could take for a pinned one. They stop nothing. */
 const namesakes = (
   pins: ReadonlyArray<PinnedAsset>,
   { kind, asset: id, symbol, from, changes }: AssetTransition,

@@ -76,10 +76,10 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
   })
 })
 
-/** Planned times that are looked up, at most. */
+/** Upper bound of the planned times that are looked up. */
 const timesMax = 100
 
-/** Check before a skipped time is submitted: another copy of this store may have paid it. */
+/** Advice for a skipped time that a person may submit: another copy of this store may have paid it. */
 const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject
@@ -100,8 +100,8 @@ const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, la
 type Act = Extract<Decision, { _tag: "Act" }>
 
 /**
- * Stores the payments of this episode; where that one is over already, or another copy of the database has paid a part
- * of it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
+ * Stores the payments of this episode; of the next one, if this one is over or another copy of the database has paid a
+ * part of it. Open payments stay as they are. A planned time has one payment, however it ended.
  */
 const record = Effect.fnUntraced(function* (
   facts: SubjectFacts,

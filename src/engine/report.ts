@@ -32,7 +32,7 @@ const codeTroubles = (settings: Settings["Service"], rule: string) => ({
   sound: makeTrouble(settings, `code/${rule}/sound`, codePatienceMillis),
 })
 
-/** Forgets how code did whose rule is gone: should it come back, it fails anew. */
+/** Forgets the failures of a removed rule's code. */
 export const forgetCode = Effect.fnUntraced(function* (rule: string) {
   const { failing, sound } = codeTroubles(yield* Settings, rule)
   yield* failing.end
@@ -141,7 +141,7 @@ const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: RoundCh
   return undefined
 })
 
-/** A first deposit, or a first reading, may take so long. */
+/** A first deposit, or a first reading, may take this long. */
 const patienceMillis = 300_000
 
 /** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
@@ -152,9 +152,8 @@ const read = lastly((text) => Option.getOrUndefined(decode(text)))
 
 /**
  * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose
- * history a gateway withheld when it was read. Other shortages are visible on the page; this one is not. Its time runs
- * until the balance is known or the rule is gone, across restarts: other hold reasons, such as a single evaluation of
- * old data, do not restart it.
+ * history a gateway withheld when it was read. Other shortages are visible on the page; this one is not. The time
+ * counts until the balance is known or the rule is removed, across restarts; other hold reasons do not restart it.
  */
 export const alertOnUnknownBalances = Effect.fnUntraced(function* (
   memories: Memories,

@@ -73,9 +73,9 @@ export interface Schedule {
   /** Five fields, or six with seconds, as written, for people. */
   readonly text: string
   readonly location: string
-  /** once: what fell into an outage is made up for, one payment whatever their number; skip: it is dropped. */
+  /** Times that fell into an outage. once: one payment makes up for all of them; skip: they are dropped. */
   readonly missed: "once" | "skip"
-  /** After a planned time: with skip it is dropped, with once people hear that its payment still waits. */
+  /** Time after the planned one at which "skip" drops the payment, and "once" alerts that it still waits. */
   readonly lateMillis: number
 }
 
@@ -124,7 +124,7 @@ const planAround = (schedule: Schedule, now: number): Around => {
 }
 
 /**
- * The first planned time after the given one, whatever lies since. Searching forward passes over all but the first of
+ * The first planned time after the given one. Searching forward passes over all but the first of
  * several times that clocks skip; searching backward does not.
  */
 export const firstAfter = (schedule: Schedule, now: number): number => {

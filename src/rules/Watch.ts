@@ -12,9 +12,9 @@ export interface AccountOf {
 }
 
 /**
- * Which subjects have to be looked at: those whose balances changed, those whose time has come, and those that are not
- * at rest. A subject at rest has no need: nothing but its own balances, its own times, and what stops or blinds all of
- * them can change what is decided about it.
+ * Selects the subjects to evaluate: those whose balances changed, those whose time has come, and those that are not at
+ * rest. A subject at rest has no need. Only its own balances, its own times, and what stops or blinds all subjects can
+ * change its decision.
  */
 export interface Watch {
   readonly subjects: ReadonlyArray<Subject>

@@ -40,9 +40,9 @@ export interface Decided {
 }
 
 /**
- * One round: rules whose payments fail lock themselves, conditions are judged, and rules decide. Those that rehearse
- * come after those that pay, and see their own payments as if they had been made. The same context gives the same
- * decisions, whoever asks: the daemon, a plan, an explanation, a test or a backtest.
+ * One round: rules whose payments fail lock themselves, conditions are judged, and rules decide. Rules on trial decide
+ * after those that pay, as if their own payments had been made. The same context gives the same decisions to the
+ * daemon, a plan, an explanation, a test and a backtest.
  */
 export const decideRound = (context: RoundContext): Decided => {
   const { snapshot: seen, memories, paying, due, rehearsing, rehearsals } = context
@@ -104,8 +104,8 @@ const withinMillis = 86_400_000
 const failed: ReadonlySet<string> = new Set(["failed", "denied", "abandoned"])
 
 /**
- * The rule's last payments where all of them failed, within a day and decided after `since` (Unix milliseconds): reason
- * enough to lock it. Undefined where there are fewer, or one of them was paid. Payments ended by people do not count.
+ * The rule's last payments if all of them failed within a day and were decided after `since` (Unix milliseconds), which
+ * locks the rule. Undefined if they are too few, or one was paid. Payments ended by people do not count.
  */
 const failuresOf = (
   rule: string,
@@ -138,7 +138,7 @@ interface Lock {
 }
 
 /**
- * Rules whose last payments all came to nothing and that are not locked yet. Failures from before an unlock never count
+ * Rules whose last payments all failed and that are not locked yet. Failures from before an unlock never count
  * again: `ended` is when a person last ended a pause of each scope (Unix milliseconds).
  */
 const locksOf = (

@@ -11,9 +11,9 @@ export const nodesApart = 10n
 export const rowsApart = 50n
 /** Faster than any network of this kind: blocks come about once a second. */
 const blocksPerSecond = 20n
-/** After so long a head that fits the first one shows that this was no momentary answer. */
+/** After the first head, a second one that fits it counts only when this much later. */
 const firstMillis = 10_000
-/** A line of heads that do not fit is taken at its word after so long. */
+/** Heads that fit each other but not the accepted one count after this time: higher ones are accepted, lower ones halt. */
 const lastingMillis = 300_000
 
 /** A block, and when it was reported (Unix milliseconds). */
@@ -118,7 +118,7 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: nu
   return { accepted: { height: (accepted?.height ?? height) + rise, at, ...(block === undefined ? {} : { block }) } }
 }
 
-/** After `resume`: the newest head is accepted, and what was known of the chain before says nothing of this one. */
+/** After `resume`: the newest head is accepted, whatever head was accepted before. */
 export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
 
 /** State after another reported head. The head fits if the result has an accepted head and no stray. */
@@ -139,11 +139,11 @@ export const hearHead = (known: HeadKnown, told: ReportedHead, now: number): Hea
   const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
-  // A head that its own row headers do not bear out is no line to go by, however long it lasts.
-  const isBorneOut = told.rows === undefined || height <= told.rows.height + rowsApart
-  if (kind === "higher" && isLasting && isBorneOut) return accept({}, told, now)
+  // A head that its own row headers contradict is never accepted, however long it lasts.
+  const fitsItsRows = told.rows === undefined || height <= told.rows.height + rowsApart
+  if (kind === "higher" && isLasting && fitsItsRows) return accept({}, told, now)
   const next = kind === "lower" && isLasting ? "changed" : kind
-  // A halt that told people of another chain stays the answer for as long as that is so.
+  // The halt has alerted to the other chain, and is not repeated while heads are of that chain.
   const isTold = next === "changed" && stray?.kind === next && stray.isTold === true
   const why = whyOf(next, told, accepted)
   return { accepted, stray: { kind: next, since, kindSince, height, why, ...(isTold ? { isTold } : {}) } }

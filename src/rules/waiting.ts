@@ -22,15 +22,15 @@ export type Standing =
 /** A payment whose rule decides again waits this long for its signature, and is then dropped. */
 export const decisionValidMillis = 300_000
 
-/** After this long people hear of a payment that waits and has no time of its own. */
+/** A payment that waits without an expiry of its own is alerted after this time. */
 export const waitToldMillis = 3_600_000
 
-/** A payment decided late has this long to be signed before people hear that it waits: most causes pass by then. */
+/** A payment decided late is alerted this much later, if it still waits: most causes pass by then. */
 const freshMillis = 60_000
 
 /** Result of judging the wait of an unsigned payment. */
 type Wait =
-  /** From `tellAt` on (Unix milliseconds) people are called, if it still waits; undefined: its end calls them. */
+  /** If it still waits at `tellAt` (Unix milliseconds), an alert is raised; undefined: its end raises one. */
   | { readonly _tag: "Waits"; readonly tellAt: number | undefined }
   | { readonly _tag: "DecidedAnew" }
   | { readonly _tag: "Over"; readonly why: string }
@@ -45,7 +45,7 @@ export interface WaitFacts {
 
 /** Judges whether an unsigned payment waits on. An approval has its own expiry; otherwise its source decides. */
 export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
-  // People are asked again for a part of what is begun: their time ends nothing that is owed.
+  // The other parts are paid: when its approval lapses, approval is asked for again.
   if (expires !== undefined && standing._tag !== "Part") {
     return now < expires
       ? { _tag: "Waits", tellAt: undefined }

@@ -59,11 +59,11 @@ export const oddWork = ({ hashFunction, difficulty, pastBlocks, txPerBlock }: Wo
     : undefined
 }
 
-/** The largest window by which a node may judge what is signed at this height. */
+/** The largest window by which a node may judge a transaction that is signed at this height. */
 export const windowAt = ({ window = windowBlocksMax, larger }: WorkKnown, height: bigint): number =>
   larger !== undefined && height < larger.until ? Math.max(window, larger.window) : window
 
-/** State after a head. When the window shrinks, the larger one stays in force for as many blocks as it has. */
+/** State after a head. If the window shrinks, the larger one stays in force for its own length. */
 export const noteWork = (before: WorkKnown | undefined, { chainId, height, work }: WorkSeen): WorkKnown => {
   const window = work.pastBlocks
   const known = before?.chainId === chainId ? before : undefined

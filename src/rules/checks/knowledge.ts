@@ -38,7 +38,7 @@ export const knowledge: ReadonlyArray<Check> = [
       }
       const limit = limitOf(facts)
       if (age <= limit) return undefined
-      // It stays on the page beside an age that goes on: no number of this moment.
+      // Without the present age: the page shows this text beside an age that keeps counting.
       return `the newest final block is older than ${seconds(limit)} s`
     },
     passed: (facts) => {

@@ -25,10 +25,10 @@ export interface TimedBlock {
   readonly at: number
 }
 
-/** Blocks over this time show whether a chain goes on. A pair further apart is kept where polls are rarer. */
+/** Blocks this far apart show whether a chain goes on. Rarer polls keep a pair that is further apart. */
 const spanMillis = 40_000
 const spanMillisMin = 10_000
-/** Answers closer together than this replace each other: what is kept stays small. */
+/** Answers closer together than this replace each other, which bounds the memory. */
 const stepMillisMin = 2_000
 /** An older answer of a gateway does not count for its clock. */
 const freshMillis = 60_000
@@ -66,7 +66,7 @@ export interface WrongClock {
   /** ours: several gateways agree with each other. either: there is one gateway. gateways: all else. */
   readonly whose: "ours" | "either" | "gateways"
   readonly aheadMillis: number
-  /** Gateways whose blocks are apart from our clock. */
+  /** Gateways whose blocks differ from our clock. */
   readonly gateways: ReadonlyArray<string>
 }
 

@@ -20,7 +20,7 @@ import {
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
 const evaluationsMax = 100_000
 
-/** Kinds whose payments nothing here can foresee: people make them, a calendar or an operator's code asks for them. */
+/** Kinds whose payments cannot be predicted: people make them, or a calendar or an operator's code decides them. */
 const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
 
 /**
@@ -37,7 +37,7 @@ export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
 const percent = ({ numerator, denominator }: { readonly numerator: bigint; readonly denominator: bigint }): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
-/** A group whose tolerance a fee fills: its own payments unbalance it. */
+/** Finds groups whose tolerance is no larger than a fee: their own payments unbalance them. */
 const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
   const { rule } = spot
   if (rule.kind !== "rebalance") return []

@@ -186,7 +186,7 @@ const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
- * The transfers of one decision; none where a group of balances or code decides their size, people make them, or
+ * The transfers of one decision; empty if a group of balances or code decides their size, if people make them, or if
  * nothing moves.
  */
 export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange> => {

@@ -92,17 +92,17 @@ export type Verdict =
       readonly permitted: false
       readonly refusal: Refusal
       readonly detail: string
-      /** The line whose limit is in the way; undefined where no line names the payment. */
+      /** The line whose limit refuses it; undefined if no line names the payment. */
       readonly line: PolicyLine | undefined
     }
 
-/** The largest fee that may be taken on top of an amount, rounded up: what is reserved beside it. */
+/** The largest fee on top of an amount, rounded up. It is reserved beside the amount. */
 export const feeMax = (maxFee: Share, amount: bigint): bigint =>
   (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
 
 const free: Share = { numerator: 0n, denominator: 1n }
 
-/** The share of an amount that the network may take on top: nothing but of transfers, whatever the policy allows. */
+/** The share of an amount that the network may take on top. Only transfers have a fee, whatever the policy allows. */
 export const feeShare = (command: IntentCommand, maxFee: Share): Share => (command === "transfer" ? maxFee : free)
 
 /** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
@@ -134,7 +134,7 @@ export const countedIn = (
   return { assetId: line.assetId, from: keys("from"), to: keys("to") }
 }
 
-/** The people who must approve so large a payment under the line; undefined where it needs nobody. */
+/** The group that must approve the amount under the line; undefined if no approval is needed. */
 export const approvalFor = (line: PolicyLine | undefined, amount: bigint): ApprovalGroup | undefined =>
   line?.approval !== undefined && amount > line.approval.above ? line.approval.group : undefined
 
@@ -227,7 +227,7 @@ export interface WrittenFee {
   readonly maxQuantum: Share
 }
 
-/** Terms older than this say nothing of the fee of today. */
+/** Fee parameters older than this may have changed, and are not used. */
 export const feeAgeMillisMax = 600_000
 
 /** The most that the network takes on top of the amount. Where the cap is not known, the share alone bounds it. */

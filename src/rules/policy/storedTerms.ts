@@ -64,10 +64,10 @@ const stored = ({ policy, parties, assets, code, fee, ...plain }: Terms): typeof
   },
 })
 
-/** The terms as a text that `decodeTerms` reads again: who pays by them later needs no other file. */
+/** The terms as a text that `decodeTerms` reads again, without any other file. */
 export const encodeTerms = (terms: Terms): string => encode(stored(terms))
 
-/** Terms that were stored; undefined where the text is none. What people approve under them has the names of then. */
+/** Reads stored terms, with the names of that time; undefined if the text is none. */
 export const decodeTerms = (text: string): Terms | undefined =>
   Option.getOrUndefined(
     Option.map(decode(text), ({ policy, parties, assets, ...plain }) => ({

@@ -66,9 +66,9 @@ export interface Permitting {
 export const networkTransfersPerDay = 20
 
 /**
- * The sums that hold whatever happens: the signer counts each line's payments of the last 24 hours before it signs one
- * more, and what no line allows is not signed. A line's sum is bounded by its per24h, and by as many payments of its
- * perTransfer as it permits.
+ * Bounds of the sums that leave: the signer counts each line's payments of the last 24 hours before it signs one more,
+ * and signs no payment without a line. A line's sum is at most its per24h, and at most transfersPer24h times its
+ * perTransfer.
  */
 export const worstCase = (treasury: Permitting, transfersPerDay: number = networkTransfersPerDay): WorstCase => {
   const { policy, parties, assets } = treasury
