@@ -50,8 +50,8 @@ export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey
 /**
  * Adapts the stored state of rules to rules that come into force: a payout that is new, or has another plan, owes
  * nothing of the time before; a rule that was removed or comes back has no timer. Call it in the transaction that puts
- * them in force. `before`: the rules that they replace; undefined at a start: the stored plans are compared, and without
- * any nothing counts as changed.
+ * them in force. `before`: the rules that they replace; undefined at a start: the stored plans are compared, and if
+ * there are none nothing counts as changed.
  */
 export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
   const states = yield* RuleStates

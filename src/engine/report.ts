@@ -19,7 +19,7 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { lastly, Settings } from "../store/database/Settings.ts"
+import { memoizeLast, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
@@ -148,7 +148,7 @@ const patienceMillis = 300_000
 const key = "unknownBalances"
 const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite))
 const decode = Schema.decodeUnknownOption(Stored)
-const read = lastly((text) => Option.getOrUndefined(decode(text)))
+const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
 
 /**
  * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose

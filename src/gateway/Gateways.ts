@@ -117,7 +117,7 @@ interface Asked {
 const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
   const { all, quorum, scope, quarantined, owed, isHeard } = asking
   const unheard = yield* quarantined
-  const told: Array<GatewayAnswer<A>> = []
+  const answers: Array<GatewayAnswer<A>> = []
   const aside: Array<GatewayAnswer<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
   const enough = yield* Deferred.make<void>()
@@ -133,10 +133,10 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
     else if (unheard.has(gateway.name)) {
       failed.push(Cause.fail(unbelieved(gateway.name)))
       if (isHeard) aside.push({ gateway, value: exit.value })
-    } else told.push({ gateway, value: exit.value })
-    if (told.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
+    } else answers.push({ gateway, value: exit.value })
+    if (answers.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
     const isDecided = failed.length - aside.length > all.length - quorum
-    if (isDecided || told.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
+    if (isDecided || answers.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
   }
   for (const gateway of all) {
     asked.add(gateway)
@@ -157,7 +157,7 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
       }),
     ),
   )
-  const given = [...told, ...aside]
+  const given = [...answers, ...aside]
   if (given.length < quorum) return yield* Effect.failCause(telling(failed, quorum))
   return given.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
 })

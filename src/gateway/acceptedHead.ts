@@ -1,7 +1,14 @@
 import { Clock, Effect, Option } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
-import { acceptAnew, type HeadKnown, headFits, hearHead, isAnotherChain, type ReportedHead } from "../rules/saneHead.ts"
+import {
+  acceptAfterResume,
+  afterHead,
+  type HeadKnown,
+  headFits,
+  isAnotherChain,
+  type ReportedHead,
+} from "../rules/saneHead.ts"
 import type { AcceptedHeads } from "../store/network/acceptedHeads.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -61,20 +68,20 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   const judge = Effect.fnUntraced(function* (ours: Heads) {
     const now = yield* Clock.currentTimeMillis
     const before = yield* known
-    const told = yield* Effect.forEach(ours, (one) =>
+    const answers = yield* Effect.forEach(ours, (one) =>
       Effect.map(
         health.rows(one.gateway.name),
         (rows): Judged => ({ ...one, head: { height: one.value.height, rows } }),
       ),
     )
     const isFit = ({ head }: Judged) => headFits(before, head.height, now) && !isAnotherChain(head, before)
-    const fitting = told.filter(isFit)
-    const counting = fitting.length >= quorum ? fitting : told
+    const fitting = answers.filter(isFit)
+    const counting = fitting.length >= quorum ? fitting : answers
     const word = wordOf(counting, before, quorum)
-    const heard = hearHead(before, word, now)
+    const heard = afterHead(before, word, now)
     // A command that only reads has no time to wait for a second one.
     const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
-    const after = heard.stray?.kind === "first" && !isWaiting ? acceptAnew(word.height, now) : heard
+    const after = heard.stray?.kind === "first" && !isWaiting ? acceptAfterResume(word.height, now) : heard
     const { accepted, stray } = after
     const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
     const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
@@ -109,9 +116,9 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   const head = Effect.gen(function* () {
     const unheard = new Set((yield* health.all).filter((one) => isUnheard(one) && !one.isStray).map((one) => one.name))
     const everyone = yield* gateways.everyone((g) => g.head)
-    const told = isAlone ? everyone : everyone.filter(({ gateway }) => !unheard.has(gateway.name))
-    const ours = told.filter(({ value }) => value.chainId === chainId)
-    const theirs = told.filter((one) => !ours.includes(one))
+    const answers = isAlone ? everyone : everyone.filter(({ gateway }) => !unheard.has(gateway.name))
+    const ours = answers.filter(({ value }) => value.chainId === chainId)
+    const theirs = answers.filter((one) => !ours.includes(one))
     if (theirs.length >= quorum) return yield* otherChain(name, theirs[0]!.value.chainId, chainId)
     if (ours.length < quorum) {
       const detail = `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
@@ -124,8 +131,8 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
 })
 
 /** Head of a quorum: the lower of its heights. It is another chain only if a quorum reports that. */
-const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
-  const heads = told.map(({ head }) => head)
+const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
+  const heads = answers.map(({ head }) => head)
   const height = quorumTip(
     heads.map((head) => head.height),
     quorum,

@@ -21,12 +21,12 @@ export const cursorOf = (text: string | undefined, gateway: string, gateways: nu
 }
 
 const cursorsText = (
-  told: ReadonlyArray<GatewayAnswer<TransferListing>>,
+  answers: ReadonlyArray<GatewayAnswer<TransferListing>>,
   { after, of }: { readonly after: string | undefined; readonly of: number },
 ): string | undefined => {
-  if (of === 1) return told[0]?.value.cursor
+  if (of === 1) return answers[0]?.value.cursor
   const cursors = new Map(Object.entries(cursorsOf(after)))
-  for (const { gateway, value } of told) if (value.cursor !== undefined) cursors.set(gateway.name, value.cursor)
+  for (const { gateway, value } of answers) if (value.cursor !== undefined) cursors.set(gateway.name, value.cursor)
   const sorted = [...cursors].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return sorted.length === 0 ? undefined : JSON.stringify(Object.fromEntries(sorted))
 }
@@ -45,31 +45,31 @@ const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
  * quorum. Where they differ on a transfer, the version that is done counts, else the later one.
  */
 export const agreedListing = (
-  told: ReadonlyArray<GatewayAnswer<TransferListing>>,
+  answers: ReadonlyArray<GatewayAnswer<TransferListing>>,
   quorum: number,
   cursors: { readonly after: string | undefined; readonly of: number },
 ): TransferListing => {
-  const whole = told.filter(({ value }) => value.complete)
+  const whole = answers.filter(({ value }) => value.complete)
   const transfers = new Map<string, ObservedTransfer>()
-  for (const { value } of told) {
+  for (const { value } of answers) {
     for (const transfer of value.transfers) {
       const known = transfers.get(transfer.id)
       if (known === undefined || isStronger(transfer, known)) transfers.set(transfer.id, transfer)
     }
   }
-  const [only] = told
+  const [only] = answers
   return {
     transfers: cursors.of === 1 && only !== undefined ? only.value.transfers : [...transfers.values()],
     complete: whole.length >= quorum,
     mark: quorumMark(
-      whole.length >= quorum ? whole.map(({ value }) => value.mark) : told.map(({ value }) => value.mark),
+      whole.length >= quorum ? whole.map(({ value }) => value.mark) : answers.map(({ value }) => value.mark),
       quorum,
     ),
     reached: quorumTip(
       whole.flatMap(({ value }) => value.reached ?? []),
       quorum,
     ),
-    cursor: cursorsText(told, cursors),
+    cursor: cursorsText(answers, cursors),
   }
 }
 
@@ -77,33 +77,33 @@ export const agreedListing = (
  * Number of movements of each transfer that a quorum counted at least. Complete if a quorum reports the same number for
  * each transfer: if two differ, one lacks movements that the other has.
  */
-export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
-  const whole = told.filter(({ complete }) => complete)
+export const agreedSends = (answers: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
+  const whole = answers.filter(({ complete }) => complete)
   const counts = new Map<string, number>()
   let complete = whole.length >= quorum
-  for (const id of new Set(told.flatMap((one) => [...one.counts.keys()]))) {
-    const agreed = told.map((one) => one.counts.get(id) ?? 0).toSorted((a, b) => b - a)[quorum - 1] ?? 0
+  for (const id of new Set(answers.flatMap((one) => [...one.counts.keys()]))) {
+    const agreed = answers.map((one) => one.counts.get(id) ?? 0).toSorted((a, b) => b - a)[quorum - 1] ?? 0
     if (agreed > 0) counts.set(id, agreed)
     const alike = Map.groupBy(whole, (one) => one.counts.get(id) ?? 0)
     complete &&= [...alike.values()].some(({ length }) => length >= quorum)
   }
   return {
     counts,
-    shown: new Set(told.flatMap((one) => [...one.shown])),
+    shown: new Set(answers.flatMap((one) => [...one.shown])),
     complete,
     mark: quorumMark(
-      (whole.length >= quorum ? whole : told).map(({ mark }) => mark),
+      (whole.length >= quorum ? whole : answers).map(({ mark }) => mark),
       quorum,
     ),
   }
 }
 
 /** Debits that any of the gateways shows: a debit reported by a single one is reason enough for a check. */
-export const anyDebits = (told: ReadonlyArray<LedgerDebits>, quorum: number): LedgerDebits => {
+export const anyDebits = (answers: ReadonlyArray<LedgerDebits>, quorum: number): LedgerDebits => {
   const { complete, mark } = agreedSends(
-    told.map((one) => ({ ...one, counts: new Map(), shown: new Set() })),
+    answers.map((one) => ({ ...one, counts: new Map(), shown: new Set() })),
     quorum,
   )
-  const debits = new Map(told.flatMap((one) => one.debits.map((row) => [`${row.timestamp} ${row.transferId}`, row])))
+  const debits = new Map(answers.flatMap((one) => one.debits.map((row) => [`${row.timestamp} ${row.transferId}`, row])))
   return { debits: [...debits.values()], complete, mark }
 }

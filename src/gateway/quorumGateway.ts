@@ -12,7 +12,7 @@ import type { Epoch } from "./schema/ChainHead.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 
-const valuesOf = <A>(told: ReadonlyArray<GatewayAnswer<A>>): ReadonlyArray<A> => told.map(({ value }) => value)
+const valuesOf = <A>(answers: ReadonlyArray<GatewayAnswer<A>>): ReadonlyArray<A> => answers.map(({ value }) => value)
 
 /** Cursors remembered with the gateway that gave them: more than walks go on at once. */
 const cursorsMax = 256
@@ -61,9 +61,9 @@ interface Shown {
  * Merges the gateways' answers for one transfer. A final state, or a payment other than the expected one, needs the
  * same answer of a quorum; a transfer that any gateway knows is not absent.
  */
-export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: number): TransferSighting => {
-  const mark = told.map((sighting) => sighting.mark).reduce(lowerMark)
-  const shown = told.flatMap(({ found, gateway }): ReadonlyArray<Shown> => (found ? [{ found, gateway }] : []))
+export const agreedSighting = (answers: ReadonlyArray<TransferSighting>, quorum: number): TransferSighting => {
+  const mark = answers.map((sighting) => sighting.mark).reduce(lowerMark)
+  const shown = answers.flatMap(({ found, gateway }): ReadonlyArray<Shown> => (found ? [{ found, gateway }] : []))
   const alike = (all: ReadonlyArray<Shown>, words: (one: ObservedTransfer) => string) =>
     all.map(({ found }) => all.filter((other) => words(other.found) === words(found))).find((s) => s.length >= quorum)
   const names = (all: ReadonlyArray<{ readonly gateway: string }>) => all.map(({ gateway }) => gateway).join("+")
@@ -74,11 +74,11 @@ export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: nu
   if (ended?.[0] !== undefined) return { found: ended[0].found, mark, gateway: names(ended), agreed: true }
   const known = alike(shown, paymentOf)
   const [one] = known ?? shown
-  if (one === undefined) return { found: undefined, mark, gateway: names(told), agreed: true }
+  if (one === undefined) return { found: undefined, mark, gateway: names(answers), agreed: true }
   return {
     found: { ...one.found, status: "pending" },
     mark,
-    gateway: names(known ?? told),
+    gateway: names(known ?? answers),
     agreed: known !== undefined,
   }
 }
@@ -90,7 +90,7 @@ const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Look
   transfer: (id) =>
     Effect.map(
       gateways.several((g) => of(g).transfer(id)),
-      (told) => agreedSighting(valuesOf(told), gateways.quorum),
+      (answers) => agreedSighting(valuesOf(answers), gateways.quorum),
     ),
   transfersFrom: (publicKey, options) =>
     Effect.map(
@@ -107,7 +107,7 @@ const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Look
             ),
           )
       }),
-      (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
+      (answers) => agreedListing(answers, gateways.quorum, { after: options?.after, of: gateways.all.length }),
     ),
 })
 
@@ -116,13 +116,13 @@ const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Look
  * to. A setting with different answers is unknown.
  */
 const agreedParameters = (
-  told: ReadonlyArray<GatewayAnswer<ReadonlyMap<string, string>>>,
+  answers: ReadonlyArray<GatewayAnswer<ReadonlyMap<string, string>>>,
   quorum: number,
 ): ReadonlyMap<string, string> => {
   const agreed = new Map<string, string>()
-  for (const { value } of told) {
+  for (const { value } of answers) {
     for (const [key, text] of value) {
-      if (told.filter((one) => one.value.get(key) === text).length >= quorum) agreed.set(key, text)
+      if (answers.filter((one) => one.value.get(key) === text).length >= quorum) agreed.set(key, text)
     }
   }
   return agreed
@@ -130,21 +130,21 @@ const agreedParameters = (
 
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
 const quorumOf = <A>(
-  told: ReadonlyArray<GatewayAnswer<A>>,
+  answers: ReadonlyArray<GatewayAnswer<A>>,
   quorum: number,
   of: (value: A) => number,
 ): ReadonlyArray<A> =>
-  valuesOf(told)
+  valuesOf(answers)
     .toSorted((a, b) => of(b) - of(a))
     .slice(quorum - 1)
 
-const agreedEpoch = (told: ReadonlyArray<GatewayAnswer<Epoch>>, quorum: number): Epoch =>
-  quorumOf(told, quorum, ({ seq }) => seq)[0]!
+const agreedEpoch = (answers: ReadonlyArray<GatewayAnswer<Epoch>>, quorum: number): Epoch =>
+  quorumOf(answers, quorum, ({ seq }) => seq)[0]!
 
 /** Counted up to the time that all of them have reached. */
-const agreedCount = (told: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: number): EpochCount => {
-  const { seq } = quorumOf(told, quorum, (count) => count.seq)[0]!
-  const same = told.filter(({ value }) => value.seq === seq)
+const agreedCount = (answers: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: number): EpochCount => {
+  const { seq } = quorumOf(answers, quorum, (count) => count.seq)[0]!
+  const same = answers.filter(({ value }) => value.seq === seq)
   const { used, limit } = quorumOf(same, Math.min(quorum, same.length), (count) => count.used)[0]!
   return { seq, used, limit, asOf: same.map(({ value }) => value.asOf).reduce((a, b) => (a < b ? a : b)) }
 }
@@ -166,25 +166,25 @@ export const layerQuorum = (chain: ChainOptions): Layer.Layer<GatewayReader, nev
         sends: (key, since, until) =>
           Effect.map(
             several((g) => g.sends(key, since, until)),
-            (told) => agreedSends(valuesOf(told), quorum),
+            (answers) => agreedSends(valuesOf(answers), quorum),
           ),
         debits: (key, since, until) =>
           Effect.map(
             several((g) => g.debits(key, since, until)),
-            (told) => anyDebits(valuesOf(told), quorum),
+            (answers) => anyDebits(valuesOf(answers), quorum),
           ),
         parameters: Effect.map(
           several((g) => g.parameters),
-          (told) => agreedParameters(told, quorum),
+          (answers) => agreedParameters(answers, quorum),
         ),
         epoch: Effect.map(
           several((g) => g.epoch),
-          (told) => agreedEpoch(told, quorum),
+          (answers) => agreedEpoch(answers, quorum),
         ),
         epochCount: (key) =>
           Effect.map(
             several((g) => g.epochCount(key)),
-            (told) => agreedCount(told, quorum),
+            (answers) => agreedCount(answers, quorum),
           ),
       })
     }),

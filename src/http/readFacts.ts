@@ -7,7 +7,7 @@ import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
-import { lastly, Settings } from "../store/database/Settings.ts"
+import { memoizeLast, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
@@ -23,7 +23,7 @@ const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenan
 /** Setting: since when (Unix milliseconds) each account is out of its band. */
 const key = "outOfBand"
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
-const read = lastly((text) => Option.getOrUndefined(decode(text)))
+const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
 
 type Accounts = Pick<View, "accounts" | "rules">
 

@@ -287,8 +287,8 @@ const readTogether = Effect.fnUntraced(function* (
     yield* trouble.end
     return alone
   }
-  const told = yield* gateways.several(read).pipe(Effect.tapError(() => Effect.flatMap(tooFewWords, trouble.note)))
-  const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value.answer }))
+  const answers = yield* gateways.several(read).pipe(Effect.tapError(() => Effect.flatMap(tooFewWords, trouble.note)))
+  const given = answers.map(({ gateway, value }) => ({ name: gateway.name, answer: value.answer }))
   const agreement = agreedRows(given, gateways.quorum, watermark.timestamp)
   if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
   if (agreement._tag === "Apart") {

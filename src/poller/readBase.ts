@@ -35,8 +35,8 @@ const textOf = (base: Read): string =>
 export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyArray<string>, now: bigint) {
   const gateways = yield* Gateways
   if (gateways.quorum === 1) return yield* readBase(yield* GatewayReader, parties, now)
-  const told = yield* gateways.several((reader) => readBase(reader, parties, now))
-  const bases: ReadonlyArray<Read> = told.map(({ value }) => value)
+  const answers = yield* gateways.several((reader) => readBase(reader, parties, now))
+  const bases: ReadonlyArray<Read> = answers.map(({ value }) => value)
   const agreed = bases.find((one) => bases.filter((other) => textOf(other) === textOf(one)).length >= gateways.quorum)
   if (agreed === undefined) return "apart" as const
   if (typeof agreed === "string") return agreed

@@ -2,7 +2,7 @@ import { Clock, Effect, Result } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { acceptAnew } from "../rules/saneHead.ts"
+import { acceptAfterResume } from "../rules/saneHead.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Controls } from "../store/controls/Controls.ts"
@@ -102,7 +102,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
         body: { detail: words, accepted: String(height) },
       })
       yield* leaveBehind(chainId, height)
-      yield* state.keepHead(chainId, acceptAnew(height, now))
+      yield* state.keepHead(chainId, acceptAfterResume(height, now))
     }),
   )
   yield* (yield* Drifts).uncheck

@@ -13,7 +13,7 @@ export const rowsApart = 50n
 const blocksPerSecond = 20n
 /** After the first head, a second one that fits it counts only when this much later. */
 const firstMillis = 10_000
-/** Heads that fit each other but not the accepted one count after this time: higher ones are accepted, lower ones halt. */
+/** Heads that fit each other, not the accepted one: after this time higher ones are accepted, and lower ones halt. */
 const lastingMillis = 300_000
 
 /** A block, and when it was reported (Unix milliseconds). */
@@ -119,42 +119,42 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: nu
 }
 
 /** After `resume`: the newest head is accepted, whatever head was accepted before. */
-export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
+export const acceptAfterResume = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
 
 /** State after another reported head. The head fits if the result has an accepted head and no stray. */
-export const hearHead = (known: HeadKnown, told: ReportedHead, now: number): HeadKnown => {
+export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number): HeadKnown => {
   const { accepted, stray } = known
-  const { height } = told
-  if (headFits(known, height, now) && !isAnotherChain(told, known)) return accept(known, told, now)
+  const { height } = reported
+  if (headFits(known, height, now) && !isAnotherChain(reported, known)) return accept(known, reported, now)
   const since = Math.min(stray?.since ?? now, now)
   if (accepted === undefined) {
     const first = referenceOf(known)
     const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
-    if (goesOn && now - first.at >= firstMillis) return accept(known, told, now)
+    if (goesOn && now - first.at >= firstMillis) return accept(known, reported, now)
     if (goesOn) return known
     const why = `block ${height} is the first that was reported; it counts once a second one fits it ${firstMillis / 1_000} s later`
     return { stray: { kind: "first", since, kindSince: now, height, why } }
   }
-  const kind = kindOf(told, known)
+  const kind = kindOf(reported, known)
   const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
   // A head that its own row headers contradict is never accepted, however long it lasts.
-  const fitsItsRows = told.rows === undefined || height <= told.rows.height + rowsApart
-  if (kind === "higher" && isLasting && fitsItsRows) return accept({}, told, now)
+  const fitsItsRows = reported.rows === undefined || height <= reported.rows.height + rowsApart
+  if (kind === "higher" && isLasting && fitsItsRows) return accept({}, reported, now)
   const next = kind === "lower" && isLasting ? "changed" : kind
   // The halt has alerted to the other chain, and is not repeated while heads are of that chain.
   const isTold = next === "changed" && stray?.kind === next && stray.isTold === true
-  const why = whyOf(next, told, accepted)
+  const why = whyOf(next, reported, accepted)
   return { accepted, stray: { kind: next, since, kindSince, height, why, ...(isTold ? { isTold } : {}) } }
 }
 
-const kindOf = (told: ReportedHead, known: HeadKnown): Stray["kind"] => {
+const kindOf = (reported: ReportedHead, known: HeadKnown): Stray["kind"] => {
   const { accepted, stray } = known
-  if (accepted !== undefined && told.height > accepted.height && !isAnotherChain(told, known)) return "higher"
+  if (accepted !== undefined && reported.height > accepted.height && !isAnotherChain(reported, known)) return "higher"
   // Another chain, once seen, counts until a head fits: a new process has no row headers at first.
-  if (stray?.kind === "changed" || isAnotherChain(told, known)) return "changed"
-  return told.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
+  if (stray?.kind === "changed" || isAnotherChain(reported, known)) return "changed"
+  return reported.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
 }
 
 const whyOf = (kind: Stray["kind"], { height }: ReportedHead, accepted: AcceptedHead): string => {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
-  acceptAnew,
+  acceptAfterResume,
+  afterHead,
   type HeadKnown,
   headFits,
-  hearHead,
   isAnotherChain,
   isStrayBlock,
   type ReportedHead,
@@ -21,7 +21,7 @@ const told = ([, height, rows]: Answer): ReportedHead => ({
   rows: rows && { height: rows[0], timestamp: timeOf(rows[1]) },
 })
 const hear = (known: HeadKnown, ...answers: ReadonlyArray<Answer>): HeadKnown =>
-  answers.reduce((before, answer) => hearHead(before, told(answer), at(answer[0])), known)
+  answers.reduce((before, answer) => afterHead(before, told(answer), at(answer[0])), known)
 /** Block 1,000 is accepted in second 0, with its time. */
 const known = hear({}, [-10, 990n, [990n, -10]], [0, 1_000n, [1_000n, 0]])
 const outcome = ({ accepted, stray }: HeadKnown) => stray?.kind ?? String(accepted?.height)
@@ -159,7 +159,7 @@ describe("what happens to chains", () => {
     assert.strictEqual(reset.stray?.why, "begins again below block 1000, which was known")
     assert.strictEqual(outcome(hear(reset, [61, 6n])), "changed", "a new process has no row headers yet")
     assert.strictEqual(outcome(hear(reset, [62, 1_062n, [1_062n, 62]])), "1062")
-    assert.strictEqual(outcome(hear(acceptAnew(6n, at(61)), [62, 7n, [7n, 62]])), "7", "people accepted it")
+    assert.strictEqual(outcome(hear(acceptAfterResume(6n, at(61)), [62, 7n, [7n, 62]])), "7", "people accepted it")
   })
 
   it("a lie far above: it is not used for five minutes, nor after a head that fits", () => {

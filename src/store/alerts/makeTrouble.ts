@@ -1,5 +1,5 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { lastly, Settings } from "../database/Settings.ts"
+import { memoizeLast, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
 const Stored = Schema.fromJsonString(
@@ -38,7 +38,7 @@ export const makeTrouble = (
     const stored = Option.getOrUndefined(decode(text))
     return stored === undefined ? undefined : { ...stored, isTold: stored.isTold === true }
   }
-  const now = Effect.map(settings.get(key), lastly(read))
+  const now = Effect.map(settings.get(key), memoizeLast(read))
   return {
     now,
     note: Effect.fnUntraced(function* (detail: string) {

@@ -1,11 +1,11 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { lastly, Settings } from "../database/Settings.ts"
+import { memoizeLast, Settings } from "../database/Settings.ts"
 
 /** Setting: the last starts of this store's processes, and how each process ended. */
 const key = "starts"
 const Starts = Schema.Array(Schema.Struct({ at: Schema.Finite, end: Schema.optionalKey(Schema.String) }))
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Starts))
-const read = lastly((text) => Option.getOrUndefined(decode(text)))
+const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
 const kept = 20
 
 const startsNow = Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { hasElapsed } from "../../domain/Time.ts"
 import type { Quota } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { lastly, Settings } from "../database/Settings.ts"
+import { memoizeLast, Settings } from "../database/Settings.ts"
 import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Listings } from "./Listings.ts"
@@ -62,7 +62,7 @@ export const makeEpochs = Effect.gen(function* () {
   const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   const now = Effect.map(
     settings.get(key),
-    lastly((text) => Option.getOrUndefined(decode(text))),
+    memoizeLast((text) => Option.getOrUndefined(decode(text))),
   )
   const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
   const countRows = rowsOf(CountRow, "ChainState.quota")

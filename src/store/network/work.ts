@@ -11,7 +11,7 @@ import {
 } from "../../rules/workParameters.ts"
 import { Digits } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { lastly, Settings } from "../database/Settings.ts"
+import { memoizeLast, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
 
@@ -57,7 +57,7 @@ export const makeKnownWork = Effect.gen(function* () {
   const settings = yield* Settings
   const outbox = yield* Outbox
   const database = yield* Database
-  const read = lastly((text) => Option.getOrUndefined(decode(text)))
+  const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
   const known = Effect.map(settings.get(key), read)
   const isNews = (before: WorkKnown | undefined, { chainId, pow }: SeenHead) =>
     before?.chainId !== chainId || !isSameWork(before.work, pow)
