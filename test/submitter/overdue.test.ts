@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
 import { type Story, storyText } from "../../src/cli/common/storyText.ts"
+import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { intentWaits, openIntentStates, overdueOf } from "../../src/domain/Intent.ts"
 import { storyOf } from "../../src/http/stories.ts"
@@ -109,6 +110,18 @@ describe("a payment that is open beyond its bound", () => {
       assert.deepStrictEqual(yield* pages, [])
       yield* passes("1 minute")
       assert.lengthOf(yield* pages, 1)
+    }),
+  )
+
+  it.effect("pages also in a mode that pays nothing, in which nobody looks it up", () =>
+    flow(function* (...flowed) {
+      const [options, sandbox] = flowed
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+      yield* submitOnce()
+      const called = Effect.provideService(callOverdue(), CycleConfig, { treasury: options.treasury, mode: "observe" })
+      yield* called
+      yield* Effect.andThen(TestClock.adjust("31 minutes"), called)
+      assert.match((yield* pages).join(), /has no end 31 min after its signature/)
     }),
   )
 
