@@ -105,7 +105,7 @@ export const encodeAlerts = ({ receivers, routes }: AlertConfig): string => enco
 export const decodeAlerts = (text: string): AlertConfig =>
   Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
 
-/** A receiver as text without its template: other words reach the same people. */
+/** A receiver as text, without its template: another template reaches the same people. */
 const sameText = (receiver: ReceiverConfig): string =>
   JSON.stringify(JSON.parse(encodeAlerts({ receivers: [receiver], routes: [] })), (key, value: unknown) =>
     key === "text" ? undefined : value,

@@ -90,7 +90,7 @@ export interface TreasuryEntry {
 
 const isPart = (name: string): boolean => /^[^.].*\.ya?ml$/.test(name)
 
-/** The treasuries of a folder, by name. Their files are looked at for their names alone, and may be broken. */
+/** The treasuries of a folder, by name. Only the names are read from their files, which may be faulty otherwise. */
 export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataDir">): ReadonlyArray<TreasuryEntry> =>
   readdirSync(dir, { withFileTypes: true })
     .flatMap((one): ReadonlyArray<TreasuryEntry> => {

@@ -66,7 +66,7 @@ export const readEnvironment = (
     })
   })
 
-/** Where money moves, a gateway must prove who it is: what takes any certificate is refused, whoever set it. */
+/** In mode live a gateway must prove its identity: variables that accept any certificate are refused. */
 export const needCertificates = (
   env: Readonly<Record<string, string | undefined>>,
   mode: Mode,

@@ -67,7 +67,7 @@ export const layerControl = (options: ControlServerOptions) => Layer.effectDisca
 
 const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   const path = join(options.dataDir, socketFile)
-  // The database's lock is ours already, so a socket that lies there was left by a process that died.
+  // We hold the database's lock: an existing socket was left by a process that died.
   yield* Effect.sync(() => rmSync(path, { force: true }))
   const server = yield* NodeHttpServer.make(() => boundedServer(connectionsMax), {
     path,

@@ -37,8 +37,8 @@ interface StatusServerOptions {
 }
 
 /**
- * Connections that the page holds at once, and the socket of the command line as many: with what gateways and files
- * need, a process stays below 256 descriptors, and below 512 with an embedded network.
+ * Upper bound of the connections to the page, and of those to the socket of the command line. With gateways and files a
+ * process stays below 256 descriptors, and below 512 with an embedded network.
  */
 export const connectionsMax = 64
 

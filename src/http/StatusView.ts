@@ -46,7 +46,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const pauses = yield* controls.pauses
   const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
   const blockAgeSeconds = watermark === undefined ? null : (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
-  // A clock that is wrong tells no age: a block of ten minutes ahead of it would seem to be of now.
+  // A wrong clock gives no age: a block of ten minutes ago would seem to be of now.
   const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
   const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name
   const accounts = accountViews(
@@ -148,7 +148,7 @@ const strayRemedy = ({ kind }: Stray): string => {
   return kind === "higher" ? `${look}; told for five minutes without one that fits, it is accepted` : look
 }
 
-/** For so long status shows that terms came into force without the operators' keys. */
+/** Status shows for this time that terms came into force without the operators' keys. */
 const acceptedMillis = 7 * dayMillis
 
 const acceptedView = Effect.fnUntraced(function* (now: number) {

@@ -23,7 +23,7 @@ export interface View {
   readonly intents: ReadonlyArray<IntentView>
   readonly policy: ReadonlyArray<PolicyView>
   readonly acceptance: { readonly accepted: number; readonly refused: number; readonly lost: number }
-  /** Parts of the past whose balance changes cannot be had, newest first. */
+  /** Periods whose balance changes are lost, newest first. */
   readonly gaps: ReadonlyArray<{
     readonly since: string
     readonly until: string
@@ -105,7 +105,7 @@ export interface AccountView {
   readonly reserved: string
   readonly incoming: string
   readonly available: string
-  /** Those of rules on trial are shown, and say nothing of whether it is in band. */
+  /** Includes the levels of rules on trial, which do not count for `inBand`. */
   readonly levels: ReadonlyArray<{
     readonly name: string
     readonly value: string
@@ -121,7 +121,7 @@ export interface AccountView {
 }
 
 export interface ObservationView {
-  /** Newest final block whose rows are known, 0 if the gateway reports no heights; its time. */
+  /** Newest final block whose rows are known; 0 if the gateway reports no heights. */
   readonly block: string
   readonly at: string
   /** Seconds since then by this host's clock, negative where it is behind; null while that clock may be wrong. */
@@ -165,7 +165,7 @@ export interface IntentView {
   readonly held: ReadonlyArray<string>
   /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
-  /** Why people are called to it, where it is past the bound of its state; null while it is not. */
+  /** Why it is alerted, if it is past the bound of its state; else null. */
   readonly overdue: string | null
   readonly createdAt: string
   readonly attempts: ReadonlyArray<{
@@ -209,9 +209,9 @@ export interface PolicyView {
 
 /** A condition that applies. */
 export interface Found extends Omit<ConditionView, "condition"> {
-  /** Another part alerts people to it, or to its cause. */
+  /** True if another part alerts to it, or to its cause. */
   readonly isAlerted?: boolean
-  /** Receivers that cannot be alerted to it: all others are, whatever they get else. */
+  /** Receivers that cannot get its alert. All others get it, whatever their routes are. */
   readonly unreachable?: ReadonlyArray<string>
 }
 

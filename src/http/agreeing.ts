@@ -69,16 +69,16 @@ const machineScopes = ["pin:", "lock:"] as const
 
 export const isMachineStop = (scope: string): boolean => machineScopes.some((prefix) => scope.startsWith(prefix))
 
-/** Operators whom terms name, whatever the group. */
+/** Operators of all groups of the terms. */
 export const operatorsIn = ({ policy }: Pick<Terms, "policy">): Operators =>
   new Map((policy.groups ?? []).flatMap(({ of }) => [...of]))
 
-/** How many operators must agree to what is nobody's own: two, or all where there is one; 0 where there is none. */
+/** How many operators must agree to a verb: two, or one if there is only one; 0 if there are none. */
 export const neededOf = (operators: Operators): number => Math.min(2, operators.size)
 
 /**
- * The operators whose agreement counts now: those of the terms in force, whatever the file of this process names. In a
- * store that was never live, those of the configuration in force.
+ * The operators whose agreement counts now: those of the terms in force, which the file may differ from. In a store
+ * that was never live, those of the configuration in force.
  */
 export const operatorsInForce = Effect.gen(function* () {
   const known = yield* (yield* Approvals).termsInForce

@@ -38,7 +38,7 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
     id: intent.id,
     short: shortId(intent.id),
     state: intent.state,
-    /** For people: who pays whom how much. */
+    /** The payment as text for people. */
     words: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to}, fee at most ${fee}`,
     /** Text to sign: its UTF-8 bytes, the last line break included. */
     text,
@@ -48,7 +48,7 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
     missing: Math.max(0, group.need - progress.by.length),
     /** Operators who may still approve. */
     others: progress.others,
-    /** Operators whose signature is for other terms: it no longer counts, and they are asked again. */
+    /** Operators whose signature is for other terms. It no longer counts, and they must sign again. */
     again: progress.again,
     proposer: terms.proposer ?? null,
     expires: new Date(terms.expires).toISOString(),
@@ -63,7 +63,7 @@ export const findApproval = Effect.fnUntraced(function* (treasury: Treasury, id:
   return (yield* approvalViewOf(treasury, found.intent)) ?? problem("it needs no approval", 409)
 })
 
-/** The story of a payment, and what it needs of people. */
+/** The story of a payment, and the approval that it waits for. */
 export const storyWithApproval = Effect.fnUntraced(function* (treasury: Treasury, id: string) {
   const story = yield* storyOf(id)
   if ("problem" in story) return story

@@ -128,9 +128,9 @@ const stale = (facts: HealthFacts): Found | undefined => {
 }
 
 const minute = 60_000
-/** How long a part of the past that was found lost is the news. */
+/** A lost period is reported as a condition for this time. */
 const gapMillis = 86_400_000
-/** Reasons by which a rule does nothing though something is needed, or might be, until somebody looks after it. */
+/** Hold reasons that a person must usually end while something is, or may be, needed. */
 const stuck: ReadonlySet<string | null> = new Set([
   "disagreement",
   "drift",
@@ -230,7 +230,7 @@ const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
   return warn(`Nothing is signed ${end}: another copy of this database may have sent payments`, "it ends by itself")
 }
 
-/** Nothing is signed, or nothing is known of balances: people are alerted to the cause. */
+/** True if nothing is signed, or no balances are known: another condition alerts to the cause. */
 const isStopped = (facts: HealthFacts): boolean =>
   facts.halts.length > 0 || facts.gap !== undefined || facts.isUndecoded || isQuorumLost(facts)
 
@@ -248,7 +248,7 @@ const outOfBand = (facts: HealthFacts): Found | undefined => {
     const why = payment === undefined ? held : ` (payment ${payment.short} is ${spaced(payment.state)})`
     return `${account} ${balance} for ${timeText(Math.floor(seconds) * 1_000)}${why}`
   })
-  // A slower rule that is held was told before, by its reason.
+  // A slower rule that is held was alerted before, with its reason.
   const isToldByRule = long.every(
     ({ account, cycleSeconds }) => cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined,
   )
@@ -313,9 +313,9 @@ const notCompared = ({ uncompared }: HealthFacts): Found | undefined =>
         "no rule pays after a start before they are; it ends with the next whole comparison; look at the gateway's listing of accounts",
       )
 
-/** Reasons that have an alert of their own, and of payouts all: what is late is told by its time. */
-const toldElsewhere: ReadonlySet<string | null> = new Set(["drift", "unresolved", "asset_status"])
-/** An account with a quicker rule is told as out of band first. */
+/** Hold reasons with an alert of their own. Late payouts have one for all reasons. */
+const alertedElsewhere: ReadonlySet<string | null> = new Set(["drift", "unresolved", "asset_status"])
+/** Delay of the alert "rule held". An account with a quicker rule is alerted as out of band first. */
 const heldMillis = alertAfterMillis("rule_held") ?? 0
 
 const ruleHeld = (facts: HealthFacts): Found | undefined => {
@@ -327,7 +327,7 @@ const ruleHeld = (facts: HealthFacts): Found | undefined => {
     facts.outOfBand.some((one) => one.account === account && one.cycleSeconds * 1_000 < heldMillis)
   const isAlerted = held.every(
     ({ reason, kind, subject }) =>
-      toldElsewhere.has(reason) ||
+      alertedElsewhere.has(reason) ||
       (reason === "disagreement" && isQuorumLost(facts)) ||
       kind === "payout" ||
       isQuick(subject),

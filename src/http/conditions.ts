@@ -3,7 +3,7 @@ import { ageText, plural, several } from "../domain/text.ts"
 import { conditionTable } from "./conditionTable.ts"
 import type { Found, HealthFacts, View } from "./View.ts"
 
-/** Setting that keeps since when a condition holds that people are alerted to. */
+/** Name of the setting with the start of a condition that is alerted. */
 export const troubleKey = (name: ConditionName): string => `health/${name}`
 
 /** A condition that holds. */

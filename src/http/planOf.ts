@@ -212,7 +212,7 @@ const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan)
         .replace(/, before (?!.*, before )/, ", now ")
         .replace(/: no line allowed it before$/, ": no line allows it now"),
     ),
-    /** Assets whose decimals differ: what reads alike is not the same money. */
+    /** Assets whose decimals differ: equal texts are different amounts. */
     decimals: decimalsText(inForce, changed),
     restart: needsRestart(inForce.treasury, changed.treasury).map(({ message }) => message),
   }

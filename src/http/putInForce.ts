@@ -25,7 +25,7 @@ export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
 /** The last refusal of changed files, until files are put in force. It outlives the process. */
 export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
 
-/** Ends a refusal in the caller's transaction, once files are in force as written: who got its ticket hears of that. */
+/** Ends a refusal, with its all-clear, in the caller's transaction, once the files are in force as written. */
 export const endRefusal = Effect.fnUntraced(function* (treasury: string) {
   const over = yield* (yield* refusedReload).end
   if (over === undefined) return
@@ -79,7 +79,7 @@ const alertUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, 
 /** With so few the loss of one key leaves nobody who can agree to anything. */
 const operatorsFew = 2
 
-/** Journals and alerts that operators are named for the first time, or that fewer people can end halts. */
+/** Journals and alerts if operators are named for the first time, or if fewer people can end halts. */
 const alertOnOperatorChange = Effect.fnUntraced(function* (
   seq: number,
   subject: string,
@@ -103,7 +103,7 @@ export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<
   return yield* (yield* Database).write(write, states.forget)
 })
 
-/** A gateway by its address. That may hold a secret, so that only its host is kept for people to read. */
+/** A gateway by its address, which may contain a secret: only its host and a hash of it are stored. */
 const Known = Schema.fromJsonString(
   Schema.Array(Schema.Struct({ name: Schema.String, host: Schema.String, hash: Schema.String })),
 )
@@ -111,7 +111,7 @@ const decode = Schema.decodeUnknownOption(Known)
 const encode = Schema.encodeSync(Known)
 const key = "gatewaysLast"
 
-/** Gateways of the last start that are left out now, and those that are new, as people know them. */
+/** Gateways that were removed and added since the last start, with their hosts. */
 interface GatewayChange {
   readonly removed: ReadonlyArray<string>
   readonly added: ReadonlyArray<string>

@@ -155,7 +155,7 @@ const endOf = Effect.fnUntraced(function* (intent: Intent) {
   return `"cofferer intents ${verb} ${shortId(intent.id)} --reason TEXT" ends it: wait for its end`
 })
 
-/** A payment of the account that is open, or whose bytes could still execute: its rows may be among those in doubt. */
+/** A payment of the account that is open, or whose bytes could still execute: its rows may be in doubt. */
 const underWay = Effect.fnUntraced(function* ({ party, asset }: Account, height: bigint) {
   const outbox = yield* Outbox
   const watched = (yield* (yield* Findings).watched).filter((attempt) => height <= deadlineHeight(attempt) + 1n)

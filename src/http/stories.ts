@@ -14,7 +14,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { overdueNow } from "../submitter/Overdue.ts"
 import type { IntentView } from "./View.ts"
 
-/** An intent with its attempts, as people see it. `treasury`: by which it is past the bound of its state. */
+/** An intent with its attempts, as shown to people. With `treasury` also if it is past the bound of its state. */
 export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?: Treasury) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)

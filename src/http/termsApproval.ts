@@ -108,10 +108,10 @@ export const approveTerms = Effect.fn("People.approveTerms")(function* (
   return { terms, policy: treasury.policy.digest, weaker, ...(yield* agreementOf(operators, place, change)) }
 })
 
-/** From an acceptance without the operators' keys until its terms are in force: anybody can halt meanwhile. */
+/** Time from an acceptance without the operators' keys until its terms are in force. Anybody can halt meanwhile. */
 const hourMillis = 3_600_000
-/** Between two looks at what may end the halt. */
-const lookMillis = 5_000
+/** Time between two checks of what may end the halt. */
+const checkMillis = 5_000
 
 const HashText = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" }))
 export const AcceptBody = Schema.Struct({ hash: HashText, author: Words, reason: Schema.optional(Words) })
@@ -124,7 +124,7 @@ const termsHaltNow = Effect.map(
   (halts) => halts.find(({ reason }) => reason === "terms"),
 )
 
-/** An acceptance whose hour is under way. */
+/** An acceptance whose hour has not passed. */
 const pending = Effect.map(
   Effect.flatMap(Approvals, ({ acceptance }) => acceptance),
   (last): Acceptance | undefined => (last?.inForceAt === null ? last : undefined),
@@ -206,7 +206,7 @@ const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
   return false
 })
 
-export const termsLoop = settleTerms().pipe(Effect.andThen(Effect.sleep(lookMillis)), Effect.forever)
+export const termsLoop = settleTerms().pipe(Effect.andThen(Effect.sleep(checkMillis)), Effect.forever)
 
 /**
  * A person's word for the terms of the file that halts this start. Where the terms in force name no operators they come

@@ -19,8 +19,8 @@ export const HeadlineSink = Context.Reference<(sentence: View["sentence"]) => vo
 })
 
 /**
- * Alerts people to conditions that no other part alerts them to, and gives each its all-clear. It reads the store, the
- * clock and what is known of gateways alone: whatever the other loops run into, it alerts.
+ * Raises alerts for conditions that no other part alerts to, and their all-clears. It depends only on the store, the
+ * clock and the state of gateways, so that it alerts while other loops fail.
  */
 export const watchHealth = Effect.fn("Health.watch")(function* () {
   const view = yield* readView()
@@ -32,7 +32,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
     const { gateways, quorum } = view.network
     const heard = gateways.filter(({ isHeard }) => isHeard).length
     for (const name of conditionNames) {
-      // Silence ends nothing: who has just begun, or is answered by nobody, cannot tell that it is over.
+      // Without answers, as at a start, nothing shows that a condition is over.
       const needed = name === "clock" ? quorum : name === "gateway_down" || name === "wrong_chain" ? gateways.length : 0
       if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
       yield* watchOne(name, conditions)
@@ -69,7 +69,7 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: R
     return
   }
   if (found.isAlerted === true) return
-  // Its severity is in what is noted: a condition that became worse is told once more.
+  // Noted with its severity: a condition that became worse is alerted once more.
   const noted = yield* trouble.note(found.severity)
   if (noted?.isTold === true) yield* alert(found, noted)
 })

@@ -13,9 +13,9 @@ const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 500, wall: 10_0
 /** Resident memory, bytes: what is not on the heap counts as well. */
 const memoryMax = 512_000_000
 const heapMegabytes = 64
-/** Seconds of processor time after which the system ends one that nobody looks after any more. */
+/** Seconds of processor time after which the system ends a process whose parent is gone. */
 const orphanSeconds = 600
-/** A reply that is nested deeper than any of ours is not handed on: the program's stack would not bear to read it. */
+/** A reply nested deeper than this is dropped: reading it would overflow the stack. */
 const levelsMax = 400
 const bytesMax = 4_000_000
 const filesMax = 100
@@ -23,7 +23,7 @@ const lookMillis = 10
 const ticksPerSecond = 100
 const pageBytes = 4_096
 
-/** A rules file as it was read: it can be called whatever became of the process that read it. */
+/** A rules file as it was read. Another process can call it after the one that read it ended. */
 interface Reading {
   readonly file: string
   /** Source texts: read once, so that a file that changes meanwhile changes nothing. */
@@ -193,7 +193,7 @@ const textFor = ({ texts, said }: Reading, file: unknown): { readonly text?: str
   const held = texts.get(named)
   if (held !== undefined) return { text: held }
   if (said !== undefined || !named.startsWith("/") || !named.endsWith(".ts") || texts.size >= filesMax) return {}
-  // A link of a good name could lead to a key, of which an error of the loader would tell.
+  // A link with such a name could lead to a key, and an error of the loader would show a part of it.
   if (!realName(named).endsWith(".ts")) return {}
   const read = readUtf8(named, bytesMax)
   if (typeof read !== "string") return read.code === "ENOENT" ? {} : { problem: read.problem }
@@ -226,9 +226,8 @@ let last: Promise<unknown> = Promise.resolve()
 let child: Running | undefined
 
 /**
- * Has the process do something once all before it is done: two requests at once would be mixed up by it. Where it ends
- * meanwhile, what comes next gets a new one. A process that did well before, and was killed from outside or had used
- * its memory up, says nothing of this work: a new one does it, once.
+ * Gives the process one request at a time. If it ends meanwhile, the next request starts a new one. If a process that
+ * has answered before is killed from outside or out of memory, a new one repeats the request once.
  */
 const perform = (work: (running: Running) => Promise<Reply | undefined>): Promise<Reply | Ended> => {
   const attempt = async (): Promise<Reply | Ended> => {

@@ -42,7 +42,7 @@ export type CodeRequest =
   | { readonly op: "load"; readonly id: number; readonly file: string }
   | { readonly op: "ask"; readonly id: number; readonly f: number; readonly seen: WireSeen }
 
-/** A request with the number that its reply must bear: what bears another one is none. */
+/** A request with a number. Its reply has the same number; others are ignored. */
 export type Numbered = CodeRequest & { readonly n: number }
 
 /** Result of one call, and whether the function read the time. */
@@ -165,7 +165,7 @@ const inputOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) 
   })
 }
 
-/** Asks an operator's function, and notes whether it looked at the time. */
+/** Calls an operator's function. The reply says if it read the time. */
 export const askNeed = (need: unknown, seen: WireSeen): CodeReply => {
   let timed = false
   const input = inputOf(seen, () => {

@@ -7,9 +7,9 @@ import type { KnownNames } from "./resolveKind.ts"
 import { assetOf, type Path, partyOf } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
-/** Over what a rate is measured where the file does not say. */
+/** Default period over which a rate is measured. */
 const rateOver = "1h"
-/** Rows are looked up so far back with every look. */
+/** Largest period: each evaluation reads rows this far back. */
 const overMillisMax = 31 * 86_400_000
 
 /** The condition that is written; undefined where a name in it is not known. */

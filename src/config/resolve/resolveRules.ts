@@ -78,7 +78,7 @@ const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>>
   code: ["schedule", "clear"],
 }
 
-/** Those that say when people hear of a condition. */
+/** Keys that set when a condition is alerted. */
 const ofAlerts: ReadonlySet<string> = new Set(["for", "clear", "cooldown", "during"])
 
 const resolveRule = (raw: RuleText, path: Path, known: KnownNames): Rule | undefined => {

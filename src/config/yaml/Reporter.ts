@@ -71,7 +71,7 @@ export const needFile = (
   remedy = "put the secret there, readable by this process alone",
 ): void => {
   try {
-    // Never read: it would leave the secret in this process, in whose memory nothing clears it.
+    // The secret is not read here: it would stay in the memory of this process.
     if (statSync(file).isFile()) accessSync(file, constants.R_OK)
     else report.add(path, `${file} is not a file`, "name a file")
   } catch (error) {

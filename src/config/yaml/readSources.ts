@@ -89,7 +89,7 @@ const checkDaemon = (tree: Placed, problems: Array<Problem>): void => {
 
 const where = ({ file, line }: PlacedEntry["name"]): string => `${basename(file)}:${line}`
 
-/** Stands in one file of a folder, for people to read as a whole. */
+/** Sections that must be in one file of a folder, so that people can read them as a whole. */
 const undivided: ReadonlySet<string> = new Set(["policy", "approvals"])
 
 /** Two parts of a folder side by side: maps and the list of rules join, anything else given twice is a problem. */

@@ -33,19 +33,19 @@ const isSame = (a: string, b: string): boolean => {
   return timingSafeEqual(digest(a), digest(b))
 }
 
-/** Headers by which a proxy tells for whom it asks. */
+/** Headers by which a proxy names the client of a request. */
 const forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]
 
 const hostOf = (authority = ""): string => authority.replace(/:[0-9]+$/, "")
 
 /**
- * True if a program of this machine asks: the listener is on loopback, and the request names it so. A page of the web
- * that gave this machine a name of its own, and what a proxy passes on, need the token.
+ * True if the request is of a program on this machine: the listener is on loopback, and so is the Host header. A web
+ * page that gave this machine another name, and requests through a proxy, need the token.
  */
 const isLocal = (host: string, { headers }: Request): boolean =>
   isLoopback(host) && isLoopback(hostOf(headers["host"])) && forwarded.every((name) => headers[name] === undefined)
 
-/** True if the form was sent by a page of another site. Programs that are no browsers say nothing of it. */
+/** True if a page of another site sent the form. Programs other than browsers send neither header. */
 const isForeign = ({ headers }: Request): boolean => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin" && site !== "none"
@@ -53,7 +53,7 @@ const isForeign = ({ headers }: Request): boolean => {
   return origin !== undefined && URL.parse(origin)?.host !== headers["host"]
 }
 
-/** Beside the page, behind whatever path a proxy gives it. */
+/** Redirects to the page, relative to the path that a proxy gives it. */
 export const toPage = (headers: Readonly<Record<string, string>>): Response =>
   HttpServerResponse.empty({ status: 303, headers: { location: "./", "cache-control": "no-store", ...headers } })
 

@@ -33,7 +33,7 @@ const respond = ({ type, body }: PageFile, status = 200, cache = "no-cache") =>
     },
   })
 
-/** A script or style of the page, which tell nothing of the treasury; undefined for any other path. */
+/** A script or style of the page, without any data of the treasury; undefined for any other path. */
 export const pageFile = (path: string): HttpServerResponse.HttpServerResponse | undefined => {
   const file = path.startsWith("/page/") ? files().get(path) : undefined
   return file === undefined ? undefined : respond(file)
