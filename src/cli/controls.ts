@@ -276,11 +276,15 @@ export const reload = Command.make(
     if (answer === undefined) return yield* notRunning(chosen, dataDir)
     const done = (yield* bodyOf(answer)) as {
       readonly hash: string
+      /** Those that the daemon was started with and reads. */
+      readonly files?: ReadonlyArray<string>
       readonly parts?: ReadonlyArray<string>
       readonly weaker?: ReadonlyArray<string>
     }
     return yield* printResult(output, done, () => {
-      if (done.parts === undefined) return `nothing changed: ${done.hash.slice(0, 12)} is in force`
+      if (done.parts === undefined) {
+        return `nothing changed in ${done.files?.join(", ")}: ${done.hash.slice(0, 12)} is in force`
+      }
       const weaker = (done.weaker ?? []).map((words) => `now permitted: ${words}`)
       return [`in force: ${done.parts.join(", ")} changed, ${done.hash.slice(0, 12)}`, ...weaker].join("\n")
     })

@@ -41,7 +41,7 @@ const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
     const what = `${command}s ${units} base units of asset ${assetId}`
     return [
       `attempt ${k}: ${from} ${what} to ${to} on chain ${visible(chainId)}`,
-      `  its transaction is ${transferId} on the ledger, if it executed: check there, no receipt proves that`,
+      `  look up transaction ${transferId} on the ledger to see if it executed: a receipt cannot prove that`,
     ]
   })
 
@@ -102,7 +102,7 @@ const receiptText = (statement: Statement, proven: Proven, { entries }: EntryCha
     `receipt whole: ${plural(proven.signed.length, "signed command")} of ${from}`,
     ...section("proven by the signature of that key:", signedLines(proven)),
     ...section(
-      "proven to be the payer's own record from before it signed, whose hash is signed:",
+      "recorded by the payer before the signature, which covers the hash of this record:",
       recordedLines(proven),
     ),
     ...section("claimed by the payer, and not proven:", [...lacking, ...claimedLines(statement, proven)]),

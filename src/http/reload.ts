@@ -80,7 +80,7 @@ interface ReloadAsked {
 }
 
 type Reloaded =
-  | { readonly _tag: "Unchanged"; readonly hash: string }
+  | { readonly _tag: "Unchanged"; readonly hash: string; readonly files: ReadonlyArray<string> }
   | {
       readonly _tag: "Reloaded"
       readonly hash: string
@@ -121,7 +121,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     yield* asOne(endRefusal(treasury.name))
-    return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
+    return { _tag: "Unchanged", hash: after.all, files: treasury.files } satisfies Reloaded
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
   if (orphans.length > 0) return yield* refuse(refusedFor(orphans, false))

@@ -49,7 +49,7 @@ describe("a daemon whose treasury file is changed", () => {
   it("says that nothing changed where nothing did", async () => {
     const { code, stdout, stderr } = await reload()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stdout, /^nothing changed: [0-9a-f]{12} is in force/)
+    assert.match(stdout, /^nothing changed in \/\S+\.yaml: [0-9a-f]{12} is in force/)
   })
 
   it("keeps the last good one and alerts when the file is broken", async () => {

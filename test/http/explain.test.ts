@@ -225,7 +225,7 @@ const cases = {
   in_flight: { store: recorded(), says: /^123\.45 USDT is under way \(proposed\)$/, after: /under way ends/ },
   settling: {
     store: confirmed({ rule: "other", subject: "x" }, blockTime + 2_000_000_000n),
-    says: /^the payment of 08:00:01Z is newer than the balances; they are known before 07:59:59Z$/,
+    says: /^the payment of 08:00:01Z is newer than the balances; they end at 07:59:59Z$/,
     after: /newer block/,
   },
   cooldown: {

@@ -109,7 +109,7 @@ const settlingText = (facts: SubjectFacts, unseen: Intent | undefined): string |
   const { rule } = facts.subject
   const { asOf } = facts.snapshot
   const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
-  const known = asOf === undefined ? "" : `; they are known before ${clockText(asOf)}${wait}`
+  const known = asOf === undefined ? "" : `; they end at ${clockText(asOf)}${wait}`
   return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
 }
 
