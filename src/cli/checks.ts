@@ -80,7 +80,7 @@ export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir 
     }
     const remedy =
       "file" in signer
-        ? `make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
+        ? `restore it, or for a new party make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
         : "add sandbox: { seed, parties, assets }, or name signer: { file }"
     const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
     const missing = opens && mode === "live" ? found.errors : found.warnings

@@ -175,7 +175,7 @@ describe("doctor", () => {
         const missing = only(await examine(await written(url, { parties, mode: "shadow" })))
         assert.match(
           `${missing.check} ${missing.text}; ${missing.remedy}`,
-          /^keys .*no such file: .*; make it: cofferer/,
+          /^keys .*no such file: .* make it: cofferer/,
         )
         const other = await written(url, {
           parties: { reserve: { publicKey: "ab".repeat(32), signer: { file: "reserve" } } },

@@ -33,7 +33,7 @@ describe("the first steps", () => {
     const reserve = join(dir, "secrets/reserve")
     assert.include(
       stdout,
-      `:11:109  no such file: ${reserve}; make it: cofferer keys new ${reserve}, and set publicKey`,
+      `:11:109  no such file: ${reserve}; restore it, or for a new party make it: cofferer keys new ${reserve}, and set publicKey`,
     )
     assert.lengthOf(stdout.match(/no such file/g) ?? [], 1)
     assert.lengthOf(stdout.match(/^warn/gm) ?? [], 2)

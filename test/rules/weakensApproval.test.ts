@@ -48,6 +48,13 @@ describe("a policy that asks less of people", () => {
       asks({}, 11n),
     ]
     for (const next of weaker) assert.lengthOf(approvalWords(policy(asks()), policy(next)), 1)
+    const same = "policy line 1: 2 of ana, ben, chloe above 10 x must approve, before 2 of ana, ben, chloe above 10 x"
+    assert.deepStrictEqual(
+      [asks({ of: new Map([...desk.of, ["ana", "e"]]) }), asks({ withinMillis: 120_000 })].flatMap((next) =>
+        approvalWords(policy(asks()), policy(next)),
+      ),
+      [`${same}, ana has another key, e`, `${same}, they have 2 min, before 60 s`],
+    )
     assert.match(
       approvalWords(policy(asks()), policy(undefined))[0] ?? "",
       /^policy line 1: nobody must approve, before 2 of ana, ben, chloe above 10 x$/,

@@ -1,5 +1,6 @@
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
+import { timeText } from "../../domain/Time.ts"
 import type { Party, PinnedAsset, Share } from "../Account.ts"
 import { type Cell, cellsOf, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
@@ -206,6 +207,17 @@ const says = (approval: LineApproval | undefined, amount: (units: bigint) => str
   return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
 }
 
+/** Differences that the names and numbers of both do not show: another key of a name, a longer time. */
+const hiddenChanges = (old: LineApproval, next: LineApproval): ReadonlyArray<string> => {
+  const known = [...old.group.of.values()]
+  const keys = [...next.group.of].filter(([name, key]) => old.group.of.has(name) && !known.includes(key))
+  const [was, is] = [old.group.withinMillis, next.group.withinMillis]
+  return [
+    ...keys.map(([name, key]) => `${name} has another key, ${key.slice(0, 8)}`),
+    ...(is > was ? [`they have ${timeText(is)}, before ${timeText(was)}`] : []),
+  ]
+}
+
 /** True if the new line requires at least the approvals of the old one, from the same people or a subset. */
 const isAsStrict = (old: LineApproval, next: LineApproval | undefined): boolean =>
   next !== undefined &&
@@ -254,6 +266,8 @@ const approvalLineWords = (
     })
     if (weaker === undefined) return []
     const after = says(line.approval, (units) => amounts.next(assetId, units))
-    const before = says(lineFor(old, weaker)?.approval, (units) => amounts.old(assetId, units))
-    return [`policy line ${line.line}: ${after} must approve, before ${before}`]
+    const former = lineFor(old, weaker)?.approval
+    const before = says(former, (units) => amounts.old(assetId, units))
+    const hidden = former === undefined || line.approval === undefined ? [] : hiddenChanges(former, line.approval)
+    return [[`policy line ${line.line}: ${after} must approve, before ${before}`, ...hidden].join(", ")]
   })
