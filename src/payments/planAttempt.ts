@@ -178,7 +178,8 @@ export const isNeedDoubtful = (context: Beginning): boolean => {
   const { intent, k, now, clearedAt, drifted, needsApproval, blocked } = context
   if (blocked !== undefined || intent.rule === submittedRule) return false
   const hasWaited = now - intent.createdAt > decisionValidMillis
-  const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt
+  // Of a decision that is later than this clock says, nobody knows whether it came before the clearance.
+  const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
   return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (hasWaited && !needsApproval)
 }
 

@@ -81,6 +81,7 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
   ["waited too long, a person's", { intent: submitted, standing: { _tag: "Submitted" } }, "Sign 100"],
   ["decided before the clearance, approved", { clearedAt: now, needsApproval: true }, "Wait undefined"],
   ["not cleared", { clearedAt: undefined, needsApproval: true }, "Wait undefined"],
+  ["decided before the clock stepped back", { now: now - 1_001 }, "Wait undefined"],
   ["mismatch since the decision, approved", { drifted: [account], needsApproval: true }, "Wait undefined"],
   [
     "mismatch of another account",
@@ -90,7 +91,11 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
   ["mismatch now", { drifting: [{ ...account, party: fromKey }] }, "Wait our rows and the gateway's balance"],
   ["no rows", { rows: undefined }, "Wait no final block was read yet"],
   ["clock ahead", { now: now + 30_001 }, "Wait the newest final block is more than 30 s behind our clock"],
-  ["clock behind", { now: now - 30_001 }, "Wait the newest final block is more than 30 s ahead of our clock"],
+  [
+    "clock behind",
+    { need: wanted, now: now - 30_001 },
+    "Wait the newest final block is more than 30 s ahead of our clock",
+  ],
   ["rule gone, approved", { standing: { _tag: "Gone" }, needsApproval: true }, "End cancelled: is over: no rule"],
   ["asset with other decimals", { decimals: 0 }, "End cancelled: is over: it was decided with"],
   ["asset with other decimals, second attempt", { k: 2, need: wanted, decimals: 0 }, "End abandoned: is over: it was"],
