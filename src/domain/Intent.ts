@@ -100,7 +100,7 @@ interface IntentWait {
   readonly endedBy: string
 }
 
-/** Milliseconds after its signature at which people hear of a payment whose end is not known, whatever fails. */
+/** Milliseconds after its signature at which a payment without a known end pages people, whatever else fails. */
 const unsettledMillisMin = 1_800_000
 /** For each block of a long window. */
 const blockMillisMax = 10_000
@@ -109,15 +109,15 @@ const blockMillisMax = 10_000
 export const unsettledFrom = ({ createdAt, windowBlocks }: Pick<Attempt, "createdAt" | "windowBlocks">): number =>
   createdAt + Math.max(unsettledMillisMin, windowBlocks * blockMillisMax)
 
-/** Milliseconds without a signature after which people are paged, whatever called them before. */
+/** Milliseconds without a signature after which people are paged, whatever alerts came before. */
 const unsignedMillisMax = 86_400_000
 
 const unsettledCalled =
   "page 60 blocks after its window and margin; page 30 min after its signature, or 10 s a block of its window"
 
 /**
- * The table of docs/safety.md: no open payment waits for ever in silence. Each state has a bound after which people are
- * alerted whatever else fails, and a way out.
+ * The table of docs/safety.md. Each state of an open payment has a bound after which people are alerted, whatever else
+ * fails, and a way out.
  */
 export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
   proposed: {

@@ -35,7 +35,7 @@ export const GatewayReason = Schema.TaggedUnion({
   Banned: { retryAfterMillis },
   /** The node has these exact bytes already: pending, executed or recently executed. */
   AlreadyKnown: { detail },
-  /** The gateway looked and has no such thing. `mark` is the block up to which it looked, where it says so. */
+  /** The gateway searched and found nothing. `mark`: the block up to which it searched, if it names one. */
   NotFound: { detail, mark: Schema.optionalKey(BlockMark) },
   /** The gateway refuses this request as the caller's mistake; it was not processed. */
   Rejected: { detail },
@@ -49,7 +49,7 @@ export const GatewayReason = Schema.TaggedUnion({
   Doubted: { detail },
   /** Its chain begins again below a block that was known: the network was reset, or the node is another one. */
   BegunAgain: { detail, chainId: Schema.String },
-  /** The gateway is on another chain than the treasury's: nothing that it says is about our money. */
+  /** The gateway is on another chain than the treasury: none of its answers is about our money. */
   OtherChain: { detail, chainId: Schema.String },
 })
 export type GatewayReason = typeof GatewayReason.Type

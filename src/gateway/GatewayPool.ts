@@ -3,8 +3,8 @@ import type { GatewayReason } from "./GatewayError.ts"
 import { type Limiter, makeLimiter, RequestPriority, type TurnRequest } from "./Limiter.ts"
 
 /**
- * A read that callers share while it waits for its turn. What each of them gets was asked for after it came, so that no
- * answer is older than its caller believes.
+ * A read that callers share while it waits for its turn. It is sent after each of them asked, so that no answer is
+ * older than its caller expects.
  */
 interface Waiting {
   readonly done: Deferred.Deferred<unknown, GatewayReason>

@@ -9,8 +9,8 @@ import type { Transport } from "./Transport.ts"
 interface Readings extends RowReader, TransferReader, LedgerReader, ChainReader {}
 
 /**
- * Reads what the network says. A gateway ignores parameters that it does not know, so whoever filters looks at the rows
- * again; a row says nothing about accounts that were not touched.
+ * Reads from the network. A gateway ignores parameters that it does not know: callers that filter check the rows again.
+ * A row shows nothing about accounts that were not touched.
  */
 export class GatewayReader extends Context.Service<GatewayReader, Readings>()("cofferer/gateway/GatewayReader") {
   /** Readings of one gateway. With a `chainId`, heads of another chain do not count as its height. */

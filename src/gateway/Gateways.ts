@@ -2,7 +2,7 @@ import { Cause, Context, Deferred, Effect, Exit, Result, type Scope } from "effe
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 
-/** One gateway of the network, and what it alone says. */
+/** One gateway of the network, with its own answers. */
 export type Gateway = GatewayReader["Service"] & { readonly name: string }
 
 /** Answer of one gateway. */
@@ -18,7 +18,7 @@ export class Gateways extends Context.Service<
   Gateways,
   {
     readonly all: ReadonlyArray<Gateway>
-    /** How many must say the same before it counts where money depends on it. */
+    /** How many gateways must agree on an answer on which money depends. */
     readonly quorum: number
     /**
      * Queries the best gateway, and the next one if it gives no answer or refuses. The answer that a thing does not

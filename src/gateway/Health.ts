@@ -34,7 +34,7 @@ export interface GatewayHealth {
 }
 
 const lagMax = 5n
-/** A quarantine lasts so long after what was last found. */
+/** A quarantine lasts this long after the last finding. */
 const quarantineMillis = 30_000
 /** Longest time for which a gateway's reported block counts as its position. */
 const freshMillis = 60_000
@@ -49,7 +49,7 @@ const slowWords = (perSecond: number): string =>
 const bannedWords = (until: number): string =>
   `banned until ${new Date(until).toISOString().slice(0, 19).replace("T", " ")} UTC`
 
-/** After so long without another failure a gateway that is down is tried like the others again. */
+/** A gateway that is down is tried like the others again after this time without another failure. */
 const downMillis = 60_000
 
 interface Quarantine {

@@ -76,7 +76,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     named = one.exit.value.chainId
     yield* health.noteChain(gateway.name, named === chainId ? undefined : named)
   })
-  /** A head that cannot be had takes nothing of what the last one said: balances are read on, and nothing is signed. */
+  /** While no head can be read the last answer holds: balances are still read, and nothing is signed. */
   const judged = ({ exit }: Asked) =>
     Effect.suspend(() => {
       if (named === chainId) return Effect.void
@@ -102,8 +102,8 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       ? judged(last)
       : since(last?.sent ?? 0),
   )
-  // Where it was on our chain the last time, the first head is asked for beside the question: nobody waits for it. One
-  // that had to wait for its turn may leave after the answer came, and tells of both.
+  // If the last head was of our chain, the next head is read beside the request, without delay. A head request that had
+  // to wait for its turn may be sent after the answer came, and then covers both.
   const sure: Sure = (ask) =>
     Effect.suspend(() => {
       const dated = Effect.map(ask, (value) => ({ value, came: ++moment }))

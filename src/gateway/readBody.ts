@@ -69,9 +69,8 @@ const backslash = 0x5c
 const comma = 0x2c
 
 /**
- * Follows JSON over chunks of bytes without parsing it, and says at the first byte that shows it what is too much.
- * Text that is not JSON at all may pass, and fails to parse later. What stands in strings is skipped by searching for
- * their end: that is most of an answer.
+ * Follows JSON over chunks of bytes without parsing it, and reports at once what is too large. Text that is not JSON at
+ * all may pass, and fails to parse later. Strings, which are most of an answer, are skipped by searching for their end.
  */
 const jsonMeter = () => {
   let depth = 0

@@ -19,10 +19,10 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { payersOf, pollWorkAndEpoch, readParameters } from "./pollNetwork.ts"
 
 /**
- * Holds the listing against the pins. Where one is contradicted, nothing of that asset is signed or sent from the same
+ * Compares the listing with the pins. If it contradicts one, nothing of that asset is signed or sent from this
  * transaction on, and people are paged. That ends when the listing agrees again, or by a person's `resume` of
- * "pin:SYMBOL", after which the same contradiction does not stop it again, though rules stay silent about it. Call it
- * inside the transaction that stores a listing.
+ * "pin:SYMBOL"; the same contradiction then does not stop it again, but rules on the asset still hold. Call it inside
+ * the transaction that stores a listing.
  */
 const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: ReadonlyArray<PinnedAsset>) {
   const listed = new Map((yield* (yield* Listings).assets).map((asset) => [asset.id, asset]))
@@ -169,14 +169,14 @@ const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
   return logEvent("asset changed", { asset: escapeText(symbol), ...what })
 }
 
-/** No round takes so long that the machine did not sleep in it, or its answers did. */
+/** A round that takes longer than this was interrupted: the machine slept, or answers were delayed. */
 const sleptMillis = 60_000
 
 export const assetLoop = Effect.gen(function* () {
   const { parties, assets, network } = (yield* ConfigInForce).now().treasury
   const { counted } = yield* Metrics
   const begun = yield* Clock.currentTimeMillis
-  // Before the listing, whatever becomes of it: payments wait for what these tell.
+  // Before the listing, which may fail: payments wait for work and epoch.
   yield* pollWorkAndEpoch(payersOf(parties.values()), readParameters)
   yield* counted("assets", pollAssets([...assets.values()])).pipe(
     Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })),

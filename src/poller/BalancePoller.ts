@@ -166,7 +166,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   treasury: WatchedTreasury,
   paces: Paces = new Map(),
 ) {
-  // A gateway that answers no more, or is asked no more, has no rows to come.
+  // A gateway that no longer answers, or is no longer asked, has no unsettled rows.
   for (const pace of paces.values()) yield* Ref.update(pace, (known) => ({ ...known, unsettled: [] }))
   if (treasury.parties.size === 0) return false
   const reader = yield* GatewayReader

@@ -276,7 +276,7 @@ export const give = Effect.fnUntraced(function* (memory: Comparison, now: number
 /** While something differs it is compared this often at least. */
 const driftMillisMax = 30_000
 
-/** The end of a comparison: what it says becomes durable together with who is to hear of it. */
+/** Ends a comparison: its result and its alerts become durable together. */
 export const endComparison = Effect.fnUntraced(function* (
   treasury: WatchedTreasury,
   memory: Comparison,
@@ -324,15 +324,15 @@ export const compareNow = Effect.fnUntraced(function* (treasury: WatchedTreasury
   if (rows === undefined) return undefined
   const named = new Set([...accounts.map(accountKeyText), ...listing.accounts.keys()])
   const unnamed = (yield* drifts.all).map(accountKeyText).filter((name) => !named.has(name))
-  const looked = (comparison: Differences): Differences =>
-    // An account that neither side tells of any more is one that a lie had named.
+  const withUnnamed = (comparison: Differences): Differences =>
+    // An account that neither side names any more was named by a wrong answer.
     unnamed.length === 0 ? comparison : { ...comparison, agreeing: new Set([...comparison.agreeing, ...unnamed]) }
   const first = compareAccounts(listing, accounts, rows)
-  if (first.moving.length === 0) return looked(first)
+  if (first.moving.length === 0) return withUnnamed(first)
   const before = new Map<string, bigint>()
   for (const account of first.moving.slice(0, movingMax)) {
     const balance = yield* drifts.balanceBefore(account, listing.since)
     if (balance !== undefined) before.set(accountKeyText(account), balance)
   }
-  return looked(compareAccounts(listing, accounts, rows, before))
+  return withUnnamed(compareAccounts(listing, accounts, rows, before))
 })

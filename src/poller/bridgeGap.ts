@@ -85,7 +85,7 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
   const base = yield* readBaseTogether(parties, now)
   if (base === "unusable" || base === "apart") return "waits" as const
   const observations = yield* Observations
-  // Where no balances are told, all that the new chain has comes with its rows, which are later than those of the old.
+  // Without a listing of balances, those of the new chain come with its rows, which are later than the old rows.
   const reached =
     base === "unsupported"
       ? { timestamp: watermark.timestamp + blockNanos, height: 0n }

@@ -79,7 +79,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
     "the network was reset, to resume accepts the new chain, and balances begin again as they are there"
   const words = `the chain ${who} ${detail}: ${remedy}`
   yield* haltSigning("chain_changed", words)
-  // A halt that was in force for another reason told nobody of this one: after its end this one comes.
+  // If a halt for another reason was in force, nobody was alerted to this one: it comes after that one ends.
   if (stray.isTold !== true && (yield* halted)?.detail === words)
     yield* state.keepHead(chainId, { ...known, stray: { ...stray, isTold: true } })
 })

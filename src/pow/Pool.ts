@@ -49,7 +49,7 @@ const makeHashRate = (): HashRate => {
  */
 export const queueSizeMax = 64
 
-/** A thread that does not answer for so long hangs: once started it answers ten times a second, found or not. */
+/** A thread that does not answer for this long hangs: once started it answers ten times a second, found or not. */
 export const silentMillisMax = 5_000
 /** Looks at a silent thread before it is ended. A process that was stopped and goes on makes one look, not all. */
 const looks = 5
@@ -131,8 +131,8 @@ export interface Pool {
 }
 
 /**
- * A fixed number of threads, each searching for one piece of work at a time, and a bounded queue before them. Who asks
- * for less work goes first, also before a search that has begun, which then goes on where it was.
+ * A fixed number of threads, each searching for one piece of work at a time, and a bounded queue before them. A search
+ * for less work goes first, also before one that has begun, which later continues where it was.
  */
 export const makePool = (options: PoolOptions): Pool => {
   const slots = new Set<Slot>()
@@ -148,7 +148,7 @@ export const makePool = (options: PoolOptions): Pool => {
     queue.splice(before < 0 ? queue.length : before, 0, entry)
   }
   const waitingOf = (owner: string) => queue.filter((entry) => entry.owner === owner)
-  /** The round that is served: who comes anew neither goes before all who waited, nor behind them. */
+  /** The round that is served: a new search goes neither before all that wait, nor behind them. */
   let served = 0
   const nextRound = (owner: string) => Math.max(served, ...waitingOf(owner).map(({ round }) => round + 1))
 

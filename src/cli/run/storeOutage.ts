@@ -17,9 +17,9 @@ import { Metrics } from "../../telemetry/Metrics.ts"
 import { logOutageOnSignal, outliveSignals } from "./signals.ts"
 
 const retryMillis = 1_000
-/** People hear of it at most so often. */
+/** The alert is repeated at most this often. */
 const tellMillis = 3_600_000
-/** A further outage within that time is told once it lasts so long: people heard that the one before was over. */
+/** A further outage within that time is alerted once it lasts this long: the one before had its all-clear. */
 const againMillis = 60_000
 
 /**
@@ -148,7 +148,7 @@ const sendTo = Effect.fnUntraced(function* (
 
 const over = overOf("store_unwritable", {})
 
-/** Identity of the page, the same in each process: whoever comes after one that is gone can end it. */
+/** Identity of the page, the same in each process, so that a later process can end it. */
 const pageOf = (treasury: string, at: number): AlertIdentity => {
   const { dedup, severity, kind, subject } = alertOf("store_unwritable", { reason: "", dir: "" })
   return { key: `${treasury}/${dedup}`, severity, kind, subject, at }

@@ -146,7 +146,7 @@ const names = new Map([
 /** The entry by which money leaves the account of a transfer's sender. */
 export const fundsSend = "TRANSFER_TYPE_TRANSFER_FUNDS_SEND"
 
-/** One movement of the ledger, as far as it is looked at. */
+/** One movement of the ledger, with the fields that are used. */
 export const LedgerEntry = Schema.Struct({
   /** Time of the block, and a microsecond more for each entry before it in the block. Unix nanoseconds. */
   timestamp: BlockTime,
