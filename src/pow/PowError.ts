@@ -1,11 +1,5 @@
 import { Schema } from "effect"
 
-/**
- * Leading zero bits above which no search is begun: 2^32 hashes take a thread a quarter of an hour, longer than work is
- * of use. A gateway that asks for more is wrong or means harm.
- */
-export const difficultyMax = 32
-
 /** The difficulty is above the cap, or not a whole number from 0 on. Asking again changes nothing. */
 export class DifficultyRefused extends Schema.TaggedError<DifficultyRefused>()("DifficultyRefused", {
   // Whatever was asked for, and so perhaps no finite number.

@@ -5,8 +5,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
 import { type FoundNonce, type Job, makePool, type Pool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
-import { DifficultyRefused, difficultyMax, OutOfTime, PowError, TooSlow, WorkRefused, WrongNonce } from "./PowError.ts"
-import { makeSearch, preimageBytes } from "./search.ts"
+import { DifficultyRefused, OutOfTime, PowError, TooSlow, WorkRefused, WrongNonce } from "./PowError.ts"
+import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes a millisecond that no thread reaches, and that every one does: what lies between is measured, not guessed. */
 const perMilliMax = 20_000

@@ -4,6 +4,12 @@ import { type Kernel, makeKernel } from "./kernel.ts"
 /** The lowest nonce that solves from `from` to below `from + count`, both even, or undefined. All are below 2^40. */
 type Search = (from: number, count: number) => number | undefined
 
+/**
+ * Leading zero bits above which no search is begun: 2^32 hashes take a thread a quarter of an hour, longer than work is
+ * of use. A gateway that asks for more is wrong or means harm.
+ */
+export const difficultyMax = 32
+
 /** Bytes of a block of SHA3-256, and of the message, whose last 8 are the nonce: two blocks. */
 const blockBytes = 136
 export const preimageBytes = 149

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import type { WorkerAnswer, WorkerJob } from "./Pool.ts"
-import { difficultyMax } from "./PowError.ts"
-import { makeSearch, preimageBytes } from "./search.ts"
+// Nothing here imports Effect: a thread that starts would load all of it, for a third of a second.
+import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes between two looks at the cancel flag: under 1 ms, and within 5 ms where a machine is five times slower. */
 const sliceHashes = 4_096
