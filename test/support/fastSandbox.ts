@@ -19,13 +19,9 @@ export const fastSandbox = (url = "http://127.0.0.1:1"): string =>
     .replace("difficulty: 15", "difficulty: 4")
     .replace("accept_drop_answer", "truncated_body")
 
-/**
- * The same with ten blocks a second, where money leaves the account every five blocks, and no limit keeps it from being
- * filled again.
- */
+/** The same, where money leaves the account every five blocks, and no limit keeps it from being filled again. */
 export const busySandbox = (url?: string): string =>
   fastSandbox(url)
-    .replace("blockInterval: 250ms", "blockInterval: 100ms")
     .replace("transfersPerEpoch: 20", "transfersPerEpoch: 1000")
     .replace('per24h: "100_000", transfersPer24h: 10', 'per24h: "400_000", transfersPer24h: 1000')
     .replace('every: { blocks: 1800, amount: "1_000" }', 'every: { blocks: 5, amount: "16_000" }')
