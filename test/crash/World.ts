@@ -64,7 +64,6 @@ interface Parts {
   readonly dataDir: string
   readonly networkUrl: string
   readonly receiver: Receiver
-  readonly env: Readonly<Record<string, string>>
   /** Intents that daemons told of. */
   readonly told: Set<string>
   /** Keys of payments that a person handed in. */
@@ -79,11 +78,10 @@ export const makeWorld = async (): Promise<World> => {
   mkdirSync(dataDir, { recursive: true })
   const receiver = await startReceiver()
   const networkUrl = `http://127.0.0.1:${await freePort()}`
-  const env = { NODE_COMPILE_CACHE: join(dir, "compiled") }
   writeFileSync(file, treasuryText({ networkUrl, receiverUrl: receiver.url, calm: false }))
-  const network = await startNetwork({ dir, file, env })
+  const network = await startNetwork({ dir, file })
   cpSync(join(dir, "network", "sandbox", "keys"), join(dataDir, "sandbox", "keys"), { recursive: true })
-  const parts: Parts = { dir, file, dataDir, networkUrl, receiver, env, told: new Set(), asked: [], network }
+  const parts: Parts = { dir, file, dataDir, networkUrl, receiver, told: new Set(), asked: [], network }
   return {
     dir,
     dataDir,
@@ -109,9 +107,9 @@ export const makeWorld = async (): Promise<World> => {
   }
 }
 
-const startNetwork = async ({ dir, file, env }: Pick<Parts, "dir" | "file" | "env">): Promise<Process> => {
+const startNetwork = async ({ dir, file }: Pick<Parts, "dir" | "file">): Promise<Process> => {
   const args = ["sandbox", file, "--data", join(dir, "network")]
-  const network = startProcess({ entry: "src/main.ts", args, cwd: dir, env })
+  const network = startProcess({ entry: "src/main.ts", args, cwd: dir })
   const said = await network.line((line) => line["urls"] !== undefined)
   if (said === undefined) throw new Error(`the network did not start: ${network.complaint()}`)
   return network
@@ -135,7 +133,7 @@ const startDaemon = (parts: Parts, entry: string, how: Pick<LifePlan, "env" | "n
     entry,
     args: ["run", parts.file, "--data", parts.dataDir],
     cwd: parts.dir,
-    env: { ...parts.env, ...how.env },
+    env: how.env ?? {},
     nodeArgs: how.nodeArgs ?? [],
     hear: (line) => {
       if (line["msg"] === "payment proposed") parts.told.add(String(line["intent"]))

@@ -107,16 +107,14 @@ const playPart = async (part: Part): Promise<ReadsPart> => {
 
 const startNetwork = async ({ dir, file }: Places): Promise<Process> => {
   const args = ["sandbox", file, "--data", join(dir, "network")]
-  const network = startProcess({ entry: "src/main.ts", args, cwd: dir, env: envOf(dir) })
+  const network = startProcess({ entry: "src/main.ts", args, cwd: dir })
   const said = await network.line((line) => line["urls"] !== undefined)
   if (said === undefined) throw new Error(`the network did not start: ${network.complaint()}`)
   return network
 }
 
-const envOf = (dir: string) => ({ NODE_COMPILE_CACHE: join(dir, "compiled") })
-
 const startDaemon = ({ dir, file, dataDir }: Places): Process =>
-  startProcess({ entry: "src/main.ts", args: ["run", file, "--data", dataDir], cwd: dir, env: envOf(dir) })
+  startProcess({ entry: "src/main.ts", args: ["run", file, "--data", dataDir], cwd: dir })
 
 /** The first life of the daemon, until it knows the balances. Returns the time of the newest block then. */
 const open = async (places: Places, lives: Array<Process>): Promise<bigint> => {
