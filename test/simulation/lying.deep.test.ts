@@ -1,25 +1,8 @@
 import { assert, beforeAll, describe, it } from "vitest"
 import type { Verdict } from "./runSeed.ts"
-import { seedsFrom, simulate } from "./simulate.ts"
+import { simulate } from "./simulate.ts"
 
 const gateways = () => "lying" as const
-
-describe("the simulation of a single gateway that lies at random", () => {
-  it("finds a way out of each stop, alike in each run", async () => {
-    const verdicts = await simulate({ seeds: seedsFrom(1, 4), gateways, workers: 2 })
-    assert.deepStrictEqual(
-      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
-      [],
-    )
-    assert.isAtLeast(
-      verdicts.reduce((sum, { executed }) => sum + executed, 0),
-      16,
-    )
-    assert.isAbove(verdicts.filter(({ notes }) => !notes?.includes("untold")).length, 2)
-    const [again] = await simulate({ seeds: [1], gateways, workers: 1 })
-    assert.deepStrictEqual(again, verdicts[0])
-  })
-})
 
 const ends = [
   [59, "rows of an asset in capitals", ["stopped", "reconcile, balances rebase"]],
@@ -36,6 +19,23 @@ describe("a daemon whose single gateway lied", () => {
   // In one run: each thread loads the whole daemon.
   beforeAll(async () => {
     verdicts = await simulate({ seeds: ends.map(([seed]) => seed), gateways, workers: 1 })
+  })
+
+  it("finds a way out of each stop, alike in each run", async () => {
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      16,
+    )
+    assert.isAbove(verdicts.filter(({ notes }) => !notes?.includes("untold")).length, 2)
+    const [again] = await simulate({ seeds: [59], gateways, workers: 1 })
+    assert.deepStrictEqual(
+      again,
+      verdicts.find(({ seed }) => seed === 59),
+    )
   })
 
   it.each(ends)("agrees with the ledger again after it (seed %i: %s)", (seed, _, notes) => {

@@ -10,7 +10,8 @@ const honest = () => "honest" as const
 
 describe("the simulation of the whole daemon", () => {
   it("finds every payment executed exactly once, and the same run each time", async () => {
-    const options = { seeds: seedsFrom(9, 6), gateways: honest, workers: 2 }
+    // One with much code, one that dies often, one that pays often; .ci/run plays a hundred.
+    const options = { seeds: [10, 15, 19], gateways: honest, workers: 2 }
     const verdicts = await simulate(options)
     assert.deepStrictEqual(
       verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
@@ -28,7 +29,7 @@ describe("the simulation of the whole daemon", () => {
       verdicts.reduce((sum, { byCode }) => sum + byCode, 0),
       3,
     )
-    const again = await simulate({ ...options, seeds: [9, 10] })
+    const again = await simulate({ ...options, seeds: [10, 15] })
     assert.deepStrictEqual(again, verdicts.slice(0, 2))
   })
 
@@ -49,7 +50,7 @@ describe("the simulation of the whole daemon", () => {
   })
 
   it("finds that lies of gateways move no money beyond the policy", async () => {
-    const verdicts = await simulate({ seeds: seedsFrom(1, 8), gateways: () => "hostile", workers: 2 })
+    const verdicts = await simulate({ seeds: seedsFrom(1, 3), gateways: () => "hostile", workers: 2 })
     assert.deepStrictEqual(
       verdicts.flatMap(({ violations }) => violations),
       [],
