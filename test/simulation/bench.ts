@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { emptyDir } from "../support/emptyDir.ts"
 import { bookFile } from "./Book.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { codeRule, inCode } from "./inCode.ts"
@@ -11,12 +11,8 @@ import { sister } from "./Plan.ts"
 import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench, Place } from "./runSeed.ts"
 
-const memory = "/dev/shm"
 /** Treasuries that are kept read: runs begin with many, and go on with few. */
 const keptTreasuries = 50
-
-/** A new folder in memory, where there is such: a crash loses what is not committed as on a disk, which is slower. */
-export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), prefix))
 
 /** Prepares a worker: call once in a thread of its own, since it puts crash points under every database of it. */
 export const makeBench = async (): Promise<Bench & { readonly close: () => void }> => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Effect, type Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -21,6 +20,7 @@ import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { daemonHere } from "./daemonHere.ts"
+import { emptyDir } from "./emptyDir.ts"
 import { type Body, effectOf } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
 import { databaseIn } from "./Postgres.ts"
@@ -167,7 +167,7 @@ export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
         { text: scenarioText(setup.scenario, { assets: setup.assets ?? [] }), isHere: true },
         (client, sandbox) =>
           Effect.gen(function* () {
-            const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
+            const dataDir = emptyDir("cofferer-flow-")
             writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol", "dan"])
             const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
             const named = setup.gateways === undefined ? { sandbox: gatewayUrl } : yield* setup.gateways(sandbox.url)

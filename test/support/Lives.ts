@@ -1,5 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
@@ -7,13 +6,14 @@ import type { DaemonOptions } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { daemonHere } from "./daemonHere.ts"
+import { emptyDir } from "./emptyDir.ts"
 import { type FlowBody, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
 import { type Body, effectOf, type Work } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
 
 const files = [databaseFile, `${databaseFile}-wal`]
 
-export const folder = () => mkdtempSync(join(tmpdir(), "cofferer-restored-"))
+export const folder = () => emptyDir("cofferer-restored-")
 
 /** The store's files as they lie there, while their process writes to them. */
 export const copyTo = (from: string, to: string) => {

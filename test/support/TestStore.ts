@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -20,6 +19,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { Tags } from "../../src/store/payments/Tags.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { emptyDir } from "./emptyDir.ts"
 import { effectOf, type Work } from "./it.ts"
 import { giveBack, serverUrl, takeDatabase, urlOf } from "./Postgres.ts"
 
@@ -31,7 +31,7 @@ export const isOnPostgres = process.env["COFFERER_TEST_STORE"] === "postgres"
  * `layer` may be built again and again: that is a restart.
  */
 export const testStore = () => {
-  const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
+  const dir = emptyDir("cofferer-store-")
   const layer = () => ChainState.layerNoDeps.pipe(Layer.provideMerge(plain()))
   const plain = () =>
     Layer.mergeAll(
