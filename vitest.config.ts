@@ -83,6 +83,8 @@ export default defineConfig({
           name: "deep",
           include: [deep],
           globalSetup: "test/support/startPostgres.ts",
+          // A third of their time is spent on waiting for daemons and clocks.
+          maxWorkers: cores + 2,
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
