@@ -121,6 +121,8 @@ describe("a store that is moved", () => {
     const moved = yield* move(first, second)
     assert.deepInclude(moved, { tables: tables.length, entries: 3, open: 2 })
     assert.deepStrictEqual(yield* inStore(second, dump), before)
+    const planned = yield* asAdmin(second.name, "SELECT DISTINCT tablename FROM pg_stats WHERE schemaname = 'public'")
+    assert.includeMembers(planned.flat(2), tables)
     const number = Number((yield* inStore(second, nextNumber))[0]?.["seq"])
     assert.isAbove(number, 3)
     const later = yield* inStore(second, dump)

@@ -163,6 +163,8 @@ export const moveStore = Effect.fn("Store.move")(
       const states = yield* to.sql<{ state: IntentState; count: number }>`SELECT state, count(*) AS count
       FROM intents GROUP BY state`
       const open = states.reduce((sum, { state, count }) => (isFinalIntent(state) ? sum : sum + count), 0)
+      // Last: its locks keep others from the same. Without statistics PostgreSQL reads whole tables for one row.
+      if (isPostgres(to.sql)) for (const { name } of tables) yield* to.sql.writeValues(`ANALYZE ${name}`, [])
       return { tables: tables.length, rows, entries: journal.entries, head: journal.head, open }
     })
     return yield* to.sql.withTransaction(from.sql.withTransaction(move))
