@@ -67,9 +67,16 @@ const fitsOf = (
 const isAlike = ({ payment: a }: Intent, { payment: b }: Intent): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
+/** True if the fee that a block seems to have taken may be another payment, which no other block shows. */
+const mayHold = ({ fee, settledAt }: Movement, other: Intent, { lost }: Ends): boolean => {
+  const place = inMicros(other.settledAt ?? 0n)
+  const isElsewhere = place !== inMicros(settledAt) && lost.some(({ at }) => inMicros(at) === place)
+  return other.payment.amount <= fee && !isElsewhere
+}
+
 /**
  * The execution of an attempt as both accounts show it. Undefined unless exactly one block fits that no other payment
- * has, and where the block of an earlier one of the same amount is not known.
+ * has, and where the block of an earlier one of the same amount, or of one as small as the fee, is not known.
  */
 export const movementOf = (intent: Intent, attempt: Attempt, ends: Ends): Movement | undefined => {
   const after = signedAfterOf(attempt)
@@ -80,7 +87,9 @@ export const movementOf = (intent: Intent, attempt: Attempt, ends: Ends): Moveme
   const places = new Set(blocks.map(({ settledAt }) => inMicros(settledAt)))
   if (claimed.some((time) => !places.has(time))) return undefined
   const free = blocks.filter(({ settledAt }) => settledAt > after && !claimed.includes(inMicros(settledAt)))
-  return free.length === 1 ? free[0] : undefined
+  const [one] = free
+  if (one === undefined || free.length > 1) return undefined
+  return ends.others.some((other) => mayHold(one, other, ends)) ? undefined : one
 }
 
 /** By how much the payer's balance fell in each block that may hold the attempt, beyond what payments explain. */

@@ -89,16 +89,19 @@ const rowOf = ([second, party, balance]: Row) => ({
 
 const at = (second: number) => BigInt(signedAt + second * 1_000) * 1_000_000n
 
-/** Another payment of the same, which is confirmed by the block of this second. */
-const confirmedBefore = Effect.fnUntraced(function* (second: number) {
-  yield* TestClock.setTime(signedAt)
-  const outbox = yield* Outbox
-  const other: Intent = { ...intent, id: "d".repeat(64) as IntentId, episode: 2, state: "proposed" }
-  yield* outbox.record(other)
-  const reserved = yield* outbox.move(other, "reserved", { detail: "" })
-  const sent = yield* outbox.move(reserved, "in_flight", { detail: "" })
-  yield* outbox.move(sent, "confirmed", { detail: "", fee: 1n, settledAt: at(second) })
-})
+/** Another payment of the payer, which is confirmed by the block of this second. */
+const confirmed = (change: Partial<Intent["payment"]>) =>
+  Effect.fnUntraced(function* (second: number) {
+    yield* TestClock.setTime(signedAt)
+    const outbox = yield* Outbox
+    const payment = { ...intent.payment, ...change }
+    const other: Intent = { ...intent, payment, id: "d".repeat(64) as IntentId, episode: 2, state: "proposed" }
+    yield* outbox.record(other)
+    const reserved = yield* outbox.move(other, "reserved", { detail: "" })
+    const sent = yield* outbox.move(reserved, "in_flight", { detail: "" })
+    yield* outbox.move(sent, "confirmed", { detail: "", fee: 1n, settledAt: at(second) })
+  })
+const confirmedBefore = confirmed({})
 
 const movement = Effect.fnUntraced(function* (
   rows: ReadonlyArray<Row>,
@@ -161,6 +164,14 @@ describe("the movement of balances", () => {
     assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 5))
     assert.strictEqual((yield* movement(paidTwice, own, confirmedBefore, 5))?.settledAt, at(9))
     assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 4), "whose block nobody knows")
+  })
+
+  it.effect("is not one whose fee may hold another payment", function* () {
+    const small = confirmed({ to: "c", toKey: "e".repeat(64) as PublicKey, amount: baseUnits(2n) })
+    const rows: ReadonlyArray<Row> = [...opening, [3, from, 997n], [5, from, 895n], [5, to, 150n]]
+    assert.isUndefined(yield* movement(rows, attempt, small, 5), "of the same block")
+    assert.isUndefined(yield* movement(rows, attempt, small, 4), "whose block nobody knows")
+    assert.deepStrictEqual(yield* movement(rows, attempt, small, 3), { fee: 2n, settledAt: at(5) })
   })
 
   const noProofs: ReadonlyArray<readonly [string, ReadonlyArray<Row>]> = [
