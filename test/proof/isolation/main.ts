@@ -93,7 +93,7 @@ try {
   // The last falls get their payments, and the last broken treasury its time.
   await sleep(20_000)
   world.calm()
-  await sleep(80_000)
+  await sleep(100_000)
   const quiet = await delaysOf(quietFrom, from - 10 * pace)
   const bound = worst(quiet) + lateSeconds
   const isWhole = ({ name, block }: { readonly name: string; readonly block: number }) =>
