@@ -1,13 +1,19 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, References, Tracer } from "effect"
 import { version } from "../../config/files.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { layerHttp } from "../../gateway/Transport.ts"
 import { readHeaders } from "../../layers.ts"
 
+/** No span is made where nobody takes it. */
+const untraced = Layer.effect(
+  References.TracerEnabled,
+  Effect.map(Effect.context(), (context) => context.mapUnsafe.has(Tracer.Tracer.key)),
+)
+
 /** Sends spans to the collector of the file, if it names one. Its modules are loaded then alone. */
 export const tracingLayer = ({ name, tracing }: Pick<Treasury, "name" | "tracing">) =>
   tracing === undefined
-    ? Layer.empty
+    ? untraced
     : Layer.unwrap(
         Effect.gen(function* () {
           const headers = yield* readHeaders(tracing.headerFiles)
