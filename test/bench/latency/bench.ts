@@ -7,8 +7,6 @@ import { root, start } from "../../support/Cofferer.ts"
 import { type Benchmark, figure, percentile, rounded } from "../Benchmark.ts"
 import { startScript } from "../programs.ts"
 
-/** Treasuries side by side, each on a network of its own: they wait nearly all of the time. */
-const treasuries = 5
 /** No fall may hang the run. */
 const fallMillisMax = 15_000
 
@@ -42,9 +40,9 @@ const paymentsOf = (dataDir: string): ReadonlyArray<Payment> => {
 }
 
 /** One treasury before a network of its own, until all of its falls are paid for; the first one warms it up. */
-const runOne = async (seed: number, falls: number): Promise<ReadonlyArray<Moments>> => {
+const runTreasury = async (falls: number): Promise<ReadonlyArray<Moments>> => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-latency-"))
-  const network = startScript("latency/network.ts", dir, `${falls}`, `${seed}`)
+  const network = startScript("latency/network.ts", dir, `${falls}`)
   try {
     await network.line((one) => "url" in one)
     const daemon = start(["run", join(dir, "treasury.yaml"), "--data", join(dir, "data")], { cwd: root })
@@ -83,13 +81,8 @@ const parts = [
 ] as const
 
 const run: Benchmark["run"] = async (say, { count = 50 }) => {
-  const each = Math.ceil(count / treasuries)
-  say(`${treasuries} treasuries of ${each} falls each, about ${30 + each * 10} s`)
-  const ended = await Promise.allSettled(Array.from({ length: treasuries }, (_, n) => runOne(n, each + 1)))
-  const all = ended.flatMap((one) => {
-    if (one.status === "rejected") throw one.reason
-    return one.value
-  })
+  say(`one treasury, ${count} falls, about ${30 + count * 10} s`)
+  const all = await runTreasury(count + 1)
   const millis = (from: keyof Moments, to: keyof Moments) => all.map((one) => one[to] - one[from])
   for (const [from, to] of parts) {
     const took = millis(from, to)

@@ -5,6 +5,7 @@ import { StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Fiber, Layer, Logger, ManagedRuntime } from "effect"
+import { tracingLayer } from "../../../src/cli/run/tracing.ts"
 import { loadTreasury } from "../../../src/config/Treasury.ts"
 import { prepare, runLoops } from "../../../src/daemon.ts"
 import { submitPayment } from "../../../src/engine/submitPayment.ts"
@@ -38,7 +39,7 @@ const commitsCounted = () => {
 const startDaemon = async (file: string, dataDir: string) => {
   const treasury = await Effect.runPromise(Effect.provide(loadTreasury(file), NodeServices.layer))
   const options = { treasury, mode: "live", dataDir, requestsPerSecond: 100_000 } as const
-  const services = Layer.mergeAll(NodeServices.layer, Logger.layer([]))
+  const services = Layer.mergeAll(NodeServices.layer, Logger.layer([]), tracingLayer(treasury))
   const runtime = ManagedRuntime.make(daemonLayer(options).pipe(Layer.provideMerge(services)))
   await runtime.runPromise(prepare(options))
   let count = 0
@@ -94,7 +95,7 @@ const run: Benchmark["run"] = async (say, { count = 60 }) => {
     const commits = commitsCounted()
     const pay = await makePeer(url)
     // Warm, and allowed to sign: a new store first compares the ledger with its journal.
-    await daemon.handIn(10)
+    await daemon.handIn(payers.length)
     await daemon.confirm()
     await pay()
     const taken = {
