@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
-import { isFinalAttempt } from "../domain/Attempt.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type AttemptState, isFinalAttempt } from "../domain/Attempt.ts"
+import type { Intent, IntentState } from "../domain/Intent.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { intentStateOf } from "../payments/judgeAttempt.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
@@ -35,15 +35,15 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   if ((yield* (yield* InFlight).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* blockedBy(intent)
   if (stop !== undefined) return yield* showStop(current, stop)
-  if (needed === undefined || current.state === "reserved") {
-    if (isUnsigned(current) && !(yield* signed(current))) return
-  }
-  const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
+  const isDue = isUnsigned(current) && (needed === undefined || current.state === "reserved")
+  const live = isDue
+    ? yield* signed(current)
+    : (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
   const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return
-  yield* sendAttempt(live, head.height)
-  yield* reflect(intent.id)
+  const state = yield* sendAttempt(live, head.height)
+  yield* reflect(intent.id, isDue ? "in_flight" : current.state, state)
 })
 
 /** Signs it; where the gateway does not answer, that is what it waits for. */
@@ -60,25 +60,21 @@ const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
 })
 
 /** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */
-const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
+const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string, shown: IntentState, state: AttemptState) {
+  if (intentStateOf(state) === shown) return
   const outbox = yield* Outbox
-  const reading = Effect.gen(function* () {
+  // A lookup may have settled it since: what the transaction reads counts.
+  const write = Effect.gen(function* () {
     const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
     const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
-    if (intent === undefined || live === undefined) return undefined
+    if (intent === undefined || live === undefined) return
     const to = intentStateOf(live.state)
-    if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return undefined
+    if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return
     const detail =
       to === "unknown"
         ? "it may or may not be in the network; the same bytes are sent again"
         : `attempt ${live.k} is ${live.state}`
-    return { intent, to, detail }
-  })
-  if ((yield* reading) === undefined) return
-  // A lookup may have settled it since: what the transaction reads counts.
-  const write = Effect.gen(function* () {
-    const change = yield* reading
-    if (change !== undefined) yield* outbox.move(change.intent, change.to, { detail: change.detail })
+    yield* outbox.move(intent, to, { detail })
   })
   yield* (yield* Database).write(write)
 })

@@ -33,16 +33,21 @@ import { solveWork } from "./solveWork.ts"
 /**
  * Sends a stored attempt if it is due: the bytes on disk, never new ones. The begin of a POST is durable before the
  * POST, and its outcome before any consequence. Where the proof of work takes long, a later round, which finds it
- * stored, sends the attempt.
+ * stored, sends the attempt. Returns the attempt's state afterwards.
  */
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  if (!isSendDue(stored, { now, height }) || (yield* (yield* InFlight).isDraining)) return
+  if (!isSendDue(stored, { now, height }) || (yield* (yield* InFlight).isDraining)) return stored.state
   const attempt = hasWork(stored) ? stored : yield* solveWork(stored, height)
-  if (attempt === undefined) return
-  const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
-  yield* post(attempt, planSend(sends, yield* knownFraming, yield* refusedForm(attempt.chainId)))
+  if (attempt === undefined) return stored.state
+  const sends = attempt.sends === 0 ? [] : yield* outbox.sends(attempt.intentId)
+  const plan = planSend(
+    sends.filter(({ k }) => k === attempt.k),
+    yield* knownFraming,
+    yield* refusedForm(attempt.chainId),
+  )
+  return (yield* post(attempt, plan)) ?? stored.state
 })
 
 /** Gateways in the order to try, without banned ones: the best first, and with each resend the next of them. */
@@ -71,14 +76,15 @@ const post = Effect.fn("Submitter.post")(function* (
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   const tx = transactionOf(attempt, attempt.work, framing)
   if (txHash(transactionBytes(tx)) !== hash) {
-    return yield* haltOnViolation("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
+    yield* haltOnViolation("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
+    return undefined
   }
   if (attempt.sends === 0) yield* (yield* Journal).noteHead
   const { gateway, turn } = yield* takeTurn(attempt)
   const height = yield* heightNow()
   if (height === undefined) return undefined
   const start = { attempt, gateway, framing, first, txHash: hash }
-  yield* (yield* InFlight).sends(attempt, send(tx, { start, turn, height, mayReframe }))
+  return yield* (yield* InFlight).sends(attempt, send(tx, { start, turn, height, mayReframe }))
 })
 
 /** A send whose gateway has given its turn. */
@@ -124,6 +130,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* countSubmission(verdict, { first, gateway })
   yield* logVerdict(attempt, verdict, { hash, gateway, millis: now - startedAt })
+  return state
 })
 
 const countSubmission = Effect.fnUntraced(function* (

@@ -15,11 +15,13 @@ import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
 import { waits, waitsListed, waitsReserved } from "./waiting.ts"
 
-/** Signs an intent, or shows why it is not signed. Returns true if an attempt now waits to be sent. */
+/** Signs an intent and returns the attempt, which now waits to be sent; undefined if it shows why it is not signed. */
 export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
   const { current, outcome } = yield* signAttempt(intent)
-  if (outcome._tag === "Refused") return yield* refused(current, outcome.error, outcome.plan)
-  if (outcome._tag !== "Signed") return yield* unsigned(current, outcome)
+  if (outcome._tag !== "Signed") {
+    yield* outcome._tag === "Refused" ? refused(current, outcome.error, outcome.plan) : unsigned(current, outcome)
+    return undefined
+  }
   const { attempt } = outcome
   yield* countSigning("permitted", "none")
   yield* logEvent("payment signed", {
@@ -29,7 +31,7 @@ export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
     validToBlock: String(deadlineHeight(attempt)),
     transferId: attempt.transferId,
   })
-  return true
+  return attempt
 })
 
 /** Records why an intent is not signed, or ends it and alerts people. */
@@ -38,16 +40,14 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
     case "Wait":
       if (plan.isListed === true) yield* waitsListed(intent)
       else if (plan.why !== undefined) yield* waitsReserved(intent, plan.why)
-      return false
+      return
     case "End": {
       const { state, sentence, detail } = plan
       const moved = (yield* Outbox).move(intent, state, { detail })
-      yield* settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
-      return false
+      return yield* settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
     }
     case "Halt":
-      yield* haltSigning("chain_changed", plan.detail)
-      return false
+      return yield* haltSigning("chain_changed", plan.detail)
   }
 })
 
@@ -55,10 +55,9 @@ const refused = Effect.fnUntraced(function* (intent: Intent, error: SignerError,
   const { reason } = error
   if (reason._tag === "MemoryFailed") {
     const { cause } = reason
-    yield* cause instanceof StoreError
+    return yield* cause instanceof StoreError
       ? haltOnStoreError(cause)
       : haltSigning("store_error", `the signer's memory failed: ${error.message}`)
-    return false
   }
   const refusal = reason._tag === "Refused" ? reason : undefined
   if (refusal !== undefined) yield* countSigning("refused", refusal.refusal)

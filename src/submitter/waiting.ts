@@ -55,7 +55,7 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
 
 /**
  * Shows why the payment is not signed, and calls people when it has waited too long: the reason, the alert and what
- * stays set aside are durable together. Returns false: nothing was signed.
+ * stays set aside are durable together.
  */
 export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why: string) {
   const outbox = yield* Outbox
@@ -66,7 +66,7 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   const wait = judgeWait(source, facts)
   if (wait._tag !== "Waits" || wait.tellAt === undefined || facts.now < wait.tellAt) {
     if (shown !== undefined) yield* shown
-    return false
+    return
   }
   const alert = raise("payment_waits", {
     ...paymentFacts(intent),
@@ -78,7 +78,6 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
     name: shortId(intent.id),
   })
   yield* (yield* Database).write(Effect.andThen(shown ?? Effect.void, alert))
-  return false
 })
 
 /** Moves a permitted payment to `reserved`: its money and limits are set aside. */

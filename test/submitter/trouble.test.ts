@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
@@ -47,20 +48,18 @@ describe("a payment in trouble", () => {
         yield* (yield* Settings).rememberFraming(chainId, "bare")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
-        const outbox = yield* Outbox
+        const { live } = yield* Outbox
+        const database = yield* Database
         const services = yield* Effect.context<Effect.Services<ReturnType<typeof confirmOnce>>>()
         let isLooked = false
-        const attempts = (id: string) =>
-          Effect.tap(outbox.attempts(id), (all) =>
-            Effect.gen(function* () {
-              if (isLooked || all[0]?.state !== "unknown") return
-              isLooked = true
-              yield* sandbox.stepBlock
-              yield* Effect.provideContext(confirmOnce(), services)
-            }).pipe(Effect.ignore),
-          )
-        const slow = Outbox.of({ ...outbox, attempts })
-        const sending = yield* Effect.forkChild(Effect.provideService(submitOnce(), Outbox, slow))
+        const look = Effect.gen(function* () {
+          if (isLooked || (yield* live)[0]?.state !== "unknown") return
+          isLooked = true
+          yield* sandbox.stepBlock
+          yield* Effect.provideContext(confirmOnce(), services)
+        }).pipe(Effect.ignore)
+        const slow = Database.of({ ...database, write: (...asked) => Effect.andThen(look, database.write(...asked)) })
+        const sending = yield* Effect.forkChild(Effect.provideService(submitOnce(), Database, slow))
         yield* taken(client)
         yield* TestClock.adjust("300 millis")
         yield* Fiber.join(sending)
