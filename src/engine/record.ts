@@ -18,7 +18,7 @@ import type { SubjectFacts } from "../rules/SubjectFacts.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Journal } from "../store/journal/Journal.ts"
+import type { JournalEntry } from "../store/journal/Journal.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
@@ -53,13 +53,11 @@ const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
   because: answer._tag === "Pays" ? answer.because : undefined,
 })
 
-/**
- * Journals why a payment was decided, and the policy line that permits it. In the transaction that records it.
- */
-export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy, answered?: AnsweredCode) {
+/** Journal entry of why a payment was decided, and of the policy line that permits it. */
+export const decisionEntry = (intent: Intent, policy: Policy, answered?: AnsweredCode): JournalEntry => {
   const { fromKey, toKey, assetId } = intent.payment
   const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
-  yield* (yield* Journal).append({
+  return {
     kind: "decision",
     subject: intent.id,
     body: {
@@ -73,8 +71,8 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
       approval: approvalFor(line, intent.payment.amount)?.name,
       code: answered === undefined ? undefined : codeFacts(answered),
     },
-  })
-})
+  }
+}
 
 /** Upper bound of the planned times that are looked up. */
 const timesMax = 100
@@ -161,8 +159,7 @@ const propose = Effect.fnUntraced(function* (planned: {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const intent = intentFor(subject, payment, { id, treasury: name, episode, detail: decision.detail, policy, at: now })
-  yield* outbox.record(intent)
-  yield* journalDecision(intent, policy, answerIn(facts))
+  yield* outbox.record(intent, decisionEntry(intent, policy, answerIn(facts)))
   if (!isRehearsed(mode, subject.rule)) return intent
   const taken = intent.command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
   const fee = taken ?? intent.feeMax

@@ -26,7 +26,7 @@ import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { listedBefore } from "../store/payments/Tags.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
-import { intentIdOf, journalDecision } from "./record.ts"
+import { decisionEntry, intentIdOf } from "./record.ts"
 import { balanceOf, dayOf, signedUses } from "./snapshot.ts"
 
 /** A submitted payment was refused. */
@@ -163,8 +163,7 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const group = approvalFor(verdict.line, payment.amount)
   yield* checkApprovers(group, author)
   if (group === undefined) yield* checkFunds(treasury, intent)
-  yield* outbox.record(intent)
-  yield* journalDecision(intent, treasury.policy)
+  yield* outbox.record(intent, decisionEntry(intent, treasury.policy))
   const needs = group === undefined ? null : groupText(group)
   return { intentId: intent.id, created: true, state: intent.state, needs }
 })

@@ -1,4 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto"
 import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs"
 import { dirname } from "node:path"
 import * as ed from "@noble/ed25519"
@@ -198,15 +206,15 @@ export const isSound = (key: SigningKey): boolean => signTwice(key, nonceText) !
  * and after every restore, so that one intent's attempt has one nonce wherever it is signed. Throws where two
  * implementations disagree about that signature.
  */
-export const nonceKeyOf = (key: SigningKey): Buffer => derived(key, nonceText)
+export const nonceKeyOf = (key: SigningKey): KeyObject => derived(key, nonceText)
 
 /** The secret that tags of payments are derived from: as that of nonces, by a text of its own. */
-export const tagKeyOf = (key: SigningKey): Buffer => derived(key, tagText)
+export const tagKeyOf = (key: SigningKey): KeyObject => derived(key, tagText)
 
-const derived = (key: SigningKey, text: Buffer): Buffer => {
+const derived = (key: SigningKey, text: Buffer): KeyObject => {
   const signature = signTwice(key, text)
   if (signature === undefined) throw new Error(`two implementations disagree about the key ${key.publicKey}`)
-  return createHash("sha3-256").update(signature).digest()
+  return createSecretKey(createHash("sha3-256").update(signature).digest())
 }
 
 /** The signature (hex) of an operator's key file over the UTF-8 bytes of a text. */

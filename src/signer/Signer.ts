@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto"
+import { createHmac, type KeyObject } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -96,8 +96,8 @@ interface Payer {
 
 interface OpenKey {
   readonly key: SigningKey
-  readonly nonceKey: Buffer
-  readonly tagKey: Buffer
+  readonly nonceKey: KeyObject
+  readonly tagKey: KeyObject
   readonly name: string
 }
 
@@ -165,7 +165,7 @@ export class Signer extends Context.Service<
         })
         /** Journals a refusal; the same one of an attempt that waits only once. */
         const journalRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
-          const last = (yield* journal.last(intentId, "refusal"))?.body
+          const last = (yield* journal.trail(intentId)).findLast(({ kind }) => kind === "refusal")?.body
           const before = last === undefined ? {} : JSON.parse(last)
           if (before.k === k && before.refusal === reason.refusal) return
           yield* journal.append({ kind: "refusal", subject: intentId, body: { k, ...reason } })
@@ -252,13 +252,15 @@ export class Signer extends Context.Service<
             const read = yield* readPayment(request.command, request.party, policy)
             const permitted = yield* judge(request, read, earlier)
             const named = nameFacts(read, policy)
-            const last = yield* journal.last(request.intentId, "config").pipe(asSignerError)
-            if (last?.body !== bodyText(named)) {
-              yield* journal.append({ kind: "config", subject: request.intentId, body: named }).pipe(asSignerError)
+            const { intentId: subject } = request
+            const trail = yield* journal.trail(subject).pipe(asSignerError)
+            const before = trail.map(({ hash }) => hash)
+            if (trail.findLast(({ kind }) => kind === "config")?.body !== bodyText(named)) {
+              const { hash } = yield* journal.append({ kind: "config", subject, body: named }).pipe(asSignerError)
+              before.push(hash)
             }
-            const before = yield* journal.hashesBefore(request.intentId, Number.MAX_SAFE_INTEGER).pipe(asSignerError)
             const body = permitFacts(read, permitted, before)
-            return yield* journal.append({ kind: "permit", subject: request.intentId, body }).pipe(asSignerError)
+            return yield* journal.append({ kind: "permit", subject, body }).pipe(asSignerError)
           }, recorded),
           tag: (party, intentId) => {
             const held = keys.get(party)
@@ -280,8 +282,9 @@ export class Signer extends Context.Service<
             }
             const read = yield* readSignedBytes(request.inputData, request.party, policy)
             const permitted = yield* judge(request, read, earlier)
-            const permit = yield* journal.last(request.intentId, "permit").pipe(asSignerError)
-            const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(asSignerError)
+            const trail = yield* journal.trail(request.intentId).pipe(asSignerError)
+            const permit = trail.findLast(({ kind }) => kind === "permit")
+            const before = trail.filter(({ seq }) => permit !== undefined && seq < permit.seq).map(({ hash }) => hash)
             const foreign = permitRefused(
               permit,
               permitFacts(read, permitted, before),
@@ -307,7 +310,7 @@ export class Signer extends Context.Service<
 }
 
 /** deriveNonce(key, intent, k): 64 bits, never zero, since the network refuses zero. */
-export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigint => {
+export const deriveNonce = (nonceKey: KeyObject, intentId: string, k: number): bigint => {
   for (let round = 0; ; round++) {
     const hmac = createHmac("sha256", nonceKey).update(intentId).update(`/${k}`)
     const nonce = (round === 0 ? hmac : hmac.update(`/${round}`)).digest().readBigUInt64BE(0)
@@ -316,7 +319,7 @@ export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigi
 }
 
 /** A bare hash would show outsiders whose payment it is: names and keys of payments can be guessed. */
-const tagOf = (tagKey: Buffer, intentId: string): string =>
+const tagOf = (tagKey: KeyObject, intentId: string): string =>
   createHmac("sha256", tagKey).update(intentId).digest("hex").slice(0, 16)
 
 const disagreeing = (party: string): string =>

@@ -6,7 +6,7 @@ import type { IntentCommand } from "../domain/Intent.ts"
 import { type Reference, readReference } from "../domain/Reference.ts"
 import type { Share } from "../rules/Account.ts"
 import { feeShare, namesIn, type Policy, type PolicyPayment } from "../rules/policy/Policy.ts"
-import { bodyText, type EntryRow, hashOfHashes, type JournalEntry } from "../store/journal/Journal.ts"
+import { bodyText, hashOfHashes, type JournalEntry, type TrailRow } from "../store/journal/Journal.ts"
 import { addressOf } from "../tx/Address.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { refuse, type SignerError } from "./SignerError.ts"
@@ -67,7 +67,7 @@ const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _
   return Effect.succeed({ kind: "withdraw", to: receiverAddress, assetId: asset, amount })
 }
 
-type StoredEntry = typeof EntryRow.Type
+type StoredEntry = typeof TrailRow.Type
 
 /** Judgement of a permitted payment. */
 export interface Permitted {

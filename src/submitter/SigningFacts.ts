@@ -143,6 +143,7 @@ const quantumOf = Effect.fnUntraced(function* (assetId: string) {
 /** Facts for the signer to judge the bytes by, and those that are stored with its signature. */
 const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: bigint) {
   const { fromKey, assetId } = intent.payment
+  const { treasury } = yield* CycleConfig
   const observations = yield* Observations
   const outbox = yield* Outbox
   const asOf = (yield* observations.watermark)?.timestamp
@@ -152,7 +153,7 @@ const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: 
   return {
     spendable: spendableOf(intent, account?.balance ?? 0n, yield* outbox.claims(intent.payment, asOf ?? 0n)),
     fee: yield* feeTermsOf(assetId),
-    given: yield* (yield* Approvals).about(intent.id),
+    given: approvalOf(treasury, intent) === undefined ? [] : yield* (yield* Approvals).about(intent.id),
     installation: (yield* (yield* Settings).get("installation")) ?? "00000000",
     windowMax: yield* (yield* ChainState).windowAt(anchorHeight),
     /** Block time up to which balances are known, Unix nanoseconds. */

@@ -4,13 +4,12 @@ import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
-import { journalDecision } from "../../src/engine/record.ts"
+import { decisionEntry } from "../../src/engine/record.ts"
 import { storeLayer } from "../../src/layers.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Outcome, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { inTransaction } from "../support/inTransaction.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { tempDir } from "../support/tempDir.ts"
 
@@ -32,8 +31,7 @@ const fill = Effect.gen(function* () {
     const outbox = yield* Outbox
     for (const id of ["1", "2", "3"]) {
       const intent = intentOf(id)
-      yield* outbox.record(intent)
-      yield* inTransaction(journalDecision(intent, treasury.policy))
+      yield* outbox.record(intent, decisionEntry(intent, treasury.policy))
       if (id !== "1") yield* outbox.move(intent, "reserved", { detail: "permitted" })
     }
     const reserved = (yield* outbox.open).find((i) => i.id === ids.manual)!

@@ -59,9 +59,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     tests: ["store"],
     by: "simulation",
     oracles: ["journal"],
-    edits: [
-      { file: "store/journal/Journal.ts", source: "            prev: last.hash,", instead: '            prev: "",' },
-    ],
+    edits: [{ file: "store/journal/Journal.ts", source: ", prev: last.hash }", instead: ', prev: "" }' }],
   },
   {
     name: "a planned time that is dropped without a word",
@@ -133,8 +131,9 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "engine/submitPayment.ts",
-        source: "  yield* outbox.record(intent)\n",
-        instead: "  if (payment.amount % 3n !== 0n) yield* outbox.record(intent)\n",
+        source: "  yield* outbox.record(intent, decisionEntry(intent, treasury.policy))\n",
+        instead:
+          "  if (payment.amount % 3n !== 0n) yield* outbox.record(intent, decisionEntry(intent, treasury.policy))\n",
       },
     ],
   },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Database } from "../../src/store/database/Database.ts"
-import type { Sql } from "../../src/store/database/Sql.ts"
+import { Sql } from "../../src/store/database/Sql.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -158,6 +158,19 @@ describe("outbox", () => {
     assert.match((yield* verifyChain()).problem ?? "", /^entry 2 .* was changed/)
     yield* sql.withTransaction(sql`DELETE FROM journal WHERE seq = 1`)
     assert.match((yield* verifyChain()).problem ?? "", /^entry 1 is missing/)
+  })
+
+  test("chains the journal's entries past a part that was taken back", function* () {
+    const { append } = yield* Journal
+    const sql = yield* Sql
+    const entry = (subject: string) => ({ kind: "halt", subject, body: {} }) as const
+    const part = sql.withTransaction(Effect.andThen(append(entry("b"), entry("c")), Effect.fail("taken back")))
+    yield* sql.withTransaction(
+      Effect.andThen(append(entry("a")), Effect.andThen(Effect.exit(part), append(entry("d"), entry("e")))),
+    )
+    yield* sql.withTransaction(append(entry("f")))
+    assert.strictEqual((yield* (yield* Journal).head).seq, 4)
+    assert.isNull((yield* verifyChain()).problem)
   })
 
   test("counts definite answers to first sends alone", function* () {

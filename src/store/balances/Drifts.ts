@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
-import { Database } from "../database/Database.ts"
+import { Database, rounded } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { BalanceColumns } from "./storeRows.ts"
@@ -27,6 +27,8 @@ const DriftRow = Schema.Struct({
   since: Schema.Int,
   /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
   agreed: Schema.NullOr(Big),
+  /** Unix milliseconds; null while it is in force. */
+  endedAt: Schema.NullOr(Schema.Int),
 })
 export type Drift = typeof DriftRow.Type
 
@@ -79,8 +81,11 @@ export class Drifts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* Sql
       let isChecked = false
-      const columns = sql.literal("seq, party, asset, market, type, stored, reported, at AS since, agreed")
-      const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
+      const columns = sql.literal(
+        'seq, party, asset, market, type, stored, reported, at AS since, agreed, ended_at AS "endedAt"',
+      )
+      const remembered = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")
+      const all = remembered(
         "",
         sql`SELECT ${columns} FROM drifts WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
       )
@@ -113,8 +118,9 @@ export class Drifts extends Context.Service<
       return Drifts.of({
         all,
         since: Effect.fn("Drifts.since")(function* (at: number) {
-          const over = sql`SELECT ${columns} FROM drifts WHERE ended_at >= ${at}`
-          return [...(yield* all), ...(yield* over.pipe(rowsOf(DriftRow, "Drifts.since")))]
+          const over = sql`SELECT ${columns} FROM drifts WHERE ended_at >= ${rounded(at)}`
+          const ended = yield* remembered(`${rounded(at)}`, over.pipe(rowsOf(DriftRow, "Drifts.since")))
+          return [...(yield* all), ...ended.filter(({ endedAt }) => endedAt !== null && endedAt >= at)]
         }),
         note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
           note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import type { Framing } from "../../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
@@ -26,7 +26,9 @@ export class Settings extends Context.Service<
     Settings,
     Effect.gen(function* () {
       const sql = yield* Sql
-      const remembered = (yield* Database).memoryOf<ReadonlyMap<string, string>>("settings")
+      const { memoryOf } = yield* Database
+      const remembered = memoryOf<ReadonlyMap<string, string>>("settings")
+      const framings = memoryOf<Option.Option<Framing>>("framings")
       const all = remembered(
         "",
         sql`SELECT key, value FROM settings`.pipe(
@@ -43,6 +45,16 @@ export class Settings extends Context.Service<
           storeError("Settings.set"),
         ),
       )
+      // Earlier versions kept one for each address: the newest of them holds.
+      const framing = Effect.fn("Settings.framing")((chainId: string) =>
+        framings(
+          chainId,
+          sql`SELECT framing FROM framings WHERE chain_id = ${chainId} ORDER BY at DESC LIMIT 1`.pipe(
+            rowsOf(FramingRow, "Settings.framing"),
+            Effect.map((rows) => Option.fromNullishOr(rows[0]?.framing)),
+          ),
+        ).pipe(Effect.map(Option.getOrUndefined)),
+      )
       return Settings.of({
         get,
         set,
@@ -53,20 +65,15 @@ export class Settings extends Context.Service<
           yield* set(key, value)
           return value
         }),
-        // Earlier versions kept one for each address: the newest of them holds.
-        framing: Effect.fn("Settings.framing")((chainId: string) =>
-          sql`SELECT framing FROM framings WHERE chain_id = ${chainId} ORDER BY at DESC LIMIT 1`.pipe(
-            rowsOf(FramingRow, "Settings.framing"),
-            Effect.map((rows) => rows[0]?.framing),
-          ),
-        ),
+        framing,
         rememberFraming: Effect.fn("Settings.rememberFraming")(
-          function* (chainId: string, framing: Framing) {
+          function* (chainId: string, known: Framing) {
+            if ((yield* framing(chainId)) === known) return
             const at = yield* Clock.currentTimeMillis
             yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
-            yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing, at })}`
+            yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("Settings.rememberFraming")),
+          (effect) => effect.pipe(sql.joinTransaction, storeError("Settings.rememberFraming")),
         ),
         forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
           sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(

@@ -9,6 +9,8 @@ export const tablesWritten = (sql: string): string | undefined => {
   if (/^\s*(?:SELECT\b|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
     return undefined
   }
+  // A savepoint's rollback changes what its transaction has read since; of a whole one nobody reads on.
+  if (/^\s*ROLLBACK\s+TO\b/i.test(sql)) return "*"
   // These write no rows themselves.
   if (/^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(sql)) return ""
   return writing.exec(sql)?.[1] ?? "*"
@@ -18,6 +20,8 @@ export const tablesWritten = (sql: string): string | undefined => {
 export interface Writes {
   /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
   readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
+  /** The same for the transaction that is open: what it wrote itself counts. */
+  readonly versionWithin: (table: string) => number
   /** Records a statement that writes, after it ran or failed. */
   readonly note: (table: string) => void
 }
@@ -52,6 +56,8 @@ export const makeWrites = (isInTransaction: () => boolean): Writes => {
     for (const table of open) written.set(table, count)
     open.clear()
   }
+  const newest = (tables: ReadonlyArray<string>): number =>
+    tables.reduce((most, table) => Math.max(most, written.get(table) ?? 0), written.get("*") ?? 0)
   return {
     note: (table) => {
       if (table !== "") {
@@ -63,7 +69,11 @@ export const makeWrites = (isInTransaction: () => boolean): Writes => {
     versionOf: (tables) => {
       closeOpen()
       if (open.has("*") || tables.some((table) => open.has(table))) return undefined
-      return tables.reduce((newest, table) => Math.max(newest, written.get(table) ?? 0), written.get("*") ?? 0)
+      return newest(tables)
+    },
+    versionWithin: (table) => {
+      closeOpen()
+      return newest([table])
     },
   }
 }

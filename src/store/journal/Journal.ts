@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
 import { Sql, type WriteAccess } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
@@ -51,6 +52,7 @@ export interface JournalHead {
 }
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+export const TrailRow = Schema.Struct({ ...HeadRow.fields, kind: Schema.String, body: Schema.String })
 export const EntryRow = Schema.Struct({
   seq: Schema.Int,
   at: Schema.Int,
@@ -85,15 +87,15 @@ export const bodyText = (body: JournalEntry["body"]): string =>
 
 /** The entries, and how far they have come. */
 interface Entries {
-  /** Appends at the head, in the transaction of the change. */
-  readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError, WriteAccess>
+  /** Appends at the head, in the transaction of the change. Returns the last entry. */
+  readonly append: (
+    ...entries: Arr.NonEmptyReadonlyArray<JournalEntry>
+  ) => Effect.Effect<JournalHead, StoreError, WriteAccess>
   readonly head: Effect.Effect<JournalHead, StoreError>
   /** Entries about a subject, oldest first, at most 1,000. */
   readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
-  /** The newest entry of a kind about a subject. */
-  readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
-  /** Hashes of the entries about a subject before a sequence number, oldest first. */
-  readonly hashesBefore: (subject: string, seq: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
+  /** All entries about a subject, oldest first. */
+  readonly trail: (subject: string) => Effect.Effect<ReadonlyArray<typeof TrailRow.Type>, StoreError>
   /** The hash of an entry; undefined where there is none. */
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -114,20 +116,19 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
           rowsOf(HeadRow, "Journal.head"),
           Effect.map((rows) => rows[0] ?? genesis),
         )
-        const append = Effect.fn("Journal.append")(function* (entry: JournalEntry) {
-          const last = yield* head
-          const row = {
-            seq: last.seq + 1,
-            at: yield* Clock.currentTimeMillis,
-            treasury,
-            kind: entry.kind,
-            subject: entry.subject,
-            body: bodyText(entry.body),
-            prev: last.hash,
-          }
-          const hash = entryHash(row)
-          yield* sql.write`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
-          return { seq: row.seq, hash }
+        const { versionWithin } = yield* Database
+        let newest: { readonly head: JournalHead; readonly version: number } | undefined
+        const append = Effect.fn("Journal.append")(function* (...entries: Arr.NonEmptyReadonlyArray<JournalEntry>) {
+          const at = yield* Clock.currentTimeMillis
+          let last = newest?.version === versionWithin("journal") ? newest.head : yield* head
+          const rows = Arr.map(entries, ({ kind, subject, body }) => {
+            const row = { seq: last.seq + 1, at, treasury, kind, subject, body: bodyText(body), prev: last.hash }
+            last = { seq: row.seq, hash: entryHash(row) }
+            return { ...row, hash: last.hash }
+          })
+          yield* sql.write`INSERT INTO journal ${sql.insert(rows)}`.pipe(storeError("Journal.append"))
+          newest = { head: last, version: versionWithin("journal") }
+          return last
         })
         const hashAt = (seq: number) =>
           sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
@@ -139,15 +140,9 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
           append,
           head,
           hashAt,
-          hashesBefore: (subject, seq) =>
-            sql`SELECT seq, hash FROM journal WHERE subject = ${subject} AND seq < ${seq} ORDER BY seq`.pipe(
-              rowsOf(HeadRow, "Journal.hashesBefore"),
-              Effect.map((rows) => rows.map(({ hash }) => hash)),
-            ),
-          last: (subject, kind) =>
-            sql`SELECT * FROM journal WHERE subject = ${subject} AND kind = ${kind} ORDER BY seq DESC LIMIT 1`.pipe(
-              entries,
-              Effect.map((rows) => rows[0]),
+          trail: (subject) =>
+            sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
+              rowsOf(TrailRow, "Journal.trail"),
             ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),

@@ -3,6 +3,7 @@ import type { Attempt } from "../../domain/Attempt.ts"
 import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
+import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
@@ -39,6 +40,9 @@ const EndedRow = Schema.Struct({
   amount: Digits,
 })
 export type EndedAttempt = typeof EndedRow.Type
+
+/** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
+type Reach = ReadonlyMap<string, bigint>
 
 /** How a stranger came to be known. */
 type Acknowledgement = "adopted" | "recovered"
@@ -86,8 +90,7 @@ export class Findings extends Context.Service<
       readonly amount: bigint
       readonly since: bigint
     }) => Effect.Effect<number, StoreError>
-    /** By key: the block time (Unix nanoseconds) of the oldest transfer that was listed. */
-    readonly reach: Effect.Effect<ReadonlyMap<string, bigint>, StoreError>
+    readonly reach: Effect.Effect<Reach, StoreError>
     readonly acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) => Effect.Effect<void, StoreError>
     /** Notes that an intent executed `count` times, at least twice; false where that is known. */
     readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
@@ -109,8 +112,9 @@ export class Findings extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
+      const remembered = (yield* Database).memoryOf<Reach>("listed_transfers")
       return Findings.of({
-        ...makeStrangers(sql, journal),
+        ...makeStrangers(sql, journal, remembered),
         ...makeDuplicates(sql, journal),
         ...makeWatches(sql),
       })
@@ -142,7 +146,7 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 const idsMax = 500
 
 const durable = <A, E, R>(sql: Sql, name: string, effect: Effect.Effect<A, E, R>) =>
-  effect.pipe(sql.withTransaction, storeError(name))
+  effect.pipe(sql.joinTransaction, storeError(name))
 
 /** Stores what is listed, or how it stands now; true where it was not known. */
 const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
@@ -244,7 +248,11 @@ const note = Effect.fnUntraced(function* (
 const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
   rows.map((row) => ({ ...row, own: row.own === 1 }))
 
-const makeStrangers = (sql: Sql, journal: Journal["Service"]) => ({
+const makeStrangers = (
+  sql: Sql,
+  journal: Journal["Service"],
+  remembered: <E>(question: string, read: Effect.Effect<Reach, E>) => Effect.Effect<Reach, E>,
+) => ({
   cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
       rowsOf(CursorRow, "Findings.cursor"),
@@ -289,9 +297,12 @@ const makeStrangers = (sql: Sql, journal: Journal["Service"]) => ({
       rowsOf(CountRow, "Findings.alike"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  reach: sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
-    rowsOf(OldestRow, "Findings.reach"),
-    Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
+  reach: remembered(
+    "reach",
+    sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
+      rowsOf(OldestRow, "Findings.reach"),
+      Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
+    ),
   ),
   acknowledge: Effect.fn("Findings.acknowledge")((ids: ReadonlyArray<string>, as: Acknowledgement) =>
     durable(

@@ -6,7 +6,7 @@ import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
-import { Journal } from "../journal/Journal.ts"
+import { Journal, type JournalEntry } from "../journal/Journal.ts"
 import {
   AttemptRow,
   attemptColumns,
@@ -37,8 +37,11 @@ export type Evidence = typeof EvidenceRow.Type
 export class Outbox extends Context.Service<
   Outbox,
   {
-    /** Stores a decided intent. The same id a second time keeps the first and returns false. */
-    readonly record: (intent: Intent) => Effect.Effect<boolean, StoreError>
+    /**
+     * Stores a decided intent, with more of its journal entries. The same id a second time keeps the first and returns
+     * false.
+     */
+    readonly record: (intent: Intent, ...why: ReadonlyArray<JournalEntry>) => Effect.Effect<boolean, StoreError>
     readonly open: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     readonly byId: (id: string) => Effect.Effect<Option.Option<Intent>, StoreError>
     /** The other payments of the same rule and episode. */

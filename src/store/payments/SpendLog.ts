@@ -114,12 +114,16 @@ export class SpendLog extends Context.Service<
       const sql = yield* Sql
       const journal = yield* Journal
       const database = yield* Database
+      const signed = database.memoryOf<ReadonlyArray<Signed>>("spends")
       const remembered = database.memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
       const policies = policiesSince(sql, database)
       const spendLog: SpendLog["Service"] = {
         attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
-          sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount FROM spends
-            WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
+          signed(
+            intentId,
+            sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount
+              FROM spends WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
+          ),
         ),
         record: Effect.fn("SpendLog.record")(
           function* (spend: Spend) {
@@ -149,7 +153,7 @@ export class SpendLog extends Context.Service<
               },
             })
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
+          (effect) => effect.pipe(sql.joinTransaction, storeError("SpendLog.record")),
         ),
         close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
           sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
@@ -161,7 +165,7 @@ export class SpendLog extends Context.Service<
         ),
         inTurn: (effect) =>
           sql
-            .withTransaction(effect)
+            .joinTransaction(effect)
             .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
         used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
           remembered(

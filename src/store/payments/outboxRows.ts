@@ -1,12 +1,6 @@
 import { Schema } from "effect"
 import { baseUnits } from "../../domain/Amount.ts"
-import {
-  type Attempt,
-  type AttemptState,
-  attemptStates,
-  type EvidenceKind,
-  evidenceKinds,
-} from "../../domain/Attempt.ts"
+import { type Attempt, attemptStates, type EvidenceKind, evidenceKinds } from "../../domain/Attempt.ts"
 import { ExternalAddress, IntentId, PublicKey, TransferId } from "../../domain/Hex.ts"
 import { type Intent, intentCommands, intentStates } from "../../domain/Intent.ts"
 import type { Framing } from "../../tx/Transaction.ts"
@@ -261,7 +255,7 @@ export interface SendEnd {
   readonly data: string
   readonly log: string
   readonly evidence: EvidenceKind
-  readonly state: AttemptState
+  readonly state: "accepted" | "refused" | "unknown"
   readonly nextAt: number
   readonly nextHeight: bigint
 }

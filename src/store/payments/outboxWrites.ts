@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import type { Statement } from "effect/sql"
 import {
   type Attempt,
   type AttemptState,
@@ -12,7 +13,7 @@ import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenInt
 import { latestTime } from "../database/columns.ts"
 import type { Sql } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
-import type { Journal } from "../journal/Journal.ts"
+import type { Journal, JournalEntry } from "../journal/Journal.ts"
 import {
   attemptInsert,
   intentInsert,
@@ -26,12 +27,12 @@ import type { SpendLog } from "./SpendLog.ts"
 
 export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
   record: Effect.fn("Outbox.record")(
-    function* (intent: Intent) {
+    function* (intent: Intent, ...why: ReadonlyArray<JournalEntry>) {
       const done =
         yield* sql.write`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
       if (done.length === 0) return false
       const { payment } = intent
-      yield* journal.append({
+      const entry: JournalEntry = {
         kind: "intent",
         subject: intent.id,
         body: {
@@ -52,15 +53,16 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
           feeMax: intent.feeMax,
           detail: intent.detail,
         },
-      })
+      }
+      yield* journal.append(entry, ...why)
       return true
     },
-    (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.record")),
+    (effect) => effect.pipe(sql.joinTransaction, storeError("Outbox.record")),
   ),
   move: Effect.fn("Outbox.move")(
     (intent: Intent, to: IntentState, settlement: Settlement) =>
       moveIntent({ sql, journal, spends }, intent, to, settlement),
-    (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.move")),
+    (effect) => effect.pipe(sql.joinTransaction, storeError("Outbox.move")),
   ),
 })
 
@@ -79,6 +81,8 @@ const moveIntent = Effect.fnUntraced(function* (
   intent: Intent,
   to: IntentState,
   { detail, fee, settledAt, by, askedAt }: Settlement,
+  /** Entries of the same step that come before its own. */
+  before: ReadonlyArray<JournalEntry> = [],
 ) {
   const at = yield* Clock.currentTimeMillis
   const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
@@ -94,9 +98,10 @@ const moveIntent = Effect.fnUntraced(function* (
       cause: new Error(`${intent.id}: no way to ${to} from its state`),
     })
   }
-  if (intent.state !== to) {
-    yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
-  }
+  const body = { state: to, detail, fee, settledAt, ...by }
+  const [first, ...others] =
+    intent.state === to ? before : [...before, { kind: "intent", subject: intent.id, body } as const]
+  if (first !== undefined) yield* journal.append(first, ...others)
   if (isFinalIntent(to)) yield* spends.close(intent.id, yield* executedAt(sql, to, settledAt))
   return { ...intent, state: to, detail, fee, settledAt, updatedAt: at, ...(askedAt === undefined ? {} : { askedAt }) }
 })
@@ -116,7 +121,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
   // As written in the index of live attempts: only so is it used.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   const step = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(sql.withTransaction, storeError(name))
+    effect.pipe(sql.joinTransaction, storeError(name))
   return {
     persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
       step("Outbox.persist", persist(writers, intent, attempt)),
@@ -140,7 +145,10 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
     ),
     endSend: Effect.fn("Outbox.endSend")((end: SendEnd) => step("Outbox.endSend", endSend(sql, journal, end))),
     addEvidence: Effect.fn("Outbox.addEvidence")((attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
-      step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
+      step(
+        "Outbox.addEvidence",
+        Effect.flatMap(insertEvidence(sql, attempt, kind, seen), (entry) => Effect.asVoid(journal.append(entry))),
+      ),
     ),
     noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
       sql.write`UPDATE attempts SET
@@ -171,8 +179,8 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
       ) =>
         step(
           "Outbox.settle",
-          moveAttempt(sql, journal, attempt, to, { detail: settlement.detail }).pipe(
-            Effect.andThen(moveIntent(writers, intent, intentTo, settlement)),
+          moveAttempt(sql, attempt, to, { detail: settlement.detail }).pipe(
+            Effect.flatMap((moved) => moveIntent(writers, intent, intentTo, settlement, moved)),
             Effect.asVoid,
           ),
         ),
@@ -180,36 +188,36 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
   }
 }
 
+/** Returns the journal's entry of the move; none where nothing moved. */
 const moveAttempt = Effect.fnUntraced(function* (
   sql: Sql,
-  journal: Journal["Service"],
   attempt: Attempt,
   to: AttemptState,
   body: Readonly<Record<string, unknown>>,
+  columns: Statement.Fragment = sql.literal(""),
 ) {
   const at = yield* Clock.currentTimeMillis
   const from = (Object.keys(attemptMoves) as Array<LiveAttemptState>).filter(
     (s) => s === to || attemptMoves[s].includes(to),
   )
-  const done = yield* sql.write`UPDATE attempts SET state = ${to}, updated_at = ${at}
+  const done = yield* sql.write`UPDATE attempts SET state = ${to}, updated_at = ${at}${columns}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(from)} RETURNING k`
   if (done.length === 0) {
     const cause = new Error(`${attempt.intentId}/${attempt.k}: no way to ${to} from its state`)
     return yield* new StoreError({ operation: "moveAttempt", cause })
   }
+  const entry: JournalEntry = { kind: "attempt", subject: attempt.intentId, body: { k: attempt.k, state: to, ...body } }
   // A send that begins after one that was cut off is another send.
-  if (attempt.state !== to || isFinalAttempt(to) || to === "sending") {
-    yield* journal.append({ kind: "attempt", subject: attempt.intentId, body: { k: attempt.k, state: to, ...body } })
-  }
+  return attempt.state !== to || isFinalAttempt(to) || to === "sending" ? [entry] : []
 })
 
 const persist = Effect.fnUntraced(function* (writers: Writers, intent: Intent, attempt: Attempt) {
-  const { sql, journal } = writers
+  const { sql } = writers
   if (isFinalIntent(intent.state)) {
     return yield* new StoreError({ operation: "persist", cause: new Error(`${intent.id} is ${intent.state}`) })
   }
   yield* sql.write`INSERT INTO attempts ${sql.insert(attemptInsert(attempt))}`
-  yield* journal.append({
+  const signed: JournalEntry = {
     kind: "attempt",
     subject: attempt.intentId,
     body: {
@@ -226,9 +234,8 @@ const persist = Effect.fnUntraced(function* (writers: Writers, intent: Intent, a
       inputData: Buffer.from(attempt.inputData).toString("hex"),
       signature: attempt.signature,
     },
-  })
-  const detail = `signed on block ${attempt.anchorHeight}`
-  yield* moveIntent(writers, intent, "in_flight", { detail })
+  }
+  yield* moveIntent(writers, intent, "in_flight", { detail: `signed on block ${attempt.anchorHeight}` }, [signed])
 })
 
 const saveWork = Effect.fnUntraced(function* (
@@ -250,9 +257,9 @@ const saveWork = Effect.fnUntraced(function* (
 const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
   const { attempt, gateway, framing, first, txHash } = start
   const at = yield* Clock.currentTimeMillis
-  yield* sql.write`UPDATE attempts SET sends = sends + 1, framing = ${framing}
-    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
-  yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
+  const begun = { n: attempt.sends + 1, gateway, framing, txHash }
+  const [moved] = yield* moveAttempt(sql, attempt, "sending", begun, sql`, sends = sends + 1, framing = ${framing}`)
+  if (moved !== undefined) yield* journal.append(moved)
   yield* sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
   const rows = yield* sql.write`INSERT INTO sends ${sql.insert({
     intent_id: attempt.intentId,
@@ -273,21 +280,22 @@ const endSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service
   yield* sql.write`UPDATE sends SET ended_at = ${at}, outcome = ${outcome}, code = ${code ?? null}, data = ${data}, log = ${log}
     WHERE seq = ${end.seq}`
   // Settled while the answer was awaited: the answer is kept, and changes nothing any more.
-  const waiting = yield* sql.write`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
+  const moved = yield* sql.write`UPDATE attempts SET state = ${end.state}, next_at = ${end.nextAt},
+    next_height = ${end.nextHeight}, updated_at = ${at}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state = 'sending' RETURNING k`
-  yield* journal.append({
-    kind: "send",
-    subject: attempt.intentId,
-    body: { k: attempt.k, n: attempt.sends, gateway: end.gateway, outcome, code, data },
-  })
-  yield* addEvidence(sql, journal, attempt, end.evidence, { gateway: end.gateway, height: undefined, detail: data })
-  if (waiting.length === 0) return
-  yield* moveAttempt(sql, journal, { ...attempt, state: "sending" }, end.state, { outcome })
+  const { intentId: subject, k } = attempt
+  const sent = { k, n: attempt.sends, gateway: end.gateway, outcome, code, data }
+  const seen = { gateway: end.gateway, height: undefined, detail: data }
+  yield* journal.append(
+    { kind: "send", subject, body: sent },
+    yield* insertEvidence(sql, attempt, end.evidence, seen),
+    ...moved.map(() => ({ kind: "attempt", subject, body: { k, state: end.state, outcome } }) as const),
+  )
 })
 
-const addEvidence = Effect.fnUntraced(function* (
+/** Returns its journal entry. */
+const insertEvidence = Effect.fnUntraced(function* (
   sql: Sql,
-  journal: Journal["Service"],
   attempt: Attempt,
   kind: EvidenceKind,
   seen: SeenEvidence,
@@ -302,5 +310,6 @@ const addEvidence = Effect.fnUntraced(function* (
     gateway: seen.gateway,
     detail: seen.detail,
   })}`
-  yield* journal.append({ kind: "evidence", subject: attempt.intentId, body: { k: attempt.k, kind, ...seen } })
+  const entry: JournalEntry = { kind: "evidence", subject: attempt.intentId, body: { k: attempt.k, kind, ...seen } }
+  return entry
 })
