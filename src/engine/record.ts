@@ -201,7 +201,7 @@ const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices,
     const more = letGo === undefined ? "" : yield* otherLifeText(facts.subject, letGo)
     yield* tell({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
   }
-  return { memory, before, intents, notices, isBroken: facts.need?._tag === "Broken" } satisfies RoundChange
+  return { facts, memory, before, intents, notices, isBroken: facts.need?._tag === "Broken" } satisfies RoundChange
 })
 
 const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {

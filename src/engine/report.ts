@@ -9,12 +9,14 @@ import { plural } from "../domain/text.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import type { Answers } from "../rules/Code.ts"
 import { isUnknownPayer } from "../rules/checks/funds.ts"
-import { isUnseen } from "../rules/checks/knowledge.ts"
+import { isUnseen, maxAgeOf } from "../rules/checks/knowledge.ts"
+import { numbersOf } from "../rules/explain/explain.ts"
 import type { Notice } from "../rules/Need.ts"
 import { isPaying, isRehearsed, type PayingRule } from "../rules/Rule.ts"
 import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { Snapshot, TrialMovement } from "../rules/Snapshot.ts"
 import { type Subject, subjectsIn, subjectsOf } from "../rules/Subject.ts"
+import type { SubjectFacts } from "../rules/SubjectFacts.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
@@ -67,6 +69,7 @@ export const alertOnFailingCode = Effect.fnUntraced(function* (memories: Memorie
 
 /** Change by one evaluation, reported once it is durable. */
 export interface RoundChange {
+  readonly facts: SubjectFacts
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
   readonly intents: ReadonlyArray<Intent>
@@ -81,6 +84,10 @@ interface Held {
   readonly hold: HoldReason
   readonly detail: string
   readonly subjects: Array<string>
+  /** The numbers of the sentence, typed. */
+  readonly inputs: Array<Readonly<Record<string, unknown>>>
+  readonly until: string | undefined
+  readonly seconds: number | undefined
 }
 
 /** Reasons that are logged only when they end something else: they come and go with each payment. */
@@ -102,11 +109,18 @@ export const logDecisions = Effect.fnUntraced(function* (
     const key = JSON.stringify([found.rule, found.hold, found.detail])
     const known = held.get(key)
     if (known === undefined) held.set(key, found)
-    else known.subjects.push(...found.subjects)
+    else {
+      known.subjects.push(...found.subjects)
+      known.inputs.push(...found.inputs)
+    }
   }
   for (const one of held.values()) {
-    const { rule, hold, detail } = one
-    const fields = { rule, detail, subjects: one.subjects.length >= subjects(rule) ? undefined : one.subjects }
+    const { hold, inputs, ...rest } = one
+    const fields = {
+      ...rest,
+      subjects: one.subjects.length >= subjects(one.rule) ? undefined : one.subjects,
+      inputs: inputs.length === 0 ? undefined : inputs,
+    }
     yield* hold === "pending" ? logEvent("rule pending", fields) : logEvent("rule holding", { ...fields, hold })
   }
 })
@@ -129,10 +143,19 @@ const logProposals = Effect.fnUntraced(function* ({ memory, intents, notices }: 
   }
 })
 
-const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: RoundChange) {
+const heldOf = Effect.fnUntraced(function* ({ facts, memory, before, intents }: RoundChange) {
   const { rule, subject, reason, detail } = memory
   if (intents.length > 0 || reason === undefined || reason === before?.reason) return undefined
-  const held: Held = { rule, hold: reason, detail, subjects: [subject] }
+  const { endsAt, inputs } = numbersOf(facts, reason)
+  const held: Held = {
+    rule,
+    hold: reason,
+    detail,
+    subjects: [subject],
+    inputs: inputs === undefined ? [] : [inputs],
+    until: endsAt === undefined ? undefined : new Date(endsAt).toISOString(),
+    seconds: reason === "stale" ? maxAgeOf(facts) / 1_000 : undefined,
+  }
   if (reason === "pending") return held
   const first = before === undefined || quiet.has(reason)
   const calm = reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))

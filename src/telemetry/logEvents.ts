@@ -89,9 +89,9 @@ export const logEvents = {
   "chain accepted again": "info trusted | {chainId} | {detail}",
 
   // Rules
-  "rule pending": "info pending | {rule} | [{subjects}: ]{detail}",
-  "rule holding": "info hold | {rule} | [{subjects}: ]{hold}: {detail}",
-  "rule evaluated": "debug | {rule} | {subjects}: {hold}: {detail}",
+  "rule pending": "info pending | {rule} | [{subjects}: ]{detail} + [{until} {inputs}]",
+  "rule holding": "info hold | {rule} | [{subjects}: ]{hold}: {detail} + [{until} {seconds} {inputs}]",
+  "rule evaluated": "debug | {rule} | {subjects}: {hold}: {detail} + [{until} {seconds} {inputs}]",
   "funding requested": `info asked | {rule} | requested: ${sum}; {reason}`,
   "funding received": `info received | {rule} | back in band; requested: ${sum}; {reason}`,
 

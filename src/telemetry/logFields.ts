@@ -10,6 +10,7 @@ interface FieldTypes {
   readonly balances: ReadonlyArray<{ readonly party: string; readonly balance: string; readonly asset: string }>
   readonly bands: ReadonlyArray<{ readonly account: string; readonly low: string; readonly high: string }>
   readonly names: ReadonlyArray<string>
+  readonly inputs: ReadonlyArray<Readonly<Record<string, unknown>>>
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -29,6 +30,7 @@ const flag = field("flag")
 const balances = field("balances")
 const bands = field("bands")
 const names = field("names")
+const inputs = field("inputs")
 const data = field("data")
 
 /** Every field that a log line may have. The same name means the same in each event. */
@@ -73,6 +75,9 @@ export const logFields = {
   hold: word("reason for which a rule pays nothing, as in config/RULES.md"),
   id: text("id of the notification: the same in each delivery"),
   idempotencyKey: text("key of a payment that a person submitted"),
+  inputs: inputs(
+    "numbers that each subject was judged by: accounts, trigger, wanted payments, policy lines, quotas, payments under way; amounts are text in units of its `asset`",
+  ),
   intent: id("whole id of the payment; its correlation id"),
   invariant: word("assertion of the money path"),
   journalHead: hash("hash of the last journal entry"),

@@ -4,7 +4,9 @@ import type { Check, SubjectFacts } from "../SubjectFacts.ts"
 
 const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
 
-const limitOf = ({ subject, snapshot }: SubjectFacts): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
+/** Age in milliseconds from which on the newest block is too old for the subject. */
+export const maxAgeOf = ({ subject, snapshot }: SubjectFacts): number =>
+  subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
 
 const everSeen = "was ever seen"
 
@@ -36,7 +38,7 @@ export const knowledge: ReadonlyArray<Check> = [
       if (-age > snapshot.maxAgeMillis) {
         return `the newest final block is more than ${seconds(snapshot.maxAgeMillis)} s ahead of our clock`
       }
-      const limit = limitOf(facts)
+      const limit = maxAgeOf(facts)
       if (age <= limit) return undefined
       // Without the present age: the page shows this text beside an age that keeps counting.
       return `the newest final block is older than ${seconds(limit)} s`
@@ -44,7 +46,7 @@ export const knowledge: ReadonlyArray<Check> = [
     passed: (facts) => {
       const { asOf } = facts.snapshot
       const age = asOf === undefined ? 0 : ageMillis(facts.snapshot, asOf)
-      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(facts))} s`
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(maxAgeOf(facts))} s`
     },
   },
   {

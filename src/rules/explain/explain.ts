@@ -1,158 +1,14 @@
 import { formatAmount } from "../../domain/Amount.ts"
 import { type Decision, type HoldReason, holdText } from "../../domain/Decision.ts"
-import { shortId } from "../../domain/Hex.ts"
 import { timeText } from "../../domain/Time.ts"
-import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
+import { accountName } from "../Account.ts"
 import { judgeSubject } from "../checks/decide.ts"
 import { funds } from "../checks/funds.ts"
 import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
-import { isSlot, lineFor, type PeriodUse, periodUse } from "../policy/Policy.ts"
-import { reservedFrom } from "../Snapshot.ts"
-import { isOfSubject, waysOf } from "../Subject.ts"
-import { amountText, type Check, floorOf, leastOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
-
-/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text. */
-interface Means {
-  readonly asset: string
-  readonly accounts: ReadonlyArray<SeenAccount>
-  /** How long the condition has been true, and in how many observations. */
-  readonly firing: { readonly since: number; readonly observations: number } | null
-  readonly lines: ReadonlyArray<SeenLine>
-  readonly quotas: ReadonlyArray<SeenQuota>
-  readonly underWay: ReadonlyArray<SeenPayment>
-}
-
-interface SeenAccount {
-  readonly account: string
-  /** watched: its balance decides. pays: its funds do. */
-  readonly role: "watched" | "pays"
-  /** null: no balance was ever seen. */
-  readonly balance: string | null
-  /** Amount reserved by open payments, and the floor. */
-  readonly reserved: string
-  readonly floor: string
-}
-
-/** The policy line for one way of the money, and how much of it is used, what is decided included. */
-interface SeenLine {
-  readonly from: string
-  readonly to: string
-  /** null: no line allows it. */
-  readonly line: number | null
-  readonly perTransfer: string
-  readonly used: string
-  readonly per24h: string
-  readonly left: string
-  /** The next that leaves the period, Unix milliseconds; null where time alone frees nothing. */
-  readonly nextFree: { readonly amount: string; readonly at: number } | null
-  readonly transfers: number
-  readonly transfersPer24h: number
-}
-
-/** The network's transfers of this epoch; all but the name null if it does not report them. */
-interface SeenQuota {
-  readonly party: string
-  readonly used: number | null
-  readonly limit: number | null
-  readonly kept: number
-  readonly endsAt: number | null
-}
-
-interface SeenPayment {
-  readonly id: string
-  readonly short: string
-  readonly state: string
-  readonly rule: string
-  readonly from: string
-  readonly to: string
-  readonly amount: string
-}
-
-const meansOf = (facts: SubjectFacts): Means => {
-  const { subject, snapshot, timer } = facts
-  const payers = subject.payers.filter(({ publicKey }) =>
-    subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
-  )
-  const free = (party: Party): RuleAccount => ({ party, asset: subject.asset, balance: "free" })
-  return {
-    asset: subject.asset.symbol,
-    accounts: [
-      ...subject.accounts.map((account) => accountOf(facts, account, "watched")),
-      ...payers.map((party) => accountOf(facts, free(party), "pays")),
-    ],
-    firing: timer.firingSince === undefined ? null : { since: timer.firingSince, observations: timer.observations },
-    lines: waysOf(subject).map(({ from, to }) => lineOf(facts, from, to)),
-    quotas: subject.payers.map((payer) => quotaOf(facts, payer)),
-    underWay: snapshot.open
-      .filter((intent) => isOfSubject(intent, subject) || touchesSubject(facts, intent.payment))
-      .map(({ id, state, rule, payment }) => ({
-        id,
-        short: shortId(id).slice(0, 4),
-        state,
-        rule,
-        from: payment.from,
-        to: payment.to,
-        amount: amountText(facts, payment.amount),
-      })),
-  }
-}
-
-const touchesSubject = (
-  { subject }: SubjectFacts,
-  payment: { readonly assetId: string; readonly fromKey: string; readonly toKey: string },
-): boolean => {
-  if (payment.assetId !== subject.asset.id) return false
-  const keys = [...subject.accounts.map(({ party }) => party.publicKey), ...subject.payers.map((p) => p.publicKey)]
-  return keys.some((key) => payment.fromKey === key || payment.toKey === key)
-}
-
-const accountOf = (facts: SubjectFacts, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
-  const { subject, snapshot } = facts
-  const { party, asset, balance } = account
-  const units = snapshot.balance(party.publicKey, asset.id, balance)
-  return {
-    account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
-    role,
-    balance: units === undefined ? null : amountText(facts, units),
-    reserved: amountText(facts, reservedFrom(snapshot, party.publicKey, asset.id)),
-    floor: levelText(facts, floorOf(subject, party)),
-  }
-}
-
-const lineOf = (facts: SubjectFacts, from: Party, to: Receiver): SeenLine => {
-  const { subject, snapshot } = facts
-  const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
-  const line = lineFor(snapshot.policy, way)
-  const use: PeriodUse = line === undefined ? { amount: 0n, count: 0 } : periodUse(snapshot, line, [])
-  const next = use.leaving?.[0]
-  const per24h = line?.per24h ?? 0n
-  return {
-    from: from.name,
-    to: to.name,
-    line: line?.line ?? null,
-    perTransfer: levelText(facts, line?.perTransfer ?? 0n),
-    used: levelText(facts, use.amount),
-    per24h: levelText(facts, per24h),
-    left: levelText(facts, per24h > use.amount ? per24h - use.amount : 0n),
-    nextFree: next === undefined ? null : { amount: levelText(facts, next.amount), at: next.at },
-    transfers: use.count,
-    transfersPer24h: line?.transfersPer24h ?? 0,
-  }
-}
-
-const quotaOf = ({ snapshot }: SubjectFacts, payer: Party): SeenQuota => {
-  const quota = snapshot.quota(payer.publicKey)
-  const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
-  return {
-    party: payer.name,
-    used: quota === undefined ? null : quota.used + unsigned,
-    limit: quota?.limit ?? null,
-    kept: payer.transfersKept,
-    endsAt: quota?.endsAt ?? null,
-  }
-}
+import { amountText, type Check, leastOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
+import { type Means, machineForm, meansOf, peopleForm } from "./means.ts"
 
 /** holds: the reason. also_holds: would be, had none before it. not_reached: needs what is not known or wanted. */
 export type Sign = "passed" | "holds" | "also_holds" | "not_reached"
@@ -203,6 +59,8 @@ export interface ExplainedPayment {
 
 const all: ReadonlyArray<Check> = [...stops, ...knowledge, ...history, ...funds]
 
+const ofBalances: ReadonlySet<HoldReason> = new Set([...history, ...funds].map(({ reason }) => reason))
+
 /** Checks of the wanted payments: without a need they have no result. */
 const ofNeed: ReadonlySet<HoldReason> = new Set([
   "pending",
@@ -236,8 +94,36 @@ export const explainSubject = (facts: SubjectFacts): Explanation => {
     payments: paymentsOf(decision, subject.asset.decimals),
     checks,
     next: nextOf(checks, facts),
-    ...meansOf(facts),
+    ...meansOf(facts, peopleForm),
   }
+}
+
+/**
+ * The numbers behind a hold as plain values, without separators: when time alone ends it (Unix milliseconds), and, if
+ * balances, limits or payments decided it, what the subject was judged by.
+ */
+export const numbersOf = (facts: SubjectFacts, reason: HoldReason) => ({
+  endsAt: all.find((check) => check.reason === reason)?.ends?.(facts),
+  inputs: ofBalances.has(reason)
+    ? {
+        subject: facts.subject.name,
+        ...meansOf(facts, machineForm),
+        trigger: triggerOf(facts),
+        least: machineForm.level(facts, leastOf(facts)),
+        wanted: facts.sized.map(({ transfer: { from, to }, wanted, spendable }) => ({
+          from: from.name,
+          to: to.name,
+          amount: machineForm.amount(facts, wanted),
+          spendable: machineForm.amount(facts, spendable),
+        })),
+      }
+    : undefined,
+})
+
+const triggerOf = (facts: SubjectFacts): string | undefined => {
+  const { subject } = facts
+  const level = "level" in subject ? subject.level : "level" in subject.rule ? subject.rule.level : undefined
+  return level === undefined ? undefined : machineForm.level(facts, level.trigger)
 }
 
 interface Asked {

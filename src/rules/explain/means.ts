@@ -1,0 +1,158 @@
+import { shortId } from "../../domain/Hex.ts"
+import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
+import { isSlot, lineFor, type PeriodUse, periodUse } from "../policy/Policy.ts"
+import { reservedFrom } from "../Snapshot.ts"
+import { isOfSubject, waysOf } from "../Subject.ts"
+import { amountText, floorOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
+
+/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text. */
+export interface Means {
+  readonly asset: string
+  readonly accounts: ReadonlyArray<SeenAccount>
+  /** How long the condition has been true, and in how many observations. */
+  readonly firing: { readonly since: number; readonly observations: number } | null
+  readonly lines: ReadonlyArray<SeenLine>
+  readonly quotas: ReadonlyArray<SeenQuota>
+  readonly underWay: ReadonlyArray<SeenPayment>
+}
+
+interface SeenAccount {
+  readonly account: string
+  /** watched: its balance decides. pays: its funds do. */
+  readonly role: "watched" | "pays"
+  /** null: no balance was ever seen. */
+  readonly balance: string | null
+  /** Amount reserved by open payments, and the floor. */
+  readonly reserved: string
+  readonly floor: string
+}
+
+/** The policy line for one way of the money, and how much of it is used, what is decided included. */
+interface SeenLine {
+  readonly from: string
+  readonly to: string
+  /** null: no line allows it. */
+  readonly line: number | null
+  readonly perTransfer: string
+  readonly used: string
+  readonly per24h: string
+  readonly left: string
+  /** The next that leaves the period, Unix milliseconds; null where time alone frees nothing. */
+  readonly nextFree: { readonly amount: string; readonly at: number } | null
+  readonly transfers: number
+  readonly transfersPer24h: number
+}
+
+/** The network's transfers of this epoch; all but the name null if it does not report them. */
+interface SeenQuota {
+  readonly party: string
+  readonly used: number | null
+  readonly limit: number | null
+  readonly kept: number
+  readonly endsAt: number | null
+}
+
+interface SeenPayment {
+  readonly id: string
+  readonly short: string
+  readonly state: string
+  readonly rule: string
+  readonly from: string
+  readonly to: string
+  readonly amount: string
+}
+
+/** How amounts are written: for people, or without separators for machines. */
+interface Form {
+  readonly amount: typeof amountText
+  readonly level: typeof levelText
+}
+export const peopleForm: Form = { amount: amountText, level: levelText }
+export const machineForm: Form = {
+  amount: (facts, units) => amountText(facts, units).replaceAll(",", ""),
+  level: (facts, units) => levelText(facts, units).replaceAll(",", ""),
+}
+
+export const meansOf = (facts: SubjectFacts, form: Form): Means => {
+  const { subject, snapshot, timer } = facts
+  const payers = subject.payers.filter(({ publicKey }) =>
+    subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
+  )
+  const free = (party: Party): RuleAccount => ({ party, asset: subject.asset, balance: "free" })
+  return {
+    asset: subject.asset.symbol,
+    accounts: [
+      ...subject.accounts.map((account) => accountOf(facts, form, account, "watched")),
+      ...payers.map((party) => accountOf(facts, form, free(party), "pays")),
+    ],
+    firing: timer.firingSince === undefined ? null : { since: timer.firingSince, observations: timer.observations },
+    lines: waysOf(subject).map(({ from, to }) => lineOf(facts, form, from, to)),
+    quotas: subject.payers.map((payer) => quotaOf(facts, payer)),
+    underWay: snapshot.open
+      .filter((intent) => isOfSubject(intent, subject) || touchesSubject(facts, intent.payment))
+      .map(({ id, state, rule, payment }) => ({
+        id,
+        short: shortId(id).slice(0, 4),
+        state,
+        rule,
+        from: payment.from,
+        to: payment.to,
+        amount: form.amount(facts, payment.amount),
+      })),
+  }
+}
+
+const touchesSubject = (
+  { subject }: SubjectFacts,
+  payment: { readonly assetId: string; readonly fromKey: string; readonly toKey: string },
+): boolean => {
+  if (payment.assetId !== subject.asset.id) return false
+  const keys = [...subject.accounts.map(({ party }) => party.publicKey), ...subject.payers.map((p) => p.publicKey)]
+  return keys.some((key) => payment.fromKey === key || payment.toKey === key)
+}
+
+const accountOf = (facts: SubjectFacts, form: Form, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
+  const { subject, snapshot } = facts
+  const { party, asset, balance } = account
+  const units = snapshot.balance(party.publicKey, asset.id, balance)
+  return {
+    account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
+    role,
+    balance: units === undefined ? null : form.amount(facts, units),
+    reserved: form.amount(facts, reservedFrom(snapshot, party.publicKey, asset.id)),
+    floor: form.level(facts, floorOf(subject, party)),
+  }
+}
+
+const lineOf = (facts: SubjectFacts, form: Form, from: Party, to: Receiver): SeenLine => {
+  const { subject, snapshot } = facts
+  const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
+  const line = lineFor(snapshot.policy, way)
+  const use: PeriodUse = line === undefined ? { amount: 0n, count: 0 } : periodUse(snapshot, line, [])
+  const next = use.leaving?.[0]
+  const per24h = line?.per24h ?? 0n
+  return {
+    from: from.name,
+    to: to.name,
+    line: line?.line ?? null,
+    perTransfer: form.level(facts, line?.perTransfer ?? 0n),
+    used: form.level(facts, use.amount),
+    per24h: form.level(facts, per24h),
+    left: form.level(facts, per24h > use.amount ? per24h - use.amount : 0n),
+    nextFree: next === undefined ? null : { amount: form.level(facts, next.amount), at: next.at },
+    transfers: use.count,
+    transfersPer24h: line?.transfersPer24h ?? 0,
+  }
+}
+
+const quotaOf = ({ snapshot }: SubjectFacts, payer: Party): SeenQuota => {
+  const quota = snapshot.quota(payer.publicKey)
+  const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
+  return {
+    party: payer.name,
+    used: quota === undefined ? null : quota.used + unsigned,
+    limit: quota?.limit ?? null,
+    kept: payer.transfersKept,
+    endsAt: quota?.endsAt ?? null,
+  }
+}
