@@ -333,6 +333,7 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a severity that is none", "[info]", "[infos]", /did you mean "info"\?/),
   mistake("a port without its host", '"127.0.0.1:9464"', '"9464"', /daemon\.listen.*host:port/),
   mistake("a tab", "  maxAge: 30s", "\tmaxAge: 30s", /tab|indent with spaces/i),
+  mistake("no space behind a colon", "maxFee: 0.2%", "maxFee:0.2%", /is not "name: value"; write a space after ":"/),
   mistake("an open quote", "maxFee: 0.2%", 'maxFee: "0.2%', /quote|Missing closing/i),
   mistake(
     "an open brace",

@@ -233,6 +233,16 @@ const remedies: Readonly<Record<string, string>> = {
   BAD_INDENT: "indent this line like the others of its map or list",
 }
 
+/** A syntax error in words of the file's author: the parser calls a name before ":" an implicit key. */
+const syntaxText = ({ code, message }: { readonly code: string; readonly message: string }) => {
+  if (message.startsWith("Implicit "))
+    return { says: 'is not "name: value"', remedy: 'write a space after ":", or close a quote that begins here' }
+  const remedy = message.startsWith("Missing closing ")
+    ? "close the quote that begins on a line before"
+    : (remedies[code] ?? "correct the YAML there, or on the line before")
+  return { says: message.split("\n")[0] ?? code, remedy }
+}
+
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
 export const parsePlaced = (
   file: string,
@@ -252,8 +262,8 @@ export const parsePlaced = (
     // Later problems mostly follow from the first syntax error.
     const [first] = [...parsed.errors, ...parsed.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
     if (first !== undefined) {
-      const remedy = remedies[first.code] ?? "correct the YAML there, or on the line before"
-      complain(walk, place(first.pos[0]), first.message.split("\n")[0] ?? first.code, remedy)
+      const { says, remedy } = syntaxText(first)
+      complain(walk, place(first.pos[0]), says, remedy)
       return { tree: none, problems }
     }
     const tree = placedOf(parsed.contents as Node | null, none.at, walk, 0)
