@@ -98,7 +98,7 @@ export const balances = Command.make(
     yield* printResult(chosen.output, page, () =>
       [
         table([
-          ["time", "party", "asset", "market", "type", "balance"],
+          ["time", "party", "asset", "market", "type", "base units"],
           ...page.rows.map(({ node }) => [
             new Date(Number(node.timestamp / 1_000_000n)).toISOString(),
             node.party,
@@ -112,4 +112,7 @@ export const balances = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("List balance changes of accounts"), Command.withSubcommands([rebase]))
+).pipe(
+  Command.withDescription("List balance changes of accounts, in base units of their asset"),
+  Command.withSubcommands([rebase]),
+)

@@ -94,20 +94,31 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   const option = Predicate.isTagged(error, "UnrecognizedOption") ? (error as { readonly option?: string }).option : ""
   const other = elsewhere[`${commandPath.at(-1)} ${option}`]
   if (other !== undefined) return `Unrecognized flag: ${option}; ${other}`
+  const path = commandPath.slice(1).join(" ")
+  const parts = partsOf(path).map(([name]) => name.slice(path.length + 1))
+  if (command !== "" && parts.length > 0 && isEmpty(Reflect.get(error, "suggestions")))
+    return `"${path}" needs one of ${parts.join(", ")}; "${command}" is none of them`
   const [first = "", ...near] = error.message.replace(/(Expected: )?Schema validation failed: /, "").split(/\n\s*/)
   const meant = near.filter((line) => /^--?[a-z]{2}|^[a-z]/.test(line))
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
 }
 
+/** Examples of a group's commands; none for a command that does something by itself. */
+const partsOf = (path: string) =>
+  path === "" || Object.hasOwn(examples, path)
+    ? []
+    : Object.entries(examples).filter(([name]) => name.startsWith(`${path} `))
+
 /** Effect's other global flags: a log level, which the treasury file sets, and questions for every flag. */
 const hidden: ReadonlySet<string> = new Set(["log-level", "wizard"])
 
 const helpText = ({ commandPath, helpDoc }: CliOutput.Presenter.Help): string => {
-  const [typed, description] = examples[commandPath.slice(1).join(" ")] ?? []
+  const path = commandPath.slice(1).join(" ")
+  const shown = examples[path] === undefined ? partsOf(path).map(([, example]) => example) : [examples[path]]
   return CliOutput.defaultFormatter({ colors: false, globalFlags: "none" }).formatHelpDoc({
     ...helpDoc,
     ...(helpDoc.globalFlags && { globalFlags: helpDoc.globalFlags.filter(({ name }) => !hidden.has(name)) }),
-    ...(typed === undefined ? {} : { examples: [{ command: `cofferer ${typed}`, description: description! }] }),
+    examples: shown.map(([typed, description]) => ({ command: `cofferer ${typed}`, description })),
   })
 }
 

@@ -1,9 +1,12 @@
 import { Writable } from "node:stream"
+import { Effect, Option } from "effect"
 import { assert, it } from "vitest"
 import { table, treasuryFlagsOf } from "../../src/cli/common/output.ts"
-import { terminalColumns } from "../../src/config/Environment.ts"
+import { loggingLayer } from "../../src/cli/run/logging.ts"
+import { ProcessContext, terminalColumns } from "../../src/config/Environment.ts"
 import { fitted, wrapped } from "../../src/domain/text.ts"
 import { withFlags } from "../../src/telemetry/commandFlags.ts"
+import { logEvent } from "../../src/telemetry/Logging.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"
@@ -37,6 +40,28 @@ it("is as wide as the terminal, and 80 where that names no width", () => {
   const output = (more: object) => Object.assign(new Writable(), more)
   const widths = [{}, { isTTY: true }, { isTTY: true, columns: 0 }, { isTTY: true, columns: 100 }].map(output)
   assert.deepStrictEqual(widths.map(terminalColumns), [undefined, 80, 80, 100])
+})
+
+it.each([
+  ["with colours", {}, true],
+  ["without colours where NO_COLOR is set", { NO_COLOR: "1" }, false],
+])("logs on a terminal %s", async (_, env, hasColours) => {
+  let written = ""
+  const output = new Writable({
+    write: (chunk, _encoding, done) => {
+      written += String(chunk)
+      done()
+    },
+  })
+  const context = { env, output: Object.assign(output, { isTTY: true }), isInteractive: false, progress: undefined }
+  const setup = { treasury: { logLevel: "info" as const }, environment: { logLevel: undefined } }
+  const log = logEvent("signing halted", { scope: "operator", reason: "audit", remedy: "resume" }).pipe(
+    Effect.provide(loggingLayer(setup, Option.none(), 0)),
+    Effect.provideService(ProcessContext, context),
+  )
+  await Effect.runPromise(log)
+  assert.include(written, "halted")
+  assert.strictEqual(written.includes(String.fromCharCode(27)), hasColours)
 })
 
 it("names the treasury in each printed command as the call named it", () => {

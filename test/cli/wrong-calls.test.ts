@@ -14,6 +14,7 @@ describe("a wrong call is told in one line", () => {
       /^cofferer: object is gone; weaker terms halt a start at once now; "halt" stops/,
     ],
     [["rules", "-c", "x", "--data", "y"], /^cofferer: Unknown subcommand "rules" for "cofferer"$/],
+    [["alerts", "-c", "x.yaml"], /^cofferer: "alerts" needs one of list, show, .*, test; "x\.yaml" is none of them$/],
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
     [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
@@ -33,6 +34,9 @@ describe("a wrong call is told in one line", () => {
     assert.include(await help("pause"), "default all: everything")
     assert.include(await help("test"), "instead of the one that the file of tests names")
     assert.notInclude(await help("test"), "default treasury.yaml")
+    for (const group of ["alerts list", "terms accept", "keys new"]) {
+      assert.include(await help(group.split(" ")[0]!), `cofferer ${group}`)
+    }
   })
 })
 

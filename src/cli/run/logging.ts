@@ -17,7 +17,10 @@ export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
 const levels: Record<string, LogLevel.LogLevel> = { debug: "Debug", info: "Info", warning: "Warn", error: "Error" }
 
 export const loggingLayer = (
-  setup: { readonly treasury: Pick<Treasury, "logLevel">; readonly environment: Setup["environment"] },
+  setup: {
+    readonly treasury: Pick<Treasury, "logLevel">
+    readonly environment: Pick<Setup["environment"], "logLevel">
+  },
   output: Option.Option<"text" | "json">,
   startedAt: number,
   {
@@ -30,17 +33,18 @@ export const loggingLayer = (
   } = {},
 ) =>
   Layer.unwrap(
-    Effect.map(ProcessContext, (context) =>
-      Logging.layer({
+    Effect.map(ProcessContext, (context) => {
+      const columns = terminalColumns(context.output)
+      return Logging.layer({
         level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
-        format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
+        format: Option.getOrElse(output, () => (columns === undefined ? "json" : "text")),
         startedAt,
         isOfMany,
-        columns: terminalColumns(process.stdout),
-        hasColours: process.stdout.isTTY && (context.env["NO_COLOR"] ?? "") === "",
+        columns,
+        hasColours: columns !== undefined && (context.env["NO_COLOR"] ?? "") === "",
         ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
-      }),
-    ),
+      })
+    }),
   )
 
 /** Metrics for the time of one command: nobody reads them. */
