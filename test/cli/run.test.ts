@@ -146,7 +146,7 @@ describe("a daemon beside its embedded network", () => {
     assert.strictEqual(written.code, 0, written.stderr)
     const whole = await callCofferer(["receipt", "verify", receipt])
     assert.match(whole.stdout, /^receipt whole: 1 signed command of [0-9a-f]{64}\n/, whole.stderr)
-    const [proven = "", recorded = "", claimed = ""] = whole.stdout.split(/\n(?=proven to|claimed by)/)
+    const [proven = "", recorded = "", claimed = ""] = whole.stdout.split(/\n(?=recorded by|claimed by)/)
     assert.match(proven, /transfers 16210000000 base units of asset [0-9a-f]{64} to [0-9a-f]{64} on chain /)
     assert.include(proven, String(first?.["transferId"]))
     assert.match(recorded, /permitted by line 1 of policy [0-9a-f]{8}, no approval needed; entry \d+$/m)

@@ -133,7 +133,7 @@ describe("a payment that people must approve", () => {
         Effect.gen(function* () {
           const { intentId } = yield* handIn(options, "rent", "ana")
           yield* rounds(options, sandbox, 2)
-          const told = lines.filter((line) => line.includes(intentId))
+          const told = lines.filter((line) => line.includes(`"intent":"${intentId}"`))
           assert.match(told[0] ?? "", /^\["payment submitted",.*"from":"alice".*"idempotencyKey":"rent","author":"ana"/)
           assert.strictEqual(told[1], `["approval needed",{"intent":"${intentId}","detail":"2 of ben, chloe"}]`)
         }).pipe(Effect.provide(Logger.layer([heard]))),
