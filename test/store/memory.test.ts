@@ -3,6 +3,7 @@ import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import * as Database from "../../src/store/database/Database.ts"
+import { Sql } from "../../src/store/database/Sql.ts"
 import { tablesWritten } from "../../src/store/database/Writes.ts"
 import { itWith } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -38,6 +39,15 @@ describe("what was read of a table", () => {
     )
     assert.strictEqual(yield* count, 0, "a write that begins in another way")
     assert.strictEqual(reads, 3)
+  })
+
+  it.effect("is as before where a transaction went on after a part of it failed", function* () {
+    const sql = yield* Sql
+    const controls = yield* Controls
+    const part = sql.joinTransaction(Effect.andThen(controls.halt("invariant", "x"), Effect.fail("no")))
+    const { write } = yield* Database.Database
+    assert.isTrue(Exit.hasDies(yield* Effect.exit(write(Effect.exit(part)))))
+    assert.deepStrictEqual(yield* reasons, [])
   })
 
   it.effect("inside a transaction is what it wrote, and is restored after failure", function* () {

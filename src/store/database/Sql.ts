@@ -1,9 +1,14 @@
-import { Context, Effect, identity } from "effect"
+import { Context, Effect } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
 import { again } from "./sqlStates.ts"
 
+interface Access {
+  /** A part that joined the transaction failed: it must not become durable. */
+  hasFailed: boolean
+}
+
 /** The right to change rows: a transaction that holds the treasury's lease. Only `withTransaction` gives it. */
-export class WriteAccess extends Context.Service<WriteAccess, true>()("cofferer/store/WriteAccess") {}
+export class WriteAccess extends Context.Service<WriteAccess, Access>()("cofferer/store/WriteAccess") {}
 
 /** Values and fragments, as a client takes them. */
 type Args = ReadonlyArray<unknown>
@@ -28,7 +33,7 @@ export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update
     effect: Effect.Effect<A, E, R>,
     takenBack?: Effect.Effect<void>,
   ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
-  /** The same where it is in no transaction yet; else a part of that one, which its failure ends. */
+  /** The same where it is in no transaction yet; else a part of that one, which cannot succeed once the part failed. */
   readonly joinTransaction: Sql["withTransaction"]
 }
 
@@ -42,15 +47,28 @@ export const Sql = Context.Service<Sql>("cofferer/store/Sql")
 /** The rights of a client, told apart. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const values: Positional<never> = (text, params) => client.unsafe(text, params).values
-  const isInside = Effect.map(Effect.context(), (context) => context.mapUnsafe.has(WriteAccess.key))
+  const outer = Effect.map(Effect.context(), ({ mapUnsafe }) => mapUnsafe.get(WriteAccess.key) as Access | undefined)
+  const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+    const access = { hasFailed: false }
+    const whole = Effect.tap(Effect.provideService(effect, WriteAccess, access), () =>
+      access.hasFailed ? Effect.die(new Error("store: a transaction went on after a part of it failed")) : Effect.void,
+    )
+    return client.withTransaction(whole)
+  }
+  const join = <A, E, R>(effect: Effect.Effect<A, E, R>, access: Access) =>
+    Effect.onError(Effect.provideService(effect, WriteAccess, access), () =>
+      Effect.sync(() => {
+        access.hasFailed = true
+      }),
+    )
   const transaction =
-    (within: <A, E, R>(allowed: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>) =>
+    (isJoined: boolean) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>, takenBack: Effect.Effect<void> = Effect.void) => {
-      const allowed = Effect.provideService(effect, WriteAccess, true)
       const undone = Effect.onError(() => takenBack)
-      return Effect.flatMap(isInside, (inside) =>
-        inside ? undone(within(allowed)) : again(undone(client.withTransaction(allowed))),
-      )
+      return Effect.flatMap(outer, (access) => {
+        if (access === undefined) return again(undone(inTransaction(effect)))
+        return undone(isJoined ? join(effect, access) : inTransaction(effect))
+      })
     }
   const read = <A extends object>(strings: TemplateStringsArray, ...args: Args) => client<A>(strings, ...args)
   return Object.assign(read, {
@@ -62,7 +80,7 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
     write: (strings: TemplateStringsArray, ...args: Args) => Effect.andThen(WriteAccess, client(strings, ...args)),
     readValues: values,
     writeValues: (text: string, params: ReadonlyArray<unknown>) => Effect.andThen(WriteAccess, values(text, params)),
-    withTransaction: transaction((allowed) => client.withTransaction(allowed)),
-    joinTransaction: transaction(identity),
+    withTransaction: transaction(false),
+    joinTransaction: transaction(true),
   }) as Sql
 }

@@ -163,9 +163,10 @@ export class SpendLog extends Context.Service<
             storeError("SpendLog.close"),
           ),
         ),
+        // A savepoint of its own: a refusal takes back what it wrote, and its transaction goes on.
         inTurn: (effect) =>
           sql
-            .joinTransaction(effect)
+            .withTransaction(effect)
             .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
         used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
           remembered(
