@@ -42,7 +42,7 @@ const paymentsOf = (dataDir: string): ReadonlyArray<Payment> => {
 /** One treasury before a network of its own, until all of its falls are paid for; the first one warms it up. */
 const runTreasury = async (falls: number): Promise<ReadonlyArray<Moments>> => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-latency-"))
-  const network = startScript("latency/network.ts", dir, `${falls}`)
+  const network = startScript("latency/network.ts", dir, `${falls}`, "0")
   try {
     await network.line((one) => "url" in one)
     const daemon = start(["run", join(dir, "treasury.yaml"), "--data", join(dir, "data")], { cwd: root })
