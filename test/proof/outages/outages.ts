@@ -299,7 +299,7 @@ export const outages: ReadonlyArray<Outage> = [
     rule: ["CoffererForeignPayment", 60],
     begin: (world) => world.pay("reserve", "eve", 10n),
     mend: (world, first) => follow(world, first, "adopt", ...reason),
-    cause: /key of reserve: 1 payment .* 10\.00/,
+    cause: /key of reserve signed 1 payment .* 10\.00/,
   },
   {
     name: "duplicate execution",
