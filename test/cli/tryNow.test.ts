@@ -5,7 +5,8 @@ import { root } from "../support/Cofferer.ts"
 
 const home = root.replace(/\/$/, "")
 const npm = "npm run -s cofferer --"
-const desk = `-c ${home}/config/desks.yaml --data ${home}/d`
+const inShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path}'`)
+const desk = `-c ${inShell(`${home}/config/desks.yaml`)} --data ${inShell(`${home}/d`)}`
 const files = "-c /srv/ana/treasury.yaml -c '/etc/my desk.yaml' --data /var/lib/x"
 
 describe("commands that the daemon proposes", () => {
