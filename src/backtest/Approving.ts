@@ -2,7 +2,7 @@ import { type ApprovalGroup, groupText, lateFrom, waitText } from "../domain/App
 import { sumText } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { timeText } from "../domain/Time.ts"
+import { nanosOf, timeText } from "../domain/Time.ts"
 import type { Party } from "../rules/Account.ts"
 import { scopesOfPayment } from "../rules/checks/stops.ts"
 import { accountKey } from "../rules/Snapshot.ts"
@@ -108,7 +108,7 @@ export const makeApproving = (
   /** Balance that the payer can spend on it, less all other payments that are decided or not yet seen. */
   const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
     const { fromKey, assetId } = intent.payment
-    const since = BigInt(silentSince ?? 0) * 1_000_000n
+    const since = nanosOf(silentSince ?? 0)
     const isUnseen = ({ state, intent: { settledAt = 0n } }: Paid) => state === "confirmed" && settledAt >= since
     const unseen = silentSince === undefined ? [] : ledger.paid.filter(isUnseen).map((paid) => paid.intent)
     return [...ledger.open(), ...unseen]

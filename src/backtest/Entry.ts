@@ -1,4 +1,5 @@
 import type { HoldReason } from "../domain/Decision.ts"
+import { millisOf, nanosOf } from "../domain/Time.ts"
 import { history } from "../rules/checks/history.ts"
 import { lateTimes } from "../rules/kinds/payoutNotices.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
@@ -92,7 +93,7 @@ const calendar = function* ({ subject: { rule }, snapshot, need }: SubjectFacts)
 }
 
 /** True if the snapshot is of this moment, so that the next one is another observation. */
-const isFresh = ({ snapshot: { now, asOf } }: SubjectFacts): boolean => asOf === BigInt(now) * 1_000_000n
+const isFresh = ({ snapshot: { now, asOf } }: SubjectFacts): boolean => asOf === nanosOf(now)
 
 /** Times that matter while there is a need. */
 const waits = function* (facts: SubjectFacts): Iterable<number> {
@@ -104,7 +105,7 @@ const waits = function* (facts: SubjectFacts): Iterable<number> {
   }
   yield cooldown.ends?.(facts) ?? now
   for (const { settledAt } of settled) {
-    if (settledAt !== undefined) yield Number(settledAt / 1_000_000n) + subject.rule.settleMillis + 1
+    if (settledAt !== undefined) yield millisOf(settledAt) + subject.rule.settleMillis + 1
   }
   if (subject.kind !== "payout" || need?._tag !== "Wanted") return
   yield plannedAfter(subject.rule.schedule, now)

@@ -1,5 +1,6 @@
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
+import { millisOf, nanosOf } from "../domain/Time.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"
 
@@ -27,8 +28,6 @@ export interface History {
   readonly parameters: ReadonlyMap<string, string>
   readonly quanta: ReadonlyMap<string, bigint>
 }
-
-export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 
 /** Latest time after a payment's block at which a row may still be caused by that payment. */
 const matchNanos = 60_000_000_000n
@@ -131,7 +130,7 @@ type ExportedRow = Readonly<Record<string, string | number | null | undefined>>
 /** Unix nanoseconds of "2026-11-21T10:00:00.123456789Z". */
 const nanosIn = (at: ExportedRow[string]): bigint => {
   const [seconds, fraction = ""] = String(at).replace("Z", "").split(".")
-  return BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, "0"))
+  return nanosOf(Date.parse(`${seconds}Z`)) + BigInt(fraction.padEnd(9, "0"))
 }
 
 /** Oldest first. */

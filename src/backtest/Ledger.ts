@@ -1,6 +1,7 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import type { Level } from "../rules/Rule.ts"
 import { accountKey, transferFee } from "../rules/Snapshot.ts"
@@ -65,7 +66,7 @@ export const makeLedger = (settings: WorldSettings) => {
     const { intent, signedAt } = paid[index]!
     const fee = transfer(intent, dueAt)
     const state = fee === undefined ? "failed" : "confirmed"
-    const settledAt = BigInt(dueAt) * 1_000_000n
+    const settledAt = nanosOf(dueAt)
     const after = change(intent.id, state, { state, fee, settledAt, updatedAt: dueAt }, signedAt)
     settled.push(after.intent)
     return after

@@ -1,3 +1,4 @@
+import { nanosOf } from "../domain/Time.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { askedAfter } from "../rules/conclude.ts"
@@ -223,7 +224,7 @@ const snapshotOf = ({ state, settings, ledger, limits, priorities, reach }: Play
   const known = state.silentSince ?? now
   return {
     now,
-    asOf: BigInt(known) * 1_000_000n,
+    asOf: nanosOf(known),
     maxAgeMillis: settings.maxAgeMillis,
     catchingUp: undefined,
     drift: () => undefined,

@@ -2,6 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
+import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
@@ -51,7 +52,7 @@ const Instant = Schema.String.check(
 )
 const instant = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(Instant), Flag.withDescription(description), Flag.optional)
-const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : BigInt(Date.parse(text)) * 1_000_000n)
+const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(Date.parse(text)))
 
 const flags = {
   asset: optionalText("asset-id", "Balances of this asset"),
@@ -71,7 +72,7 @@ const hourNanos = 3_600_000_000_000n
 const asOf = (mark: BlockMark | undefined, now: number): string =>
   mark === undefined
     ? "of no known block"
-    : `as of block ${mark.height}, ${ageText((now - Number(mark.timestamp / 1_000_000n)) / 1_000)}`
+    : `as of block ${mark.height}, ${ageText((now - millisOf(mark.timestamp)) / 1_000)}`
 
 /** Lists balance changes, filtered as the specification's request allows. */
 export const balances = Command.make(
@@ -79,7 +80,7 @@ export const balances = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     const now = yield* Clock.currentTimeMillis
-    const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
+    const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : nanosOf(now) - hourNanos
     const gateway = gatewayOf((yield* setup(chosen)).treasury, chosen.gateway)
     const page = yield* reading(
       chosen,
@@ -100,7 +101,7 @@ export const balances = Command.make(
         table([
           ["time", "party", "asset", "market", "type", "base units"],
           ...page.rows.map(({ node }) => [
-            new Date(Number(node.timestamp / 1_000_000n)).toISOString(),
+            isoOf(node.timestamp),
             node.party,
             node.asset.slice(0, 8),
             node.market.slice(0, 8) || "-",

@@ -1,8 +1,9 @@
 import { Clock, Console, Effect, Layer, Option } from "effect"
-import { byTime, type History, makeHistoryReader, millisOf } from "../backtest/History.ts"
+import { byTime, type History, makeHistoryReader } from "../backtest/History.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
+import { millisOf, nanosOf } from "../domain/Time.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
@@ -25,8 +26,8 @@ const tellMillis = 5_000
 /** The treasury's past as its gateways report it; nothing is stored. Times are Unix milliseconds. */
 const readGateway = Effect.fnUntraced(
   function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
-    const from = nanosOf(span.from)
-    const asked = { from, until: nanosOf(span.to), rowsMax }
+    const from = span.from === undefined ? undefined : nanosOf(span.from)
+    const asked = { from, until: span.to === undefined ? undefined : nanosOf(span.to), rowsMax }
     const held = yield* readSpan(treasury, asked, yield* makeProgress)
     if (held._tag === "Nothing") return yield* failWith("notFound", "the gateway has no balance change of that time")
     if (held._tag === "Unreadable") return yield* failWith("failure", held.detail)
@@ -46,9 +47,6 @@ const readGateway = Effect.fnUntraced(
       Effect.catchTag("GatewayError", failureOf),
     ),
 )
-
-const nanosOf = (millis: number | undefined): bigint | undefined =>
-  millis === undefined ? undefined : BigInt(millis) * 1_000_000n
 
 /** Reports progress on standard error every 5 s, and at the end. */
 const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): ReportProgress => {

@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ProcessContext } from "../config/Environment.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { askBackfill, type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../http/ledgerVerbs.ts"
@@ -209,7 +210,7 @@ export const backfill = Command.make(
   backfillFlags,
   Effect.fn(function* (chosen) {
     const now = yield* Clock.currentTimeMillis
-    const since = BigInt(parseMoment(chosen.since, now)) * 1_000_000n
+    const since = nanosOf(parseMoment(chosen.since, now))
     const stored = ({ treasury }: Setup) => askBackfill(since, treasury.keepMillis)
     const call = { body: { since: String(since) } }
     const { running, body: asked } = yield* throughDaemon(chosen, "/api/v1/backfill", stored, call)

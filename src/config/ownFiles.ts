@@ -100,7 +100,7 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
 
 /**
  * Makes sure that a data directory is this user's, and that nobody else can enter it: the permission is the only wall.
- * What is ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open
+ * Files of ours are mended to 0700 and 0600, those of another user are refused, as is all that others left in an open
  * directory but a HALT file. A directory that is missing is made. Gives the directory itself where a link leads to it,
  * and a line for each mended file.
  */

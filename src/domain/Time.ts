@@ -1,3 +1,12 @@
+/** Unix milliseconds of Unix nanoseconds; the rest is cut off. */
+export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
+
+/** Unix nanoseconds of whole Unix milliseconds. */
+export const nanosOf = (millis: number): bigint => BigInt(millis) * 1_000_000n
+
+/** Unix nanoseconds as "2026-12-24T12:00:00.000Z". */
+export const isoOf = (nanos: bigint): string => new Date(millisOf(nanos)).toISOString()
+
 /**
  * True if at least `millis` have passed between two times in Unix milliseconds. A time in the future was noted by a
  * wrong clock: it counts as long ago, and is replaced when the act is repeated.

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig, type InForce } from "../config/ConfigInForce.ts"
+import { millisOf } from "../domain/Time.ts"
 import type { Answers } from "../rules/Code.ts"
 import { decideRound } from "../rules/decideRound.ts"
 import { isOn } from "../rules/RuleMemory.ts"
@@ -68,7 +69,7 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
 
 const tracePayments = Effect.fnUntraced(function* (changes: ReadonlyArray<RoundChange>, used: number) {
   const watermark = yield* (yield* Observations).watermark
-  const block = watermark === undefined ? used : Number(watermark.timestamp / 1_000_000n)
+  const block = watermark === undefined ? used : millisOf(watermark.timestamp)
   const at = { block, used, stored: yield* Clock.currentTimeMillis }
   for (const intent of changes.flatMap(({ intents }) => intents)) yield* traceDecision(intent, at)
 })

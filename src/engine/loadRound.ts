@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig, type InForce } from "../config/ConfigInForce.ts"
+import { nanosOf } from "../domain/Time.ts"
 import type { Answers } from "../rules/Code.ts"
 import { pastKey, pastsOf } from "../rules/Condition.ts"
 import { mayLock, type RoundContext } from "../rules/decideRound.ts"
@@ -124,7 +125,7 @@ const contextOf = Effect.fnUntraced(function* (snapshot: Snapshot, memories: Mem
     const { party, asset, balance } = account
     const key = pastKey(past)
     if (asOf === undefined || pasts.has(key)) continue
-    const time = asOf - BigInt(overMillis) * 1_000_000n
+    const time = asOf - nanosOf(overMillis)
     const rows = yield* observations.at(party.publicKey, asset.id, time, overMillis)
     pasts.set(key, rows === undefined ? undefined : balanceOf(rows)(party.publicKey, asset.id, balance))
   }

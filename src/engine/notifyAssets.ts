@@ -55,21 +55,21 @@ const alertsFor = (
   })
   const change = (what: string, severity: Alert["severity"], detail: string) =>
     alertOf("asset_changed", { ...facts(detail), what, severity })
-  const told = namesakes(pins, transition, assets).map((detail) => alertOf("asset_namesake", facts(detail)))
-  if (kind === "vanished") return [change("vanished", "ticket", "is not listed any more"), ...told]
-  if (kind === "returned") return [change("returned", "info", "is listed again"), ...told]
+  const warnings = namesakes(pins, transition, assets).map((detail) => alertOf("asset_namesake", facts(detail)))
+  if (kind === "vanished") return [change("vanished", "ticket", "is not listed any more"), ...warnings]
+  if (kind === "returned") return [change("returned", "info", "is listed again"), ...warnings]
   if (kind === "changed") {
     const severity = transition.changes.some(({ field }) => grave.has(field)) ? "ticket" : "info"
     const words = transition.changes.map((c) => `${c.field} ${c.before || "none"} -> ${c.after || "none"}`).join(", ")
-    return [change("changed", severity, escapeText(words)), ...told]
+    return [change("changed", severity, escapeText(words)), ...warnings]
   }
   const steps = `${from === undefined ? "new" : statusText(from)} -> ${statusText(to)}`
   const wanted = rules
     .filter((rule): rule is NotifyRule => rule.kind === "notify")
     .filter((rule) => rule.becomes.includes(to) && (rule.asset === "any" || rule.asset.id === transition.asset))
     .map(({ name }) => alertOf("asset_status", { ...facts(steps), rule: name }))
-  if (isExpectedTransition(from, to)) return [...wanted, ...told]
-  return [...wanted, ...told, change("unexpected", "ticket", `unexpected change of status: ${steps}`)]
+  if (isExpectedTransition(from, to)) return [...wanted, ...warnings]
+  return [...wanted, ...warnings, change("unexpected", "ticket", `unexpected change of status: ${steps}`)]
 }
 
 /** Changes of these are what an asset calls itself. */

@@ -3,6 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import type { BalanceKind } from "../rules/Account.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { isDue } from "../rules/kinds/payout.ts"
@@ -61,7 +62,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const assets = yield* listings.assets
   const paying = rules.filter(isPaying)
   const reach = reachOf(paying)
-  const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
+  const blockTime = watermark === undefined ? now : millisOf(watermark.timestamp)
   const open = yield* outbox.open
   const quotas = yield* quotasOf(rules)
   const lastSigned = yield* lastSignedOf(memories, now)

@@ -4,6 +4,7 @@ import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
+import { isoOf, millisOf } from "../domain/Time.ts"
 import { shortOf, spendableOf } from "../payments/planAttempt.ts"
 import type { Party } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -81,7 +82,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
   }
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
-  const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
+  const listedSince = oldest === undefined ? null : isoOf(oldest)
   return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
 })
 
@@ -150,7 +151,7 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   }
   const open = yield* outbox.open
   const watermark = yield* (yield* Observations).watermark
-  const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
+  const blockTime = watermark === undefined ? now : millisOf(watermark.timestamp)
   const uses = { open, ...(yield* signedUses(treasury.policy, dayOf(open, now, blockTime))) }
   const request = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
   const used = (line: PolicyLine) => periodUse(uses, line, [])
@@ -179,7 +180,7 @@ const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const balance = balanceOf(yield* observations.accounts)(payment.fromKey, payment.assetId, "free")
   const { maxAgeMillis } = treasury.network
   if (balance === undefined || asOf === undefined) return
-  if (clockGap(yield* Clock.currentTimeMillis, Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) return
+  if (clockGap(yield* Clock.currentTimeMillis, millisOf(asOf), maxAgeMillis) !== undefined) return
   const spendable = spendableOf(intent, balance, yield* (yield* Outbox).claims(payment, asOf))
   const floor = treasury.parties.get(payment.from)?.floor.get(payment.assetId) ?? 0n
   const asset = { symbol: payment.asset, decimals: intent.decimals }

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/chain.ts"
+import { millisOf } from "../domain/Time.ts"
 import { aheadMillisOf, noteBlock, type TimedBlock } from "../rules/checks/wrongClock.ts"
 import type { HeadKnown, NamedBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -160,7 +161,7 @@ export class Health extends Context.Service<
               if (ended.mark === undefined) return
               const record = of(name)
               record.rows = { ...ended.mark, at }
-              record.timed = noteBlock(record.timed, { blockAt: Number(ended.mark.timestamp / 1_000_000n), at })
+              record.timed = noteBlock(record.timed, { blockAt: millisOf(ended.mark.timestamp), at })
             }),
           noteHeight: (name, height) =>
             Effect.map(now, (at) => {

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { millisOf, nanosOf } from "../domain/Time.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./readRows.ts"
 import {
@@ -94,7 +95,7 @@ const fromCore = (transport: Transport): Effect.Effect<Epoch, GatewayError> =>
     transport.request({ operation: "height", title: "statistics", path: "/statistics", schema: StatisticsAnswer }),
     ({ value: { statistics } }) => ({
       seq: statistics.epochSeq,
-      startAt: BigInt(statistics.epochStartTime) * 1_000_000n,
+      startAt: nanosOf(statistics.epochStartTime),
       endsAtMillis: statistics.epochExpiryTime,
     }),
   )
@@ -105,7 +106,7 @@ const fromDataNode = (transport: Transport): Effect.Effect<Epoch, GatewayError> 
     ({ value: { epoch } }) => ({
       seq: epoch.seq,
       startAt: epoch.timestamps.startTime,
-      endsAtMillis: Number(epoch.timestamps.expiryTime / 1_000_000n),
+      endsAtMillis: millisOf(epoch.timestamps.expiryTime),
     }),
   )
 

@@ -3,6 +3,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { version } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
+import { isoOf, millisOf } from "../domain/Time.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { wrongClock } from "../rules/checks/wrongClock.ts"
@@ -24,7 +25,7 @@ import { conditionsOf, headline, troubleKey } from "./conditions.ts"
 import { readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
-import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./views.ts"
+import { accountViews, limitViews, observationOf, ruleViews } from "./views.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10
@@ -45,7 +46,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const halts = yield* controls.halts
   const pauses = yield* controls.pauses
   const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
-  const blockAgeSeconds = watermark === undefined ? null : (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  const blockAgeSeconds = watermark === undefined ? null : (now - millisOf(watermark.timestamp)) / 1_000
   // A wrong clock gives no age: a block of ten minutes ago would seem to be of now.
   const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
   const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name

@@ -3,6 +3,7 @@ import { CycleConfig, type InForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import { isHex64 } from "../domain/Hex.ts"
+import { isoOf, millisOf } from "../domain/Time.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
@@ -22,7 +23,6 @@ import { attemptByHash, Outbox } from "../store/payments/Outbox.ts"
 import { decisionsAround, RuleStates, type StoredDecision, subjectsDecided } from "../store/rules/RuleStates.ts"
 import { storyWithApproval } from "./approvals.ts"
 import { type HttpProblem, problem } from "./stories.ts"
-import { isoOf } from "./views.ts"
 
 /** The last alert of a rule. */
 export interface LastAlert {
@@ -121,7 +121,7 @@ export const knownBy = Effect.fnUntraced(function* (treasury: Treasury) {
     block: String(watermark.height),
     at: isoOf(watermark.timestamp),
     /** Negative where the block is ahead of this host's clock. */
-    ageSeconds: (now - Number(watermark.timestamp / 1_000_000n)) / 1_000,
+    ageSeconds: (now - millisOf(watermark.timestamp)) / 1_000,
     source: (yield* (yield* Settings).get(sourceKey)) ?? treasury.network.gateways[0].name,
   }
 })

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { balancesBefore, changesAfter, gapsIn, termsNow } from "../store/balances/pastBalances.ts"
 import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/journal/archive.ts"
 
@@ -88,7 +89,7 @@ const plainAmount = (units: bigint, decimals: number): string => formatAmount(un
 
 /** Block times have nanoseconds, and keep them. */
 const nanosText = (nanos: bigint): string =>
-  `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
+  `${new Date(millisOf(nanos)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
 
 interface ExportedPayment {
   readonly intent: Intent

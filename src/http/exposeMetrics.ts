@@ -5,6 +5,7 @@ import { toDouble } from "../domain/Amount.ts"
 import { type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { Health } from "../gateway/Health.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
@@ -204,7 +205,7 @@ const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
   const open = yield* (yield* Outbox).open
   const watermark = yield* observations.watermark
   if (watermark === undefined) return
-  const age = (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  const age = (now - millisOf(watermark.timestamp)) / 1_000
   const rows = yield* observations.accounts
   // A changed file may name other accounts.
   for (const one of [metrics.observationAge, metrics.accountBalance]) one.reset()

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { Clock, Effect } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { isoOf, nanosOf } from "../domain/Time.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
@@ -51,7 +52,7 @@ const reachOf = Effect.fnUntraced(function* (place: Place) {
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
     const at = oldest.get(publicKey)
-    return { party: name, since: at === undefined ? null : new Date(Number(at / 1_000_000n)).toISOString() }
+    return { party: name, since: at === undefined ? null : isoOf(at) }
   })
 })
 
@@ -157,7 +158,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
 })
 
 /** No ledger of this kind is older: networks refuse a time before it. */
-const oldest = BigInt(Date.UTC(2020, 0, 1, 0, 0, 1)) * 1_000_000n
+const oldest = nanosOf(Date.UTC(2020, 0, 1, 0, 0, 1))
 
 /** Has the daemon read every balance change since a time (Unix nanoseconds), now or when it runs next. */
 export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, keepMillis: number) {
@@ -166,8 +167,8 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   const at = (since / 1_000n) * 1_000n
   if (at < oldest)
     return problem("no network is that old", 400, "give a time after 2020-01-01, or a duration such as 7d")
-  if (at >= BigInt(now) * 1_000_000n) return problem("that time is yet to come", 400, "give a time of the past")
-  if (at < BigInt(now - keepMillis) * 1_000_000n) {
+  if (at >= nanosOf(now)) return problem("that time is yet to come", 400, "give a time of the past")
+  if (at < nanosOf(now - keepMillis)) {
     return problem("rows as old as that are not kept", 400, "let store.keep of the treasury file be longer")
   }
   if ((yield* observations.watermark) === undefined) {
@@ -175,7 +176,7 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   }
   const asked = yield* observations.backfillSince(at)
   yield* (yield* Signals).wake("backfill")
-  const iso = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
+  const iso = (nanos: bigint) => isoOf(nanos)
   // Without an end it is known already, or requested.
   return { since: iso(at), until: asked === undefined ? null : iso(asked.until) }
 })

@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { CycleConfig, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import type { Mode } from "../config/Treasury.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { gatherAnswers, peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import type { Answers } from "../rules/Code.ts"
@@ -118,8 +119,8 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
 const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
   currentTimeMillisUnsafe: () => at,
   currentTimeMillis: Effect.succeed(at),
-  currentTimeNanosUnsafe: () => BigInt(at) * 1_000_000n,
-  currentTimeNanos: Effect.succeed(BigInt(at) * 1_000_000n),
+  currentTimeNanosUnsafe: () => nanosOf(at),
+  currentTimeNanos: Effect.succeed(nanosOf(at)),
   monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
   monotonicTimeNanos: clock.monotonicTimeNanos,
   sleep: (duration) => clock.sleep(duration),

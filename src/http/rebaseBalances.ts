@@ -4,6 +4,7 @@ import { deadlineHeight } from "../domain/Attempt.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { aligned, blockNanos } from "../poller/askWindow.ts"
 import { keptNanosMin } from "../poller/bridgeGap.ts"
@@ -64,7 +65,7 @@ export const rebaseBalances = Effect.fn("Control.rebase")(function* (
 const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account, asked: Asked) {
   const database = yield* Database
   for (let readings = 0; readings < readingsMax; readings++) {
-    const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+    const now = nanosOf(yield* Clock.currentTimeMillis)
     const told = yield* readBaseTogether([account.party], now)
     const isByRows = told === "unsupported" && (yield* Gateways).quorum === 1
     const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : told

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option, Result, Schema } from "effect"
 import { ConfigInForce, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
+import { millisOf } from "../domain/Time.ts"
 import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
@@ -199,7 +200,7 @@ const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
   const maxAge = (yield* approvals.termsInForce)?.terms.maxAgeMillis ?? 0
   const watermark = yield* (yield* Observations).watermark
   const now = yield* Clock.currentTimeMillis
-  const block = watermark && Number(watermark.timestamp / 1_000_000n)
+  const block = watermark && millisOf(watermark.timestamp)
   if (clockGap(now, block, maxAge) !== undefined) return false
   if (since !== null && since <= now) return now - since >= hourMillis
   yield* approvals.countFrom(now)
@@ -272,6 +273,6 @@ export const listed = (lines: ReadonlyArray<string>): string => {
   const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
   const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
   const left = lines.length - fit
-  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
-  return left === 0 ? told : `${told}; and ${left} more`
+  const text = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
+  return left === 0 ? text : `${text}; and ${left} more`
 }

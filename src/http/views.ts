@@ -4,7 +4,7 @@ import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { holdText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { instantText } from "../domain/Time.ts"
+import { instantText, isoOf, millisOf } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
@@ -15,9 +15,6 @@ import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { AccountView, ObservationView, PolicyView, RuleView } from "./View.ts"
-
-/** Unix nanoseconds as people and programs read them. */
-export const isoOf = (nanos: bigint): string => new Date(Number(nanos / 1_000_000n)).toISOString()
 
 /** Rows are known up to one block for all accounts, so that block and its age are the same for each. */
 export const observationOf =
@@ -165,7 +162,7 @@ const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* (yield* Observations).watermark
   const open = yield* (yield* Outbox).open
-  const day = dayOf(open, now, watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n))
+  const day = dayOf(open, now, watermark === undefined ? now : millisOf(watermark.timestamp))
   const known = { open, ...(yield* signedUses(policy, day)) }
   return policy.lines.map((line) => ({ line, use: periodUse(known, line, []) }))
 })

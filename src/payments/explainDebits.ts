@@ -1,4 +1,5 @@
 import { withdrawn } from "../domain/AccountType.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { inMicros } from "./movements.ts"
 
 /** Balance of a general account after a block, or at a new start of its balances. Times are Unix nanoseconds. */
@@ -149,8 +150,8 @@ const namesOf = ({ entries, withdrawals }: Movements, since: bigint): ReadonlyAr
 
 /** True if a payment may be in a block of this time although it names none, or one that no row has. */
 const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: bigint): boolean => {
-  const latest = settledAt ?? BigInt(updatedAt + openMillis) * 1_000_000n
-  return time >= BigInt(createdAt) * 1_000_000n - apartNanos && (times > 1 || time <= latest + apartNanos)
+  const latest = settledAt ?? nanosOf(updatedAt + openMillis)
+  return time >= nanosOf(createdAt) - apartNanos && (times > 1 || time <= latest + apartNanos)
 }
 
 /**

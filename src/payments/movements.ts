@@ -2,19 +2,19 @@ import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 
 /** How far the ledger's clock may be behind ours: movements are counted from so long before the first signature. */
 export const behindNanos = 600_000_000_000n
 
 /** By our clock or by the ledger's, whichever was earlier when it was signed. */
 export const signedBy = ({ createdAt, signedAfter }: Attempt): bigint => {
-  const ours = BigInt(createdAt) * 1_000_000n
+  const ours = nanosOf(createdAt)
   return signedAfter !== undefined && signedAfter < ours ? signedAfter : ours
 }
 
 /** The time before which no block can hold the attempt: the ledger's own, where it is known. Unix nanoseconds. */
-export const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint =>
-  signedAfter ?? BigInt(createdAt) * 1_000_000n
+export const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint => signedAfter ?? nanosOf(createdAt)
 
 /** Rows have the times of their blocks in microseconds, other answers in nanoseconds. */
 export const inMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)

@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -98,7 +99,7 @@ export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocke
   readonly standing: Standing
   /** Accounts whose balances differ from the gateway's now. */
   readonly drifting: ReadonlyArray<AccountKey>
-  /** Of the asset as it is pinned now; undefined where it is not. */
+  /** Decimals by the asset's present pin; undefined if it is not pinned. */
   readonly decimals: number | undefined
   readonly pinLacking: string | undefined
   /** The other payments of its decision. */
@@ -144,7 +145,7 @@ export const planBeginning = (context: Beginning, need: NeedVerdict | undefined)
   const before = k === 1 ? "it was never signed" : "no attempt executed"
   if (need?.verdict === "gone")
     return end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
-  const gap = clockGap(context.now, rows && Number(rows.timestamp / 1_000_000n), context.maxAgeMillis)
+  const gap = clockGap(context.now, rows && millisOf(rows.timestamp), context.maxAgeMillis)
   return gap && wait(gap.detail)
 }
 
@@ -228,7 +229,7 @@ const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | unde
  */
 const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number): string | undefined => {
   if (rows.height === 0n) return undefined
-  const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
+  const named = { height: rows.height, at: millisOf(rows.timestamp) }
   return height <= ceilingOf(named, now, rowsApart)
     ? undefined
     : `block ${height} is reported as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on blocks that may not exist`

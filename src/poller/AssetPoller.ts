@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
-import { assetsReadKey, assetsUnlistedKey, hasElapsed } from "../domain/Time.ts"
+import { assetsReadKey, assetsUnlistedKey, hasElapsed, millisOf } from "../domain/Time.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
@@ -133,7 +133,7 @@ const isNewer = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const height = String(mark.height)
-  if (Number(mark.timestamp / 1_000_000n) > now + aheadMillisMax) {
+  if (millisOf(mark.timestamp) > now + aheadMillisMax) {
     yield* logEvent("asset listing ahead of our clock", { block: height })
     return false
   }

@@ -1,6 +1,7 @@
 import { Clock, Effect, Ref } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
+import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
@@ -47,7 +48,7 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     const job = (yield* observations.backfills)[0]
     if (job === undefined || treasury.parties.size === 0) return false
     const reader = yield* GatewayReader
-    const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+    const now = nanosOf(yield* Clock.currentTimeMillis)
     if (yield* skipForgotten(reader, treasury, job, now)) return true
     const { first } = yield* Gateways
     const answer = yield* first((gateway) => readPast(gateway, treasury, { job, now, pace }))
@@ -95,14 +96,14 @@ const skipForgotten = Effect.fnUntraced(function* (
   now: bigint,
 ) {
   const isFirst = job.next === job.since
-  const isLate = Number(now / 1_000_000n) - job.updatedAt > idleMillisMin && now - job.next > keptNanosMin
+  const isLate = millisOf(now) - job.updatedAt > idleMillisMin && now - job.next > keptNanosMin
   if (!isFirst && !isLate) return false
   const query = { parties: partiesOf(treasury), at: job.next }
   if (!isFirst && (yield* reachesBehind(reader, query))) return false
   const oldest = (yield* oldestSince(reader, { ...query, until: job.until })) ?? job.until
   if (oldest - job.next < silenceNanosMin) return false
   const observations = yield* Observations
-  const [from, to] = [job.next, oldest].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
+  const [from, to] = [job.next, oldest].map(isoOf)
   const cause = "the gateway has no data of that time: it deleted them, or the network did not exist yet"
   yield* (yield* Database).write(
     Effect.gen(function* () {
@@ -123,7 +124,7 @@ const tellProgress = Effect.fnUntraced(function* (
   const isDone = next >= until
   if (!isDone && now - (yield* Ref.get(pace)).toldAt < tellMillis) return
   yield* Ref.update(pace, (known) => ({ ...known, toldAt: now }))
-  const [from, to] = [since, next].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
+  const [from, to] = [since, next].map(isoOf)
   const percent = Number(((next - since) * 100n) / (until - since))
   yield* logEvent("balance history read", { percent, since: from!, until: to! })
 })
@@ -189,7 +190,7 @@ export const readSpan = Effect.fn("Past.read")(
     tell: ReportProgress,
   ): Effect.fn.Return<ReadSpan, GatewayError, GatewayReader | Gateways> {
     const parties = partiesOf(treasury)
-    const now = yield* nowNanos
+    const now = nanosOf(yield* Clock.currentTimeMillis)
     const isUpToNow = asked.until === undefined || asked.until >= settledAt(now)
     // Balances as they are come first: an account that no row touches up to then had the same all the time.
     const base = isUpToNow ? yield* readBaseTogether(parties, now) : undefined
@@ -211,8 +212,6 @@ export const readSpan = Effect.fn("Past.read")(
   Effect.provideService(RequestPriority, "backfill"),
 )
 
-const nowNanos = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
-
 const keyOf = ({ party, asset, market, type }: BalanceChange): string => `${party}|${asset}|${market}|${type}`
 
 /** All rows, or in words why not. */
@@ -226,7 +225,7 @@ const readRows = Effect.fnUntraced(function* (
   const rows: Array<BalanceChange> = []
   let next = from
   for (let waits = 0; next < until; ) {
-    const now = yield* nowNanos
+    const now = nanosOf(yield* Clock.currentTimeMillis)
     const job = { next, until }
     const answer = yield* first((gateway) => readPast(gateway, treasury, { job, now, pace }))
     if (answer._tag === "Nothing" && waits++ < waitsMax) yield* Effect.sleep(waitMillis)

@@ -3,7 +3,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { general } from "../domain/AccountType.ts"
 import { plainAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
-import { hasElapsed } from "../domain/Time.ts"
+import { hasElapsed, millisOf, nanosOf } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
@@ -94,10 +94,10 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: {
   if (!hasElapsed(Number(prunedAt ?? 0), now, pruneMillis)) return
   const observations = yield* Observations
   const watermark = yield* observations.watermark
-  const newest = watermark && Number(watermark.timestamp / 1_000_000n)
+  const newest = watermark && millisOf(watermark.timestamp)
   if (newest === undefined || clockGap(now, newest, maxAgeMillis) !== undefined) return
   const before = Math.min(now, newest) - keepMillis
-  yield* observations.prune(BigInt(before) * 1_000_000n)
+  yield* observations.prune(nanosOf(before))
   yield* (yield* RuleStates).prune(before)
   // A new store has told nobody anything yet.
   if (prunedAt !== undefined) yield* (yield* AlertQueue).prune(before)
@@ -170,7 +170,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   for (const pace of paces.values()) yield* Ref.update(pace, (known) => ({ ...known, unsettled: [] }))
   if (treasury.parties.size === 0) return false
   const reader = yield* GatewayReader
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const watermark = yield* (yield* Observations).watermark
   if (watermark === undefined) return yield* begin(treasury, now)
   const anew = yield* beginAnew(partiesOf(treasury), watermark, now)

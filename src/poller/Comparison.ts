@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import type { AccountKey } from "../domain/Balance.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { shellWord } from "../domain/text.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
@@ -40,7 +41,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   reader: Reader,
   parties: ReadonlyArray<string>,
 ) {
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const walk = yield* walkPages((after) =>
     reader.accounts({ partyIds: parties, first: pageRows, ...(after === undefined ? {} : { after }) }),
   ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))

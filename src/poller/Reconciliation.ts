@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { millisOf } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
@@ -80,7 +81,7 @@ const step = Effect.fnUntraced(function* (treasury: WatchedTreasury, memory: Com
   if (treasury.parties.size === 0) return
   if (watermark === undefined) return yield* (yield* uncompared).note("no balance was read yet")
   if (memory.listing === undefined) {
-    const isBehind = now - Number(watermark.timestamp / 1_000_000n) > treasury.network.maxAgeMillis
+    const isBehind = now - millisOf(watermark.timestamp) > treasury.network.maxAgeMillis
     if (memory.isBehind && !isBehind) memory.dueAt = now
     memory.isBehind = isBehind
     if (now < memory.dueAt) return

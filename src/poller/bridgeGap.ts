@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { hasElapsed } from "../domain/Time.ts"
+import { hasElapsed, isoOf, millisOf } from "../domain/Time.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
@@ -27,7 +27,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   now: bigint,
 ) {
   const at = watermark.timestamp
-  const isIdle = hasElapsed(watermark.updatedAt, Number(now / 1_000_000n), idleMillisMin)
+  const isIdle = hasElapsed(watermark.updatedAt, millisOf(now), idleMillisMin)
   if (!isIdle || now - at < keptNanosMin) return false
   const parties = partiesOf(treasury)
   if (yield* reachesBehind(reader, { parties, at })) return false
@@ -59,8 +59,7 @@ const forgotten = "the gateway deleted them before they were read"
 
 /** Records a lost time range, and alerts. Call it in the transaction that handles the loss. */
 export const recordLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
-  const timeOf = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
-  const [from, to] = [timeOf(since), timeOf(until)]
+  const [from, to] = [isoOf(since), isoOf(until)]
   yield* (yield* Observations).noteGap({ since, until, cause })
   yield* raise("balances_lost", { since: String(since), until: String(until), from, to, cause })
   yield* logEvent("balance history lost", { since: from!, until: to!, reason: cause })

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
+import { isoOf } from "../domain/Time.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { AccountFilter } from "../gateway/readRows.ts"
@@ -161,7 +162,7 @@ export const explainAnswer = (
 
 /** Rows stand still until a person acts, so there is one alert. */
 const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
-  const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
+  const at = isoOf(answer.at)
   yield* logEvent("balance rows do not fit", { since: at, detail: answer.detail })
   yield* raise("balances_overflow", { at: String(answer.at), time: at, detail: answer.detail })
 })

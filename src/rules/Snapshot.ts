@@ -1,5 +1,6 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import type { BalanceKind, PinnedAsset, Share } from "./Account.ts"
 import type { Answers } from "./Code.ts"
 import type { PeriodUse, Policy, PolicyLine } from "./policy/Policy.ts"
@@ -111,15 +112,15 @@ export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string)
 }
 
 /** Age of the knowledge in milliseconds; negative where the block is ahead of our clock. */
-export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number => snapshot.now - millisOf(asOf)
+export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number => snapshot.now - lastMillisOf(asOf)
 
 let lastNanos = 0n
 let lastMillis = 0
 
 /** Remembers the last result: all evaluations of a round are of the same block. */
-const millisOf = (nanos: bigint): number => {
+const lastMillisOf = (nanos: bigint): number => {
   if (nanos !== lastNanos) {
-    lastMillis = Number(nanos / 1_000_000n)
+    lastMillis = millisOf(nanos)
     lastNanos = nanos
   }
   return lastMillis
@@ -219,7 +220,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMove
   if (rehearsals.length === 0) return snapshot
   const names = new Set(rehearsals.map(({ rule }) => rule))
   // As the signer would: from the earlier of clock and newest block. What is rehearsed ends when it is decided.
-  const newest = snapshot.asOf === undefined ? snapshot.now : Number(snapshot.asOf / 1_000_000n)
+  const newest = snapshot.asOf === undefined ? snapshot.now : millisOf(snapshot.asOf)
   const since = Math.min(snapshot.now, newest) - dayMillis
   const recent = snapshot.settled.filter(
     ({ rule, state, createdAt }) => state === "rehearsed" && names.has(rule) && createdAt > since,

@@ -1,4 +1,5 @@
 import type { BlockMark } from "../domain/Balance.ts"
+import { nanosOf } from "../domain/Time.ts"
 
 /**
  * Which heads of a chain are accepted. It is no theory of lies: who does not trust one gateway configures several and a
@@ -55,10 +56,10 @@ export interface HeadKnown {
 }
 
 /** Time in which a chain can begin so many blocks, in milliseconds. */
-const millisOf = (blocks: bigint): number => Number((blocks * 1_000n) / blocksPerSecond)
+const millisFor = (blocks: bigint): number => Number((blocks * 1_000n) / blocksPerSecond)
 
 /** A time that is further ahead than `nodesApart` allow was read from a clock that was put back since. */
-const sinceOf = (at: number, now: number): number => (at > now + millisOf(nodesApart) ? now : at)
+const sinceOf = (at: number, now: number): number => (at > now + millisFor(nodesApart) ? now : at)
 
 /** Blocks that a chain can have begun in the time since; below 0 where nodes apart were counted ahead of it. */
 const blocksSince = (at: number, now: number): bigint =>
@@ -109,12 +110,12 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: nu
   const isBlock =
     rows !== undefined &&
     rows.height <= height + nodesApart &&
-    rows.timestamp <= BigInt(Math.trunc(now)) * 1_000_000n + aheadNanosMax &&
+    rows.timestamp <= nanosOf(Math.trunc(now)) + aheadNanosMax &&
     (accepted?.block === undefined || rows.height > accepted.block.height)
   const block = isBlock ? rows : accepted?.block
   const rise = accepted === undefined || height < accepted.height ? 0n : height - accepted.height
   // What exceeds the time since is counted ahead, so that many answers within it rise no further than one.
-  const at = accepted === undefined ? now : Math.max(now, sinceOf(accepted.at, now) + millisOf(rise))
+  const at = accepted === undefined ? now : Math.max(now, sinceOf(accepted.at, now) + millisFor(rise))
   return { accepted: { height: (accepted?.height ?? height) + rise, at, ...(block === undefined ? {} : { block }) } }
 }
 

@@ -10,7 +10,7 @@ import { assetScopes } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
   approvalFor,
-  type FeeTerms,
+  type FeeParameters,
   feeMax,
   feeRefused,
   judgePolicy,
@@ -73,7 +73,7 @@ interface Judged {
   /** The sender's observed balance less all that is reserved for other payments. */
   readonly spendable: bigint
   /** Network fee on top of a transfer; undefined if it is unknown. */
-  readonly fee: FeeTerms | undefined
+  readonly fee: FeeParameters | undefined
   /** The operators' approval; undefined if none was needed. */
   readonly approval?: ApprovalClaim | undefined
 }

@@ -16,7 +16,7 @@ import {
   spendableOf,
 } from "../payments/planAttempt.ts"
 import type { Share } from "../rules/Account.ts"
-import { type FeeTerms, feeAgeMillisMax } from "../rules/policy/Policy.ts"
+import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
@@ -110,7 +110,7 @@ const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["
  * Network fee of a transfer of the asset, for the signer to judge; undefined if it is unknown. The configured fee
  * counts only if the gateways report that they have no parameters.
  */
-export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
+export const feeParametersOf = Effect.fnUntraced(function* (assetId: string) {
   const settings = yield* Settings
   const quantum = yield* quantumOf(assetId)
   const capOf = (maxQuantum: Share | undefined): bigint | undefined =>
@@ -119,7 +119,7 @@ export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
       : (quantum * maxQuantum.numerator) / maxQuantum.denominator
   if ((yield* settings.get(parametersServedKey)) === "no") {
     const { fee } = (yield* CycleConfig).treasury.network
-    const written: FeeTerms | undefined =
+    const written: FeeParameters | undefined =
       fee === undefined ? undefined : { factor: fee.factor, cap: capOf(fee.maxQuantum), readAt: undefined }
     return written
   }
@@ -128,7 +128,7 @@ export const feeTermsOf = Effect.fnUntraced(function* (assetId: string) {
   const factor = fraction(parameters.get("transfer.fee.factor") ?? "")
   if (factor === undefined || readAt === undefined) return undefined
   const cap = capOf(fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? ""))
-  const read: FeeTerms = { factor, cap, readAt: Number(readAt) }
+  const read: FeeParameters = { factor, cap, readAt: Number(readAt) }
   return read
 })
 
@@ -152,7 +152,7 @@ const requestFacts = Effect.fnUntraced(function* (intent: Intent, anchorHeight: 
   )
   return {
     spendable: spendableOf(intent, account?.balance ?? 0n, yield* outbox.claims(intent.payment, asOf ?? 0n)),
-    fee: yield* feeTermsOf(assetId),
+    fee: yield* feeParametersOf(assetId),
     given: approvalOf(treasury, intent) === undefined ? [] : yield* (yield* Approvals).about(intent.id),
     installation: (yield* (yield* Settings).get("installation")) ?? "00000000",
     windowMax: yield* (yield* ChainState).windowAt(anchorHeight),

@@ -88,7 +88,7 @@ const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval
   ]
   if (words.length === 0) return yield* moved
   const people = progress.isLate && !isNew ? "the time ends soon" : peopleOf(needed, progress)
-  return yield* told(intent, words, sentenceOf(intent, progress), moved, people)
+  return yield* moveAndAlert(intent, words, sentenceOf(intent, progress), moved, people)
 })
 
 const sentenceOf = (intent: Intent, { words }: Progress): string =>
@@ -104,7 +104,7 @@ const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededAppro
   const progress = progressOf(anew, yield* (yield* Approvals).about(intent.id), now)
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words, askedAt: now })
   const sentence = `${why}${sentenceOf(intent, progress)}`
-  return yield* told(intent, [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
+  return yield* moveAndAlert(intent, [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
 })
 
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
@@ -138,7 +138,7 @@ const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApprova
 })
 
 /** The move and its alerts, one for each word, in one transaction. */
-const told = (
+const moveAndAlert = (
   intent: Intent,
   words: ReadonlyArray<string>,
   sentence: string,

@@ -2,6 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { type ChainProgress, doubtfulUntil, isOver, sureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -247,7 +248,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const by = { verb: verb.verb, author, reason }
   const detail = `${judged.words} by ${author}: ${reason}`
   // When it executed is not known: rules wait for balances that are newer than now.
-  const settledAt = judged.to === "confirmed" ? BigInt(yield* Clock.currentTimeMillis) * 1_000_000n : undefined
+  const settledAt = judged.to === "confirmed" ? nanosOf(yield* Clock.currentTimeMillis) : undefined
   const settlement = { detail, settledAt, by }
   if (judged.to !== "confirmed") yield* tellUnpaid(intent, judged.to, detail)
   if (judged.ends !== undefined) {

@@ -5,6 +5,7 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { sumText } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { absencesOf, afterExpiry, isProofOverdue, type SureHeight } from "../payments/judgeAttempt.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
@@ -23,9 +24,6 @@ export interface Live {
   /** See `sureHeight`: it may lag behind the reported height. */
   readonly height: SureHeight
 }
-
-/** Unix nanoseconds by our clock. */
-export const nowNanos = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
 
 interface Execution {
   /** Undefined if no source reports it: at most the reserved fee. */
@@ -70,7 +68,7 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
   const durations = {
     sign: (attempt.createdAt - intent.createdAt) / 1_000,
-    include: Number(settledAt / 1_000_000n) / 1_000 - attempt.createdAt / 1_000,
+    include: millisOf(settledAt) / 1_000 - attempt.createdAt / 1_000,
     total,
   }
   for (const [stage, seconds] of Object.entries(durations)) {

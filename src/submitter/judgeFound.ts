@@ -3,6 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { withdrawn } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { TransferSighting } from "../gateway/readTransfers.ts"
@@ -14,7 +15,7 @@ import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, recordListing } from "./audit/recordListing.ts"
-import { alertOnContradiction, escalateIfOverdue, type Live, nowNanos, settleExecuted } from "./endings.ts"
+import { alertOnContradiction, escalateIfOverdue, type Live, settleExecuted } from "./endings.ts"
 import { loadEnds, sendsOf } from "./loadEnds.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
@@ -44,7 +45,7 @@ const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(at
 
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
 const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const told = yield* (yield* GatewayReader)
     .debits(attempt.party, signedBy(attempt) - clockNanos, now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
@@ -57,7 +58,7 @@ const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: 
 const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, mark: NonNullable<Sends>["mark"]) {
   const { assetId, amount } = intent.payment
   const since = sinceOf(attempt)
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const newest = mark?.timestamp ?? now
   const told = yield* (yield* GatewayReader).debits(attempt.party, since, newest > now ? newest : now)
   const alike = told.debits.filter(
@@ -188,8 +189,8 @@ export const judgeFound = Effect.fnUntraced(function* (
 const latestTime = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  const clock = yield* nowNanos
-  return (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
+  const clock = nanosOf(yield* Clock.currentTimeMillis)
+  return (rows > clock ? rows : clock) + nanosOf(maxAgeMillis)
 })
 
 /** Asks the ledger if the bytes executed before they failed. */
@@ -205,7 +206,7 @@ const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attemp
 const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
   const ends = yield* loadEnds(intent, attempt)
   if (isInBalances(intent, attempt, ends, told)) return told
-  const clock = yield* nowNanos
+  const clock = nanosOf(yield* Clock.currentTimeMillis)
   const latest = ends.until > clock ? ends.until : clock
   // Balances that are not known of that time yet say nothing against it.
   return told > signedBy(attempt) && told >= ends.until ? told : latest

@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { behindNanos, type Ends, hasFallen, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
@@ -13,7 +14,7 @@ import { AuditMemory } from "./AuditMemory.ts"
 /** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
 export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
   const reader = yield* GatewayReader
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
   const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
   return yield* reader

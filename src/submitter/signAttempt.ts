@@ -5,6 +5,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
+import { millisOf } from "../domain/Time.ts"
 import {
   type Anchors,
   type AttemptContext,
@@ -109,7 +110,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     k,
     party: payment.fromKey,
     chainId: anchor.chainId,
-    blockTimeMillis: Number(rows.timestamp / 1_000_000n),
+    blockTimeMillis: millisOf(rows.timestamp),
     spendable,
     fee,
     approval: { rule: intent.rule, proposer: intent.submittedBy, askedAt: askedFrom(intent), given },

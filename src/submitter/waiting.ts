@@ -3,7 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { instantText } from "../domain/Time.ts"
+import { instantText, millisOf } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/standing.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -35,7 +35,7 @@ const neededSince = Effect.fnUntraced(function* (intent: Intent) {
 export const clockAgrees = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const watermark = yield* (yield* Observations).watermark
-  const block = watermark && Number(watermark.timestamp / 1_000_000n)
+  const block = watermark && millisOf(watermark.timestamp)
   return clockGap(yield* Clock.currentTimeMillis, block, maxAgeMillis) === undefined
 })
 

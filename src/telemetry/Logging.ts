@@ -94,7 +94,7 @@ interface Entry {
 const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey", "*.secret", "*.token"]
 
 /** pino behind Effect's logger; the only logger of the process. */
-export const layer = (options: LoggingOptions): Layer.Layer<never> => {
+export const layerLogging = (options: LoggingOptions): Layer.Layer<never> => {
   const destination = options.destination ?? pino.destination({ dest: options.descriptor ?? 1, sync: true })
   // Escapes invisible characters of all fields, however deep.
   const escaping = { write: (line: string) => destination.write(visibleJson(line)) }

@@ -7,7 +7,7 @@ import { judgeSubject } from "../../src/rules/checks/decide.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { subjectFacts } from "../../src/rules/SubjectFacts.ts"
-import { layer } from "../../src/telemetry/Logging.ts"
+import { layerLogging } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
@@ -54,7 +54,7 @@ const written = Effect.fnUntraced(function* (
   const lines: Array<string> = []
   const destination = { write: (line: string) => void lines.push(line) }
   yield* logDecisions(changes, () => subjects).pipe(
-    Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })),
+    Effect.provide(layerLogging({ level: "Info", format, destination, startedAt: 0 })),
   )
   return lines
 })

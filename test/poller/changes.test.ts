@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { logBalanceChanges } from "../../src/poller/BalancePoller.ts"
-import { layer } from "../../src/telemetry/Logging.ts"
+import { layerLogging } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 import { aliceKey, assetId, watchOnly } from "../support/treasury.ts"
 
@@ -12,7 +12,7 @@ const lineOf = Effect.fnUntraced(function* (timestamp: bigint, height: bigint, u
   const treasury = yield* watchOnly("http://127.0.0.1:1")
   const row = { timestamp, balance: 500n, party: aliceKey, asset: assetId, market: "", type: "ACCOUNT_TYPE_GENERAL" }
   yield* logBalanceChanges(treasury, [{ before: 200n, row }], { after: { timestamp: 1_000n, height }, upTo }).pipe(
-    Effect.provide(layer({ level: "Info", format: "text", destination, startedAt: 0 })),
+    Effect.provide(layerLogging({ level: "Info", format: "text", destination, startedAt: 0 })),
   )
   return lines.join("").replace(/^.*? s {2}/, "")
 })

@@ -5,7 +5,7 @@ import { takeSnapshot } from "../../src/engine/snapshot.ts"
 import { payersOf, pollParameters, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
-import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
+import { feeParametersOf } from "../../src/submitter/SigningFacts.ts"
 import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
 import {
   addressesOf,
@@ -143,13 +143,13 @@ describe("parameters of the network that the gateway told", () => {
     behind(function* (front) {
       yield* read
       assert.isDefined(yield* terms)
-      assert.isDefined(yield* feeTermsOf(usdt))
+      assert.isDefined(yield* feeParametersOf(usdt))
       front.manner = without(parametersPath)
       yield* minute
       yield* read
       assert.strictEqual((yield* listed).size, 0)
       assert.isUndefined(yield* terms)
-      assert.isUndefined(yield* feeTermsOf(usdt), "nothing is written down here")
+      assert.isUndefined(yield* feeParametersOf(usdt), "nothing is written down here")
     }),
   )
 
@@ -161,7 +161,7 @@ describe("parameters of the network that the gateway told", () => {
       front.manner = honest
       yield* read
       assert.isDefined(yield* terms)
-      assert.isDefined(yield* feeTermsOf(usdt))
+      assert.isDefined(yield* feeParametersOf(usdt))
     }),
   )
 

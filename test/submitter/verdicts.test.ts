@@ -6,7 +6,7 @@ import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { compareHistory } from "../../src/submitter/audit/adopt.ts"
-import { feeTermsOf } from "../../src/submitter/SigningFacts.ts"
+import { feeParametersOf } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alertIfTooSlow } from "../../src/submitter/solveWork.ts"
 import { alice, flow, round } from "../support/Flow.ts"
@@ -33,11 +33,11 @@ describe("the cap of a fee", () => {
   it.effect("is that of the asset's quantum while its listing is recent", () =>
     flow(function* (options, sandbox) {
       yield* rounds(options, sandbox, 1)
-      const before = yield* feeTermsOf(usdt)
+      const before = yield* feeParametersOf(usdt)
       assert.isDefined(before)
       assert.isDefined(before?.cap)
       yield* TestClock.adjust("400 days")
-      const after = yield* feeTermsOf(usdt)
+      const after = yield* feeParametersOf(usdt)
       assert.isDefined(after)
       assert.isUndefined(after?.cap)
     }),

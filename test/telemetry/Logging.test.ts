@@ -1,13 +1,13 @@
 import { assert, describe } from "@effect/vitest"
 import { Cause, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { layer, logEvent } from "../../src/telemetry/Logging.ts"
+import { layerLogging, logEvent } from "../../src/telemetry/Logging.ts"
 import { it } from "../support/it.ts"
 
 const odd = "a\r\nb\u001b[31m\u009b0m\u202ec\u2028d\ufeff\ud800"
 const shown = "a\\u{d}\\u{a}b\\u{1b}[31m\\u{9b}0m\\u{202e}c\\u{2028}d\\u{feff}\\u{d800}"
 
-type Options = Parameters<typeof layer>[0]
+type Options = Parameters<typeof layerLogging>[0]
 
 /** The lines that `log` writes. */
 const linesOf = Effect.fnUntraced(function* (
@@ -16,7 +16,7 @@ const linesOf = Effect.fnUntraced(function* (
 ) {
   const lines: Array<string> = []
   const destination = { write: (line: string) => void lines.push(line) }
-  yield* log.pipe(Effect.provide(layer({ level: "Info", destination, startedAt: 0, ...options })))
+  yield* log.pipe(Effect.provide(layerLogging({ level: "Info", destination, startedAt: 0, ...options })))
   return lines
 })
 
@@ -116,7 +116,7 @@ describe("the log", () => {
           throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" })
         },
       }
-      const logging = layer({ level: "Info", format, destination, startedAt: 0 })
+      const logging = layerLogging({ level: "Info", format, destination, startedAt: 0 })
       const done = yield* Effect.exit(Effect.as(confirmed.pipe(Effect.provide(logging)), "done"))
       assert.strictEqual(done._tag, "Success")
     },

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { summaries } from "../../src/cli/run/narrate.ts"
 import { runLoops } from "../../src/daemon.ts"
-import { layer } from "../../src/telemetry/Logging.ts"
+import { layerLogging } from "../../src/telemetry/Logging.ts"
 import { flow } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { turn } from "../support/until.ts"
@@ -34,7 +34,10 @@ describe("a calm hour", () => {
               hour.some((line) => /"level":"(warn|error)"/.test(line)),
               hour.join(""),
             )
-          }).pipe(Effect.scoped, Effect.provide(layer({ level: "Info", format: "json", destination, startedAt: 0 }))),
+          }).pipe(
+            Effect.scoped,
+            Effect.provide(layerLogging({ level: "Info", format: "json", destination, startedAt: 0 })),
+          ),
         {
           network: { maxAge: "2m", poll: { busy: "10s", idle: "10s" } },
           keepBob: { topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "10", target: "20" }] } },

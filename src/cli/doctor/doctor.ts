@@ -2,6 +2,7 @@ import { Clock, Effect, Layer, Result } from "effect"
 import { Command } from "effect/cli"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
 import type { ConfigError } from "../../config/yaml/ConfigError.ts"
+import { millisOf } from "../../domain/Time.ts"
 import { GatewayError } from "../../gateway/GatewayError.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
@@ -112,7 +113,7 @@ const viewOf = ({ name, read }: Reading) => {
 const clockFinding = (readings: ReadonlyArray<Reading>, maxAgeMillis: number): DoctorFinding => {
   const timed = readings.flatMap(({ name, read }) =>
     Result.isSuccess(read) && read.success.mark !== undefined
-      ? [{ name, at: read.success.at, blockAt: Number(read.success.mark.timestamp / 1_000_000n) }]
+      ? [{ name, at: read.success.at, blockAt: millisOf(read.success.mark.timestamp) }]
       : [],
   )
   const newest = timed.toSorted((a, b) => b.blockAt - a.blockAt)[0]

@@ -35,7 +35,7 @@ export const loggingLayer = (
   Layer.unwrap(
     Effect.map(ProcessContext, (context) => {
       const columns = terminalColumns(context.output)
-      return Logging.layer({
+      return Logging.layerLogging({
         level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
         format: Option.getOrElse(output, () => (columns === undefined ? "json" : "text")),
         startedAt,

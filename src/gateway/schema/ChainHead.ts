@@ -1,5 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { chainBounds, isChainId } from "../../domain/chain.ts"
+import { millisOf } from "../../domain/Time.ts"
 import { BlockTime, Connection, Flag, Hash, Height, orDefault, SafeInt, SafeUint, Text, Uint32 } from "./Numbers.ts"
 
 /** The newest block that a node has begun, and what work it asks for. */
@@ -73,7 +74,7 @@ export const Epoch = Schema.Struct({
 })
 export type Epoch = typeof Epoch.Type
 
-const millisMax = Number(chainBounds.timeMax / 1_000_000n)
+const millisMax = millisOf(chainBounds.timeMax)
 const rfc3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/
 
 const isInstant = (text: string): boolean => {

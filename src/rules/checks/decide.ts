@@ -1,5 +1,6 @@
 import { baseUnits } from "../../domain/Amount.ts"
 import type { Decision, Payment } from "../../domain/Decision.ts"
+import { millisOf } from "../../domain/Time.ts"
 import { receiverKey } from "../Account.ts"
 import type { NeededTransfer } from "../Need.ts"
 import type { Snapshot } from "../Snapshot.ts"
@@ -66,7 +67,7 @@ const concludedBy = (need: SubjectFacts["need"]): number | undefined => {
 
 /** A plan is concluded by the clock alone, and a clock that no block agrees with may be wrong. */
 const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: SubjectFacts): boolean =>
-  clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined
+  clockGap(now, asOf === undefined ? undefined : millisOf(asOf), maxAgeMillis) !== undefined
 
 /** The one history check that also applies to parts: balances that do not show the last payment are not reliable. */
 const settling = history.filter(({ reason }) => reason === "settling")

@@ -1,6 +1,6 @@
 import { sumText } from "../../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
-import { timeText } from "../../domain/Time.ts"
+import { millisOf, nanosOf, timeText } from "../../domain/Time.ts"
 import { type RuleAccount, receiverKey } from "../Account.ts"
 import type { PayingRule } from "../Rule.ts"
 import type { FundingRequest } from "../Snapshot.ts"
@@ -68,7 +68,7 @@ const needText = ({ need }: SubjectFacts): string => need?.detail ?? ""
 /** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
 const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
   if (updatedAt <= now) return updatedAt
-  return Math.min(settledAt === undefined ? createdAt : Number(settledAt / 1_000_000n), now)
+  return Math.min(settledAt === undefined ? createdAt : millisOf(settledAt), now)
 }
 
 /** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */
@@ -88,7 +88,7 @@ const cooldownEnd = (facts: SubjectFacts): number => {
 /** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: SubjectFacts): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
-  const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const seen = (snapshot.asOf ?? 0n) - nanosOf(subject.rule.settleMillis)
   const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
   const touched = (intent: Intent) =>
     looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
@@ -102,7 +102,7 @@ const unseenBy = ({ subject, snapshot, need }: SubjectFacts): Intent | undefined
 }
 
 /** "14:02:11Z" of a block's time. */
-const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(11, 19)}Z`
+const clockText = (nanos: bigint): string => `${new Date(millisOf(nanos)).toISOString().slice(11, 19)}Z`
 
 const settlingText = (facts: SubjectFacts, unseen: Intent | undefined): string | undefined => {
   if (unseen === undefined) return undefined

@@ -1,6 +1,6 @@
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import type { HoldReason } from "../../domain/Decision.ts"
-import { timeText as spanText } from "../../domain/Time.ts"
+import { millisOf, timeText as spanText } from "../../domain/Time.ts"
 import { clockGap } from "../checks/wrongClock.ts"
 import type { Notice } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
@@ -138,7 +138,7 @@ const lateNotice = (
   const { now, asOf, maxAgeMillis } = snapshot
   if (now - (timer.firingSince ?? now) < freshMillis) return undefined
   // A clock that no block agrees with makes nothing late; the clock itself alerts.
-  if (clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) {
+  if (clockGap(now, asOf === undefined ? undefined : millisOf(asOf), maxAgeMillis) !== undefined) {
     return undefined
   }
   const late = lateOf(rule, { planned, episode }, now)

@@ -109,7 +109,7 @@ export const feeShare = (command: IntentCommand, maxFee: Share): Share => (comma
 export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
   policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
 
-/** What a line permits, whatever the amount. */
+/** Payer, payee and asset of a payment: the part that decides its line. */
 export type Cell = Omit<PolicyPayment, "amount">
 
 /** The payments that a line names and no line before it does. */
@@ -212,7 +212,7 @@ export const freeText = (at: number | undefined): string =>
   at === undefined ? "" : `; free again about ${instantText(at)}`
 
 /** Network fee on top of a transfer's amount: trunc(min(amount · factor, maxQuantum · quantum)). */
-export interface FeeTerms {
+export interface FeeParameters {
   /** transfer.fee.factor */
   readonly factor: Share
   /** transfer.fee.maxQuantumAmount in base units of the asset; undefined while its quantum is not known. */
@@ -231,7 +231,7 @@ export interface WrittenFee {
 export const feeAgeMillisMax = 600_000
 
 /** The most that the network takes on top of the amount. Where the cap is not known, the share alone bounds it. */
-const feeOf = ({ factor, cap }: FeeTerms, amount: bigint): bigint => {
+const feeOf = ({ factor, cap }: FeeParameters, amount: bigint): bigint => {
   const byAmount = (amount * factor.numerator) / factor.denominator
   return cap !== undefined && cap < byAmount ? cap : byAmount
 }
@@ -241,7 +241,7 @@ const feeOf = ({ factor, cap }: FeeTerms, amount: bigint): bigint => {
  * A share of nothing is that of a command that costs none.
  */
 export const feeRefused = (
-  terms: FeeTerms | undefined,
+  terms: FeeParameters | undefined,
   { amount, share }: { readonly amount: bigint; readonly share: Share },
   now: number,
 ): string | undefined => {

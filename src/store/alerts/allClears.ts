@@ -3,6 +3,7 @@ import { overAll, overText, type StoredAlert } from "../../domain/alerts/Alert.t
 import { type CatalogueEntry, factDays } from "../../domain/alerts/CatalogueEntry.ts"
 import { type AlertName, catalogue } from "../../domain/alerts/catalogue.ts"
 import { type IntentState, intentStates, isFinalIntent } from "../../domain/Intent.ts"
+import { millisOf } from "../../domain/Time.ts"
 import { pinScope } from "../../rules/checks/stops.ts"
 import { memoryKey } from "../../rules/RuleMemory.ts"
 import { Observations } from "../balances/Observations.ts"
@@ -25,7 +26,7 @@ const OpenRow = Schema.Struct({
   fields: Schema.fromJsonString(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
   ),
-  /** Of the payment that it is about. */
+  /** These three belong to the payment that the alert names; null if it names none. */
   rule: Schema.NullOr(Schema.String),
   state: Schema.NullOr(Schema.Literals(intentStates)),
   detail: Schema.NullOr(Schema.String),
@@ -96,7 +97,7 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
         : text({ rule: rule ?? "", state, detail: detail ?? "" })
     default:
       // By a fast clock alone it would be forgotten unseen.
-      return factEnd(open, until, Math.min(now, Number(read / 1_000_000n)) - at)
+      return factEnd(open, until, Math.min(now, millisOf(read)) - at)
   }
 }
 

@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { AccountKey } from "../../domain/Balance.ts"
+import { nanosOf } from "../../domain/Time.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
 import type { Span } from "../journal/archive.ts"
@@ -110,8 +111,8 @@ export const makePastBalances = (sql: Sql) => {
 const nanosMax = 2n ** 63n - 1n
 
 /** Unix nanoseconds of Unix milliseconds, as far as a database counts. */
-const nanosOf = (millis: number): bigint => {
-  const nanos = BigInt(millis) * 1_000_000n
+const storableNanosOf = (millis: number): bigint => {
+  const nanos = nanosOf(millis)
   return nanos > nanosMax ? nanosMax : nanos
 }
 
@@ -126,7 +127,7 @@ const ChangeColumns = Schema.Struct({ ...BalanceColumns.fields, account: Schema.
 /** The last balance of each account that is known from before a time (Unix milliseconds), and its own time. */
 export const balancesBefore = Effect.fn("BalanceHistory.before")(function* (millis: number) {
   const sql = yield* Sql
-  const at = nanosOf(millis)
+  const at = storableNanosOf(millis)
   const rows = yield* sql`SELECT n.party, n.asset, n.market, n.type, c.balance, c.timestamp FROM changes AS c
     JOIN (SELECT account, max(timestamp) AS last FROM changes WHERE timestamp < ${at} GROUP BY account) AS newest
       ON c.account = newest.account AND c.timestamp = newest.last
@@ -157,7 +158,7 @@ export const changesAfter = Effect.fn("BalanceHistory.after")(function* (
   { from, to }: Span,
 ) {
   const sql = yield* Sql
-  const [begin, end] = [nanosOf(from), nanosOf(to)]
+  const [begin, end] = [storableNanosOf(from), storableNanosOf(to)]
   const beyond = last === undefined ? begin : last.timestamp
   const skipped = last?.account ?? -1
   return yield* sql`SELECT timestamp, account, party, asset, market, type, balance, "isOpening" FROM (
@@ -175,7 +176,7 @@ export const changesAfter = Effect.fn("BalanceHistory.after")(function* (
 /** Parts of the span whose rows cannot be had. */
 export const gapsIn = Effect.fn("BalanceHistory.gaps")(function* ({ from, to }: Span) {
   const sql = yield* Sql
-  return yield* sql`SELECT since, until FROM gaps WHERE since < ${nanosOf(to)} AND until > ${nanosOf(from)}
+  return yield* sql`SELECT since, until FROM gaps WHERE since < ${storableNanosOf(to)} AND until > ${storableNanosOf(from)}
     ORDER BY since`.pipe(rowsOf(GapColumns, "BalanceHistory.gaps"))
 })
 

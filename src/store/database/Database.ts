@@ -104,7 +104,7 @@ const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
       Effect.withSpan("Database.useSchema"),
     ),
   ).pipe(
-    Layer.provideMerge(NodeSqlite.layer(options)),
+    Layer.provideMerge(NodeSqlite.layerSqlite(options)),
     Layer.catchTag("SqlError", (cause) =>
       Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause }))),
     ),

@@ -179,7 +179,9 @@ export const make = (
  * The client as a layer, and what it writes; the file is closed with its scope. One process at a time can open it: that
  * is the lease.
  */
-export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClient | Backend, SqlError.SqlError> =>
+export const layerSqlite = (
+  options: NodeSqliteOptions,
+): Layer.Layer<SqlClient.SqlClient | Backend, SqlError.SqlError> =>
   Layer.effectContext(
     Effect.map(makeWatched(options), ({ client, writes }) =>
       Context.make(SqlClient.SqlClient, client).pipe(

@@ -59,7 +59,7 @@ const makeClient = Effect.fnUntraced(function* (
     held.isLost = true
     return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
   }
-  /** What the holder knows is no longer what is stored: the store is opened again, and told from a restored one. */
+  /** The stored rows are older than the holder's last: the store opens again, which finds a restored backup. */
   const shrunk = () => {
     held.deadline = 0
     return failure(new StoreRefusal("unknown", `the database of ${treasury} lacks what was written last`))

@@ -1,5 +1,6 @@
 import { Clock, Effect, Schema, SchemaGetter } from "effect"
 import type { SqlError } from "effect/sql"
+import { millisOf } from "../../domain/Time.ts"
 import type { Sql } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 
@@ -79,5 +80,5 @@ export const latestTime = Effect.fnUntraced(function* (sql: Sql) {
     rowsOf(NewestRow, "latestTime"),
   )
   const newest = rows[0]?.newest ?? 0n
-  return Math.max(yield* Clock.currentTimeMillis, Number(newest / 1_000_000n) + 1)
+  return Math.max(yield* Clock.currentTimeMillis, millisOf(newest) + 1)
 })

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { general } from "../../domain/AccountType.ts"
 import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
+import { millisOf } from "../../domain/Time.ts"
 import type { GeneralRow, KnownPayment } from "../../payments/explainDebits.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
@@ -59,7 +60,7 @@ export const debitBook = Effect.fn("Debits.book")(function* (party: string, afte
     UNION ALL SELECT asset, balance, timestamp, 1 AS opening FROM openings
     WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
     ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
-  const since = Number((rows[0]?.timestamp ?? 0n) / 1_000_000n) - earlierMillis
+  const since = millisOf(rows[0]?.timestamp ?? 0n) - earlierMillis
   // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
   const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
     created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",

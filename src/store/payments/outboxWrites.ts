@@ -10,6 +10,7 @@ import {
   liveAttemptStates,
 } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../../domain/Intent.ts"
+import { millisOf } from "../../domain/Time.ts"
 import { latestTime } from "../database/columns.ts"
 import type { Sql } from "../database/Sql.ts"
 import { StoreError, storeError } from "../database/StoreError.ts"
@@ -113,7 +114,7 @@ const moveIntent = Effect.fnUntraced(function* (
 const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, settledAt: bigint | undefined) {
   if (state !== "confirmed" && state !== "failed") return undefined
   const latest = yield* latestTime(sql)
-  return settledAt === undefined ? latest : Math.min(latest, Number(settledAt / 1_000_000n) + 1)
+  return settledAt === undefined ? latest : Math.min(latest, millisOf(settledAt) + 1)
 })
 
 export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {

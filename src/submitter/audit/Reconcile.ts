@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
-import { hasElapsed } from "../../domain/Time.ts"
+import { hasElapsed, nanosOf } from "../../domain/Time.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
@@ -71,7 +71,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   if (start === undefined) return
   const listing = yield* list(party)
   if (listing === "silent") return
-  const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
+  const until = listing?.mark?.timestamp ?? nanosOf(now)
   yield* memory.noteReading(party, { at: now, until })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (!isGranted) yield* clear(party, start, listing)

@@ -6,6 +6,7 @@ import type { Attempt } from "../../domain/Attempt.ts"
 import type { BalanceChange } from "../../domain/Balance.ts"
 import { shortId } from "../../domain/Hex.ts"
 import { readReference } from "../../domain/Reference.ts"
+import { millisOf, nanosOf } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
@@ -34,7 +35,7 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
   // A clock that is ahead makes nothing old: the newest of them is not later than the ledger.
   const newest = spent.reduce((last, payment) => Math.max(last, spentAtOf(payment)), 0)
   // Nor does a block of a made-up time use a limit up for ever.
-  const latest = Math.max(now, Number(watermark / 1_000_000n) + 1)
+  const latest = Math.max(now, millisOf(watermark) + 1)
   const since = Math.min(now, newest) - dayMillis
   let count = 0
   for (const payment of spent) {
@@ -51,7 +52,7 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
 })
 
 /** Unix milliseconds, the end of the one that its block is in. */
-const spentAtOf = ({ timestamp }: ListedTransfer): number => Number(timestamp / 1_000_000n) + 1
+const spentAtOf = ({ timestamp }: ListedTransfer): number => millisOf(timestamp) + 1
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
 export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
@@ -197,7 +198,7 @@ const notifyCounted = Effect.fnUntraced(function* (party: string, count: number)
 /** Falls of the key's general accounts in the last 24 hours, as if each were a payment to nobody. */
 const fallsOf = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const rows: Array<BalanceChange> = []
   let since = now - dayNanos
   let after: string | undefined

@@ -7,7 +7,7 @@ import type { Payment } from "../../domain/Decision.ts"
 import { sumText } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import type { Intent } from "../../domain/Intent.ts"
-import { instantText } from "../../domain/Time.ts"
+import { instantText, millisOf, nanosOf } from "../../domain/Time.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
 import { isOver, sureHeight } from "../../payments/judgeAttempt.ts"
@@ -161,7 +161,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
 /** True if it moved money, whatever its status: before 0.76.3 a refused replay hides an execution. */
 const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
   const hour = 3_600_000_000_000n
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const now = nanosOf(yield* Clock.currentTimeMillis)
   const sends = yield* (yield* GatewayReader)
     .sends(from, timestamp - hour, now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
@@ -172,7 +172,7 @@ const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedT
 const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestamp }: ObservedTransfer) {
   const outbox = yield* Outbox
   const { payment, decimals } = intent
-  const at = instantText(Number(timestamp / 1_000_000n))
+  const at = instantText(millisOf(timestamp))
   const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another copy of this database as transfer ${id} at ${at}`
   const settlement = { detail, fee: fees, settledAt: timestamp }
   const facts = { ...paymentFacts(intent), state: "confirmed", rule: intent.rule, transfer: id, words: detail }

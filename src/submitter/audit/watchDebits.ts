@@ -2,6 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { general, withdrawn } from "../../domain/AccountType.ts"
 import { formatAmount } from "../../domain/Amount.ts"
+import { isoOf } from "../../domain/Time.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import {
@@ -190,6 +191,6 @@ const wordsOf = Effect.fnUntraced(function* (key: string, { asset, amount, times
     pinned === undefined
       ? `${amount} of ${asset.slice(0, 8)}`
       : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`
-  const at = new Date(Number(timestamp / 1_000_000n)).toISOString()
+  const at = isoOf(timestamp)
   return `${money} left the general account of ${party?.name ?? key.slice(0, 8)} in the block of ${at}, ${how[kind]}`
 })

@@ -2,6 +2,7 @@ import { Clock, Effect, Option } from "effect"
 import { type Attempt, deadlineHeight } from "../../domain/Attempt.ts"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
+import { nanosOf } from "../../domain/Time.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { doubtfulUntil, isApart } from "../../payments/judgeAttempt.ts"
 import { excessOf } from "../../payments/movements.ts"
@@ -127,7 +128,7 @@ const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray
   for (const { intentId } of own) {
     const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
     if (intent === undefined) continue
-    const excess = excessOf(intent, yield* loadSteps(intent, BigInt(since) * 1_000_000n), known)
+    const excess = excessOf(intent, yield* loadSteps(intent, nanosOf(since)), known)
     if (excess > 0) found.set(intent.id, excess)
   }
   return found
