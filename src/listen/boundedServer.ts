@@ -11,8 +11,6 @@ const requestMillis = 20_000
 /** Milliseconds that a connection stays without another request. */
 const idleMillis = 5_000
 const checkMillis = 2_000
-/** Requests of one connection, so that one that sends them all at once is not served all at once. */
-const requestsMax = 16
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -25,8 +23,9 @@ type Open = Set<Exchange>
 /**
  * An HTTP server whose connections are bounded in number and time. A newcomer always finds room, unless this process
  * owes all others an answer: the one that has been idle for longest is closed for it, of the address that holds most.
+ * A connection's requests are bounded because one that sends them all at once is served all at once.
  */
-export const boundedServer = (connectionsMax: number): Server => {
+export const boundedServer = (connectionsMax: number, requestsMax = 1): Server => {
   const server = createServer({
     headersTimeout: headersMillis,
     requestTimeout: requestMillis,

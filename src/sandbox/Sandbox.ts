@@ -151,9 +151,11 @@ const listen = (
 
 /** Connections that the network holds at once. */
 const connectionsMax = 300
+/** Requests of one connection: a gateway's reader keeps its connection. */
+const requestsMax = 16
 
 const open = (host: string, port: number) =>
-  NodeHttpServer.make(() => boundedServer(connectionsMax), {
+  NodeHttpServer.make(() => boundedServer(connectionsMax, requestsMax), {
     host,
     port,
     gracefulShutdownTimeout: "500 millis",

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs"
 import type { RequestOptions } from "node:http"
 import { join } from "node:path"
-import { Effect, Layer, Logger, Option, Predicate, Schema } from "effect"
+import { Effect, Layer, Logger, Option, Predicate, Schedule, Schema } from "effect"
 import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
 import { socketFile } from "../../http/ControlServer.ts"
 import type { HttpProblem } from "../../http/stories.ts"
@@ -87,6 +87,9 @@ const notOurs = (why: string) =>
     `${why}: the request was not sent; run this as the daemon's user, and restrict the directory with chmod 700`,
   )
 
+/** A daemon that owes an answer to each connection closes a new one. Only what reads is asked again. */
+const retries = { schedule: Schedule.spaced("100 millis"), times: 20 }
+
 /** One request to the daemon of a data directory; undefined where none runs. */
 export const control = Effect.fnUntraced(function* (
   dataDir: string,
@@ -100,6 +103,7 @@ export const control = Effect.fnUntraced(function* (
   const { socketPath } = found
   const headers = { "content-type": "application/json", host: "localhost" }
   const answer = yield* exchange({ socketPath, method, path, headers, timeout: timeoutMillis }, body).pipe(
+    Effect.retry({ ...retries, while: ({ kind }) => kind === "failed" && method === "GET" }),
     Effect.catchTag("NoAnswer", ({ kind, detail }) => {
       if (kind === "absent") return Effect.undefined
       return kind === "late"
