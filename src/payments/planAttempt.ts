@@ -88,6 +88,8 @@ export interface Beginning {
   readonly blocked: string | undefined
   /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
   readonly clearedAt: number | undefined
+  /** Since when the configuration is in force, Unix milliseconds; 0 since the start. */
+  readonly configSince: number
   readonly needsApproval: boolean
   /** Accounts whose balances differed from the gateway's at any time since the decision. */
   readonly drifted: ReadonlyArray<AccountKey>
@@ -170,18 +172,18 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
 }
 
 /**
- * True if the need is judged again: before a second attempt, and before the first one of a payment that has waited,
- * unless people approved it. One decided before the ledger was compared with the journal is judged even if approved:
- * its decision did not know payments of another copy of this store. So is one since whose decision a mismatch was
- * seen: its rows may have been false.
+ * True if the need is judged again: before a second attempt, and before the first one of a payment that has waited or
+ * was decided by an earlier configuration, unless people approved it. One decided before the ledger was compared with
+ * the journal is judged even if approved: its decision did not know payments of another copy of this store. So is one
+ * since whose decision a mismatch was seen: its rows may have been false.
  */
 export const isNeedDoubtful = (context: Beginning): boolean => {
-  const { intent, k, now, clearedAt, drifted, needsApproval, blocked } = context
+  const { intent, k, now, clearedAt, configSince, drifted, needsApproval, blocked } = context
   if (blocked !== undefined || intent.rule === submittedRule) return false
-  const hasWaited = now - intent.createdAt > decisionValidMillis
+  const isOld = now - intent.createdAt > decisionValidMillis || intent.createdAt <= configSince
   // Of a decision that is later than this clock says, nobody knows whether it came before the clearance.
   const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
-  return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (hasWaited && !needsApproval)
+  return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (isOld && !needsApproval)
 }
 
 /** True if the payment moves money of this account. */

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { CycleConfig } from "../config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../config/ConfigInForce.ts"
 import { general } from "../domain/AccountType.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
@@ -47,6 +47,7 @@ const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
     maxAgeMillis: treasury.network.maxAgeMillis,
     blocked: yield* blockedNow(intent),
     clearedAt: yield* (yield* Clearance).since(intent.payment.fromKey),
+    configSince: (yield* ConfigInForce).replacedAt(),
     needsApproval: approvalOf(treasury, intent) !== undefined,
     drifted: yield* (yield* Drifts).since(intent.createdAt),
     rows: yield* (yield* Observations).watermark,

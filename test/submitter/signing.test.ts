@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -14,6 +15,7 @@ import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signAttempt } from "../../src/submitter/signAttempt.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { newestIntent } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 
 /** Rows of the signer's memory and of its attempts, and what the journal holds of both. */
@@ -126,6 +128,24 @@ it.effect("a payment whose rule is gone from the configuration is not signed", (
     for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
     assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
     assert.deepStrictEqual(yield* states, ["cancelled"])
+  }),
+)
+
+it.effect("a payment whose rule pays less since a reload is decided again", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+    const before = yield* asked
+    const { document } = options.treasury
+    const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"target":"200"', '"target":"150"'))
+    const treasury = yield* treasuryOf({ ...document, value })
+    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    yield* byOneConfig(submitOnce())
+    assert.strictEqual((yield* newestIntent).state, "cancelled")
+    for (let i = 0; i < 6; i++) yield* byOneConfig(round({ ...options, treasury }, sandbox))
+    assert.deepStrictEqual(yield* states, ["confirmed", "cancelled"])
+    const less = 50n * 10n ** BigInt(before.decimals)
+    assert.strictEqual((yield* newestIntent).payment.amount, before.payment.amount - less)
+    assert.lengthOf(yield* paid(sandbox), 1)
   }),
 )
 
