@@ -126,10 +126,11 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   )
   const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), running, metrics))
   const fibers = yield* FiberMap.make<string>()
-  const around = { hub, config, shared, states, running, url }
+  let entries: ReadonlyArray<TreasuryEntry> = []
+  const around: Around = { hub, config, shared, states, running, url, scanned: () => entries }
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
-    const entries = yield* readEntries(config)
+    entries = yield* readEntries(config)
     for (const [key] of [...fibers]) {
       if (entries.some((entry) => keyOf(entry) === key)) continue
       yield* FiberMap.remove(fibers, key)
@@ -174,6 +175,8 @@ interface Around {
   readonly states: Map<string, TreasuryState>
   readonly running: Map<string, SurfaceAnswers<never>>
   readonly url: string
+  /** Treasuries that the folder had when it was read last. */
+  readonly scanned: () => ReadonlyArray<TreasuryEntry>
 }
 
 const restartMillisMin = 1_000
@@ -227,8 +230,11 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   const starting = (at: number) =>
     noteState(around, entry, at, { state: "starting", severity: "warn", text: "starting" })
   starting(now)
-  const wrong = nameProblem(entry, yield* readEntries(config))
-  if (wrong !== undefined) return yield* wrong
+  // Only one whose name was taken reads all files again: each of many would read them all.
+  if (nameProblem(entry, around.scanned()) !== undefined) {
+    const wrong = nameProblem(entry, yield* readEntries(config))
+    if (wrong !== undefined) return yield* wrong
+  }
   const { found, doubts } = yield* sound({
     config: [entry.file],
     data: Option.none(),
