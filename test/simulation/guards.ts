@@ -89,8 +89,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "signer/KeyFile.ts",
-        source: "    return isVerified ? signature : undefined\n",
-        instead: "    return isVerified || true ? signature : undefined\n",
+        source: "  return isVerified(signature, message, publicKey) ? signature : undefined\n",
+        instead: "  return isVerified(signature, message, publicKey) || true ? signature : undefined\n",
       },
     ],
   },
