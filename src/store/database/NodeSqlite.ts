@@ -106,26 +106,40 @@ const makeWatched = (
       return prepared
     }
 
+    const call = <A>(sql: string, run: () => A) =>
+      Effect.try({
+        try: () => {
+          // After a failed sync the next one may succeed without what was to be synced: only a new connection knows.
+          if (broken !== undefined && !/^ROLLBACK/.test(sql)) throw broken
+          try {
+            return run()
+          } catch (error) {
+            if (isDoubtful(error)) broken = error
+            throw error
+          }
+        },
+        catch: sqlError("execute"),
+      })
     const attempt = <A>(sql: string, run: (statement: StatementSync, big: boolean) => A) =>
       Effect.withFiber((fiber) =>
-        Effect.try({
-          try: () => {
-            const big = fiber.getRef(SqlClient.SafeIntegers)
-            // After a failed sync the next one may succeed without what was to be synced: only a new connection knows.
-            if (broken !== undefined && !/^ROLLBACK/.test(sql)) throw broken
-            const { statement, written } = prepare(sql)
-            try {
-              return run(statement, big)
-            } catch (error) {
-              if (isDoubtful(error)) broken = error
-              throw error
-            } finally {
-              if (written !== undefined) writes.note(written)
-            }
-          },
-          catch: sqlError("execute"),
+        call(sql, () => {
+          const { statement, written } = prepare(sql)
+          try {
+            return run(statement, fiber.getRef(SqlClient.SafeIntegers))
+          } finally {
+            if (written !== undefined) writes.note(written)
+          }
         }),
       )
+    /** Several statements, which are not prepared for a second time. */
+    const script = (sql: string) =>
+      call(sql, () => {
+        try {
+          db.exec(sql)
+        } finally {
+          writes.note("*")
+        }
+      })
 
     const objects = (sql: string, params: Params) =>
       attempt(sql, (statement, big) => {
@@ -148,7 +162,8 @@ const makeWatched = (
       executeUnprepared: execute,
       executeValues: arrays,
       executeValuesUnprepared: arrays,
-      executeRaw: (sql, params) => attempt(sql, (statement) => statement.run(...params.map(bind))),
+      executeRaw: (sql, params) =>
+        params.length === 0 ? script(sql) : attempt(sql, (statement) => statement.run(...params.map(bind))),
       executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform)),
     }
 

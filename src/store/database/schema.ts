@@ -298,7 +298,6 @@ export const useSchema = Effect.gen(function* () {
   const [found] = yield* sql`SELECT user_version AS version, (SELECT count(*) FROM sqlite_master) AS tables
     FROM pragma_user_version`
   if (found?.["tables"] === 0) {
-    yield* Effect.forEach(definitions, (text) => sql.unsafe(text), { discard: true })
-    yield* sql.unsafe(`PRAGMA user_version = ${schemaVersion}`)
+    yield* sql.unsafe([...definitions, `PRAGMA user_version = ${schemaVersion}`].join(";\n")).raw
   } else if (found?.["version"] !== schemaVersion) return yield* otherBuild(found?.["version"])
 })
