@@ -227,7 +227,8 @@ export class AlertQueue extends Context.Service<
           )
         // What was never tried may wait for its group.
         const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
-        const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
+        const { memoryOf } = yield* Database
+        const first = memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
           sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
             rowsOf(FirstRow, "AlertQueue.first"),
@@ -348,10 +349,13 @@ export class AlertQueue extends Context.Service<
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
             end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
           ),
-          pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
-          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
-          JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
-            rowsOf(PendingRow, "AlertQueue.pending"),
+          pending: memoryOf<ReadonlyArray<Pending>>("alerts", "deliveries")(
+            "",
+            sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
+              sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
+              JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
+              rowsOf(PendingRow, "AlertQueue.pending"),
+            ),
           ),
           prune: pruneAlerts(sql),
         })

@@ -53,11 +53,10 @@ export const makeReminders = Effect.gen(function* () {
     d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
     WHERE a.ended_at IS NULL ORDER BY a.seq`.pipe(rowsOf(OpenRow, "Alerts.open"))
   const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
-  return Effect.fn("Alerts.remind")(
+  const remind = Effect.fn("Alerts.remind")(
     function* (reminders: Reminders) {
       const now = yield* Clock.currentTimeMillis
       const rows = yield* open
-      if (rows.length === 0) return false
       const silences = yield* silencesAt(sql, now)
       const audible = rows.filter((row) => !silences.some((silence) => isSilencing(silence, row)))
       const again = audible.filter((row) => isDueAgain(row, reminders, now))
@@ -77,6 +76,10 @@ export const makeReminders = Effect.gen(function* () {
     },
     (effect) => effect.pipe(sql.withTransaction, storeError("Alerts.remind")),
   )
+  const isAnyOpen = Effect.map(open, (rows) => rows.length > 0)
+  // Asked each second where mostly none is: that must not take the write lock.
+  return (reminders: Reminders) =>
+    Effect.flatMap(isAnyOpen, (isAny) => (isAny ? remind(reminders) : Effect.succeed(false)))
 })
 
 const isDueAgain = (row: Open, { repeatMillis, forgetful }: Reminders, now: number): boolean => {
