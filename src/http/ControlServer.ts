@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
@@ -74,29 +74,17 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
     gracefulShutdownTimeout: "500 millis",
   }).pipe(Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })))
   yield* Effect.sync(() => chmodSync(path, 0o600))
-  yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
+  yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, respond(options))))
 })
 
-type Needs = ContextOf<typeof answer>
-
-type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
-
-const routes = (options: ControlServerOptions) =>
-  HttpRouter.use(
-    Effect.fnUntraced(function* (router) {
-      const context = yield* Effect.context<Needs>()
-      yield* router.add("*", "/*", (request) =>
-        answer(options, request).pipe(
-          Effect.catchTags({
-            StoreError: (error) => Effect.succeed(refusal(503, error.message)),
-            GatewayError: (error) => Effect.succeed(refusal(503, error.message, "nothing was changed; try again")),
-            SchemaError: (error) => Effect.succeed(refusal(400, error.message.split("\n")[0] ?? "", "see --help")),
-            HttpServerError: () => Effect.succeed(refusal(413, "the body cannot be read, or is larger than 64 KiB")),
-            SubmitRejected: (error) => Effect.succeed(refusal(error.byPolicy ? 403 : 400, error.message, error.remedy)),
-          }),
-          Effect.provideContext(context),
-        ),
-      )
+const respond = (options: ControlServerOptions) => (request: HttpServerRequest.HttpServerRequest) =>
+  answer(options, request).pipe(
+    Effect.catchTags({
+      StoreError: (error) => Effect.succeed(refusal(503, error.message)),
+      GatewayError: (error) => Effect.succeed(refusal(503, error.message, "nothing was changed; try again")),
+      SchemaError: (error) => Effect.succeed(refusal(400, error.message.split("\n")[0] ?? "", "see --help")),
+      HttpServerError: () => Effect.succeed(refusal(413, "the body cannot be read, or is larger than 64 KiB")),
+      SubmitRejected: (error) => Effect.succeed(refusal(error.byPolicy ? 403 : 400, error.message, error.remedy)),
     }),
   )
 

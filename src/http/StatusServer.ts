@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Schema, type Scope } from "effect"
-import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Address, isLoopback } from "../config/schema/Fields.ts"
@@ -161,8 +161,7 @@ const serve = Effect.fnUntraced(function* ({ host, port }: Address, { portBusy }
           () => open(host, 0),
         ),
       )
-  const routes = HttpRouter.use((router) => router.add("*", "/*", answer))
-  yield* server.serve(yield* HttpRouter.toHttpEffect(routes))
+  yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, answer)))
   const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
   return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
 })
