@@ -89,6 +89,20 @@ const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   return { found, keys, network: [...network, ...warnings] }
 })
 
+/** Keys that sign for another treasury on the same chain too: each halts at the other's first payment. */
+const sharedKeys = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyArray<Problem> =>
+  [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) => {
+    const other = all.find(
+      (one) =>
+        one !== treasury &&
+        one.network.chainId === treasury.network.chainId &&
+        [...one.parties.values()].some((party) => party.signer !== undefined && party.publicKey === publicKey),
+    )
+    if (signer === undefined || other === undefined) return []
+    const message = `treasury ${other.name} signs with the same key: each halts at the other's first payment (foreign_payment)`
+    return [treasury.document.problem(["parties", name], message, "give each treasury a key of its own")]
+  })
+
 /** Checks each treasury of a folder; fails with the problems of all that are wrong. */
 const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   const checked = yield* Effect.forEach(yield* eachTreasury(dir), ({ name, file, chosen, problem }) =>
@@ -97,7 +111,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
       const { found, keys, network } = yield* readAndCheck(chosen)
       const { treasury, mode } = found
       const warned = [...warnings(treasury), ...unusedSettings(treasury), ...network, ...keys]
-      return { treasury: name, file, mode, policy: treasury.policy.hash, warnings: warned }
+      return { name, file, mode, treasury, warned }
     }).pipe(
       Effect.mapError((error) =>
         "problems" in error
@@ -107,7 +121,15 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
       Effect.result,
     ),
   )
-  const good = checked.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const found = checked.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const all = found.map(({ treasury }) => treasury)
+  const good = found.map(({ name, file, mode, treasury, warned }) => ({
+    treasury: name,
+    file,
+    mode,
+    policy: treasury.policy.hash,
+    warnings: [...warned, ...sharedKeys(treasury, all)],
+  }))
   const text = () =>
     good.flatMap(({ treasury, file, mode, policy, warnings: warned }) => [
       `${file}  ok   ${treasury}, mode ${mode}, policy ${policy}`,

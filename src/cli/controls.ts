@@ -126,7 +126,7 @@ const haltByFile = Effect.fnUntraced(function* (
     return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
   }
   if (!existsSync(dataDir)) {
-    const message = `${dataDir}  is not a data directory: nothing is halted; name the right one with --data DIR`
+    const message = `${dataDir} is not a data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, said)

@@ -97,7 +97,7 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   const path = commandPath.slice(1).join(" ")
   const parts = partsOf(path).map(([name]) => name.slice(path.length + 1))
   if (command !== "" && parts.length > 0 && isEmpty(Reflect.get(error, "suggestions")))
-    return `"${path}" needs one of ${parts.join(", ")}; "${command}" is none of them`
+    return `"${path}" is followed by one of ${parts.join(", ")}; "${command}" is none of them`
   const [first = "", ...near] = error.message.replace(/(Expected: )?Schema validation failed: /, "").split(/\n\s*/)
   const meant = near.filter((line) => /^--?[a-z]{2}|^[a-z]/.test(line))
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`

@@ -25,7 +25,8 @@ const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, t
 export const remedyOf = (reason: string, detail = ""): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
-  if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
+  if (end === "recover")
+    return '"cofferer recover --reason TEXT" imports the payments that the database lacks, and allows signing again'
   if (end === "itself") return 'it ends by itself once there is space, and "resume" does not end it'
   if (end === "terms") {
     const hash = /^the terms ([0-9a-f]{8}) /.exec(detail)?.[1] ?? "HASH"

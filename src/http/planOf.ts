@@ -108,7 +108,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
         const own = yield* planned(plan)
         const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)
         const knowledge = yield* knownBy(plan.treasury)
-        const halt = yield* haltAtRestart(inForce ?? plan, plan)
+        const halt = yield* haltAtRestart(inForce ?? plan, plan, !asLastSeen)
         return { at, knowledge, plan: own, difference, halt }
       }),
     )

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option, Result, Schema } from "effect"
 import { ConfigInForce, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
-import { loadTreasury } from "../config/Treasury.ts"
+import { needsRestart } from "../config/needsRestart.ts"
+import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { millisOf } from "../domain/Time.ts"
 import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -69,13 +70,27 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   return { isEnough: missing === 0, by, advice }
 })
 
-/** Why a restart with this configuration halts, and what allows it; null where it does not. */
-export const haltAtRestart = Effect.fn("Terms.haltAtRestart")(function* (old: InForce, next: InForce) {
+/** What brings the terms into force in place of a restart, ending with "or "; empty where only a restart can. */
+const reloadText = (old: Treasury, next: Treasury): string => {
+  if (needsRestart(old, next).length > 0) return ""
+  const isOther = old.files.join("\n") !== next.files.join("\n")
+  const from = isOther ? `the same change in ${old.files.join(" and ")}, then ` : ""
+  return `${from}"cofferer reload --allow-weaker --reason TEXT" in place of the restart, or `
+}
+
+/** Why a restart with this configuration halts, and what allows it; null where it does not. `isRunning`: a daemon. */
+export const haltAtRestart = Effect.fn("Terms.haltAtRestart")(function* (
+  old: InForce,
+  next: InForce,
+  isRunning: boolean,
+) {
+  if (next.treasury.mode !== "live") return null
   const weaker = yield* weakerIn(next)
   if (weaker.length === 0) return null
   const { isEnough, advice } = yield* approvalOfTerms(old, next).pipe(Effect.provide(ConfigInForce.layer(old)))
   if (isEnough) return null
-  const alone = `"cofferer reload --allow-weaker --reason TEXT" in place of the restart, or "cofferer terms accept ${short(hashOf(next))}" after it`
+  const reload = isRunning ? reloadText(old.treasury, next.treasury) : ""
+  const alone = `${reload}"cofferer terms accept ${short(hashOf(next))}" after the restart`
   return `a restart with this file halts all signing, since it permits more than what is in force: ${listed(weaker)}. If it is meant: ${advice === "" ? alone : advice}`
 })
 

@@ -101,6 +101,19 @@ describe("check", () => {
     assert.include(stdout, `warn ${folder}  the folder of the watermark may be written by everybody (mode 0777)`)
   })
 
+  it("warns of a key that signs for two treasuries of a folder", async () => {
+    const folder = join(dir, "several")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
+    const [first, second] = ["a", "b"].map((name) => good.replace("name: sandbox\n", `name: ${name}\n`))
+    writeFileSync(join(folder, "a.yaml"), first!)
+    writeFileSync(join(folder, "b.yaml"), second!)
+    const { code, stdout } = await callCofferer(["check", folder])
+    assert.strictEqual(code, 0, stdout)
+    const warned = stdout.match(/^warn .*\.yaml:\d+:\d+ {2}treasury [ab] signs with the same key.*$/gm) ?? []
+    assert.lengthOf(warned, 2, stdout)
+  })
+
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {
     const { code, stdout, stderr } = await callCofferer(["check", join(root, file), "--output", "json"])
     assert.strictEqual(code, 0, stderr)

@@ -14,7 +14,10 @@ describe("a wrong call is told in one line", () => {
       /^cofferer: object is gone; weaker terms halt a start at once now; "halt" stops/,
     ],
     [["rules", "-c", "x", "--data", "y"], /^cofferer: Unknown subcommand "rules" for "cofferer"$/],
-    [["alerts", "-c", "x.yaml"], /^cofferer: "alerts" needs one of list, show, .*, test; "x\.yaml" is none of them$/],
+    [
+      ["alerts", "-c", "x.yaml"],
+      /^cofferer: "alerts" is followed by one of list, show, .*, test; "x\.yaml" is none of them$/,
+    ],
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
     [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],

@@ -339,7 +339,7 @@ export const broken: ReadonlyArray<Broken> = [
     "an open brace",
     "{ busy: 1s, idle: 5s }",
     "{ busy: 1s, idle: 5s",
-    /sufficiently indented and end with a \}/,
+    /no "\}" closes the map or list in brackets before this line; write "\}" at the end/,
     1,
   ),
   mistake("an alias of nothing", "mode: live", "mode: *live", /alias|nothing above is called/i),

@@ -49,7 +49,7 @@ describe("a planned payment that is held before it is decided", () => {
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
-          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused: paused \(rule:wage\): looks at it/,
+          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\): looks at it/,
         )
         assert.deepStrictEqual(others, [], "told once")
         yield* TestClock.adjust("23 hours")
@@ -80,7 +80,7 @@ describe("a planned payment that is held before it is decided", () => {
         yield* TestClock.adjust("1 minute")
         yield* rounds(options, sandbox, 3)
         assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
-        assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
+        assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short, alice has /)
       },
       { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
     ),

@@ -154,7 +154,7 @@ describe("a top-up", () => {
     ["in_band", { hot: 100 }, {}, ripe, /100\.00 \(trigger 100\)/],
     ["pending", {}, {}, { ...ripe, firingSince: now - 10_000 }, /40\.00 is below 100; must stay so for 20 s/],
     ["pending", {}, {}, { ...ripe, observations: 0 }, /seen twice/],
-    ["in_flight", { snapshot: { open: [intent("in_flight")] } }, {}, ripe, /210\.00 USDT is under way \(in_flight\)/],
+    ["in_flight", { snapshot: { open: [intent("in_flight")] } }, {}, ripe, /210\.00 USDT is under way$/],
     ["awaiting_approval", { snapshot: { open: [intent("awaiting_approval")] } }, {}, ripe, /waits for approval/],
     [
       "settling",

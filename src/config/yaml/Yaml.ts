@@ -237,6 +237,11 @@ const remedies: Readonly<Record<string, string>> = {
 const syntaxText = ({ code, message }: { readonly code: string; readonly message: string }) => {
   if (message.startsWith("Implicit "))
     return { says: 'is not "name: value"', remedy: 'write a space after ":", or close a quote that begins here' }
+  const bracket = /^Flow .* end with a ([}\]])/.exec(message)?.[1]
+  if (bracket !== undefined) {
+    const says = `no "${bracket}" closes the map or list in brackets before this line`
+    return { says, remedy: `write "${bracket}" at the end of the line before, or indent this line more` }
+  }
   const remedy = message.startsWith("Missing closing ")
     ? "close the quote that begins on a line before"
     : (remedies[code] ?? "correct the YAML there, or on the line before")

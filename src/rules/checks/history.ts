@@ -140,7 +140,7 @@ export const history: ReadonlyArray<Check> = [
       if (moving !== undefined) {
         const isOver = isFinalIntent(moving.state)
         if (isOver) return `${wordsOf(moving)} is ${moving.state}, and no movement of it was seen yet`
-        return `${wordsOf(moving)} is under way (${moving.state})`
+        return `${wordsOf(moving)} is under way${moving.state === "in_flight" ? "" : ` (${moving.state})`}`
       }
       const asked = askedOf(facts)
       if (asked === undefined || asked.endedAt !== undefined) return undefined

@@ -1,5 +1,5 @@
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
-import type { HoldReason } from "../../domain/Decision.ts"
+import { type HoldReason, reasonText } from "../../domain/Decision.ts"
 import { millisOf, timeText as spanText } from "../../domain/Time.ts"
 import { clockGap } from "../checks/wrongClock.ts"
 import type { Notice } from "../Need.ts"
@@ -18,7 +18,7 @@ const lostText = (rule: PayoutRule, lost: LetGo): string =>
 
 /** Hold reason of a rule, and its sentence. */
 interface Held {
-  readonly reason: HoldReason | undefined
+  readonly reason: HoldReason
   readonly detail: string
 }
 
@@ -41,7 +41,7 @@ const lateOf = (
 const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): string => {
   const one = late.first === late.last ? "" : ", with one payment for all of them,"
   return (
-    `${payoutText(rule)} planned for ${timesText(late)} is not paid: it is held (${reason}: ${detail}). ` +
+    `${payoutText(rule)} planned for ${timesText(late)} is not paid: it is held (${reasonText(reason, detail)}). ` +
     `It stays owed, and is paid${one} once the cause is gone; see "cofferer explain ${rule.name}"`
   )
 }
@@ -51,10 +51,13 @@ const lateOverText = (rule: PayoutRule, late: LetGo): string =>
   `${payoutText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or covered by another payment`
 
 /** Describes planned times that nobody paid in time, and why. `before` is the hold reason before they were late. */
-const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
+const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: RuleMemory): string => {
   // The age of the data at the last evaluation says nothing about the time after it.
-  const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
-  const why = reason === undefined || reason === "not_due" ? "it was not evaluated in time" : `it was held (${held})`
+  const sentence = reason === "stale" ? "no newer block was known" : detail
+  const why =
+    reason === undefined || reason === "not_due"
+      ? "it was not evaluated in time"
+      : `it was held (${reasonText(reason, sentence)})`
   const late = `after ${spanText(rule.schedule.lateMillis)} it is dropped (missed: skip)`
   const what = `${payoutText(rule)} planned for ${timesText(letGo)} is not paid`
   return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
