@@ -22,7 +22,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { agreedRows } from "./agreedRows.ts"
+import { agreedRows, nothing } from "./agreedRows.ts"
 import {
   aligned,
   defaultPageRows,
@@ -293,7 +293,7 @@ const readTogether = Effect.fnUntraced(function* (
   if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
   if (agreement._tag === "Apart") {
     yield* trouble.note(agreement.detail)
-    return { answer: { _tag: "Nothing", mark: undefined } as const, by: [] }
+    return { answer: nothing, by: [] }
   }
   yield* trouble.end
   const health = yield* Health
@@ -334,6 +334,7 @@ const readOn = Effect.fnUntraced(function* (
       }),
     )
     if (answer === undefined) continue
+    if (answer._tag === "Nothing") yield* Ref.set(pace, { ...known, unsettled: answer.unsettled })
     if (answer._tag !== "Rows") return answer
     if (hasMarks && answer.mark === undefined) {
       // Without marks windows overlap, so that rows which came late are not missed.

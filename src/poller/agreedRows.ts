@@ -23,6 +23,9 @@ type Agreement =
 
 type Rows = WindowAnswer & { readonly _tag: "Rows" }
 
+/** Answer of no gateway. */
+export const nothing: WindowAnswer = { _tag: "Nothing", mark: undefined, unsettled: [] }
+
 const wordsOf = (row: BalanceChange): string =>
   `${row.timestamp} ${row.party} ${row.asset} ${row.market} ${row.type} ${row.balance}`
 
@@ -41,7 +44,7 @@ export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: b
     quorum,
   )
   if (until === undefined) {
-    const answer = given.find((one) => one.answer._tag !== "Rows")?.answer ?? { _tag: "Nothing", mark: undefined }
+    const answer = given.find((one) => one.answer._tag !== "Rows")?.answer ?? nothing
     return { _tag: "Waiting", answer }
   }
   const groups = new Map<string, Array<{ readonly name: string; readonly answer: Rows }>>()

@@ -53,7 +53,12 @@ export type WindowAnswer =
       readonly mark: BlockMark | undefined
     }
   /** Nothing behind `from` is final yet. A mark before `from` is one of a gateway that is behind another, or itself. */
-  | { readonly _tag: "Nothing"; readonly mark: BlockMark | undefined }
+  | {
+      readonly _tag: "Nothing"
+      readonly mark: BlockMark | undefined
+      /** As of `Rows`. */
+      readonly unsettled: ReadonlyArray<BalanceChange>
+    }
   /** The gateway names a block further ahead of our clock than clocks differ. */
   | { readonly _tag: "Ahead"; readonly mark: BlockMark }
   /** The gateway gave rows from outside of the window: it does not read by time. */

@@ -106,7 +106,7 @@ export const readWindow = Effect.fnUntraced(function* (reader: Reader, query: Wi
     if (mark !== undefined && isAhead(mark, query.now)) return { _tag: "Ahead", mark } as const
     const final = mark?.timestamp ?? settledAt(query.now)
     const until = end === undefined || final < end ? final : end
-    if (until <= from) return { _tag: "Nothing", mark } as const
+    if (until <= from) return { _tag: "Nothing", mark, unsettled: watchedOf(query, page) } as const
     if (page.rows.some(({ node }) => node.timestamp < from || (end !== undefined && node.timestamp >= end))) {
       return { _tag: "Unwindowed" } as const
     }
@@ -118,13 +118,17 @@ export const readWindow = Effect.fnUntraced(function* (reader: Reader, query: Wi
   return { _tag: "Overflow", at: from, detail: "no window is short enough" } as const
 }) satisfies (reader: Reader, query: WindowQuery) => Effect.Effect<WindowAnswer, GatewayError>
 
+const watchedOf = ({ parties }: WindowQuery, { rows }: Page<BalanceChange>): ReadonlyArray<BalanceChange> =>
+  rows.map(({ node }) => node).filter(isWatched(parties))
+
 /** Rows at `until` itself may still be missing some of their block: they come with the next window. */
 const rowsOf = (
   query: WindowQuery,
-  { rows, mark }: Page<BalanceChange>,
+  page: Page<BalanceChange>,
   bounds: { readonly until: bigint; readonly final: bigint; readonly cut: "no" | "narrowed" | "block" },
 ): WindowAnswer => {
-  const watched = rows.map(({ node }) => node).filter(isWatched(query.parties))
+  const { mark } = page
+  const watched = watchedOf(query, page)
   return {
     _tag: "Rows",
     rows: watched.filter((row) => row.timestamp < bounds.until),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
-import { agreedRows, type Given } from "../../src/poller/agreedRows.ts"
+import { agreedRows, type Given, nothing } from "../../src/poller/agreedRows.ts"
 import type { WindowAnswer } from "../../src/poller/askWindow.ts"
 import { judged, nothingCompared } from "../../src/poller/Comparison.ts"
 import { makeDice } from "../support/Dice.ts"
@@ -29,7 +29,6 @@ const rowsOf = (until: bigint, rows: ReadonlyArray<BalanceChange>, more: Partial
 })
 const given = (...answers: ReadonlyArray<WindowAnswer>): ReadonlyArray<Given> =>
   answers.map((answer, i) => ({ name: "abcdef"[i]!, answer }))
-const nothing: WindowAnswer = { _tag: "Nothing", mark: undefined }
 
 const agreedOf = (all: ReadonlyArray<Given>, quorum = 2, since = 10n) => {
   const agreement = agreedRows(all, quorum, since)

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Ref } from "effect"
+import { Effect, Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
 import { paceOf } from "../../src/poller/askWindow.ts"
@@ -76,5 +76,23 @@ it.effect("polls hurry for a rule in force alone, and most where the next block 
     assert.strictEqual(yield* pauseOf(options, paces, 0), 200, "observed once")
     yield* save({ ...memory, ...times, observations: 2, rule: rule.name }, undefined)
     assert.strictEqual(yield* pauseOf(options, paces, 0), 1_000, "pending for a time")
+  })
+})
+
+it.effect("a row that is not final yet is known until its block is, however often the block is read", function* () {
+  const nanos = 1_000_000_000n
+  const history = newHistory([{ ...row, balance: 1_500n, timestamp: nanos }])
+  history.now = () => 4n * nanos
+  history.begun = { height: 2n, timestamp: 2n * nanos }
+  const { run } = yield* openPoller(history)
+  yield* run(function* () {
+    const network = { ...pollerOptions([key]).network, pollBusyMillis: 1_000, pollIdleMillis: 2_000 }
+    const options = { ...pollerOptions([key]), network, rules: [rule] }
+    const paces = new Map()
+    const pause = Effect.andThen(pollBalances(options, paces), pauseOf(options, paces, 0))
+    assert.strictEqual(yield* pause, 2_000, "nothing near")
+    history.begun = { height: 3n, timestamp: 3n * nanos }
+    history.shows = (_, rows) => [...rows, { ...row, balance: 500n, timestamp: history.begun.timestamp }]
+    for (const time of ["first", "second"]) assert.strictEqual(yield* pause, 200, `the ${time} reading`)
   })
 })
