@@ -1,7 +1,7 @@
 import { hash } from "node:crypto"
 import { availableParallelism } from "node:os"
 import { Worker } from "node:worker_threads"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
 import { type FoundNonce, type Job, makePool, type Pool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
@@ -97,6 +97,12 @@ interface PoolSettings {
   readonly spawn?: Spawn
 }
 
+/** Longest search ahead of its request (milliseconds), and number of them that wait to be asked for. */
+const begunMillisMax = 200
+const begunMax = 64
+/** Hashes a millisecond that are expected of a search ahead before any was measured. */
+const unmeasuredPerMilli = 500
+
 /** The searcher: threads, or this one. */
 interface Machine extends Pace {
   readonly search: (job: Job, millisMax: number) => Effect.Effect<FoundNonce, PowError>
@@ -133,6 +139,13 @@ export class ProofOfWork extends Context.Service<
   {
     /** With `millisMax` it fails at once where it is not to be expected by then, and then where it was not found. */
     readonly solve: (request: WorkRequest) => Effect.Effect<Solution, PowError>
+    /**
+     * Begins a search that `solve` will be asked for, if it is to be expected within a fifth of a second; it ends then.
+     * `solve` of the same work takes what it finds.
+     */
+    readonly begin: (request: Omit<WorkRequest, "millisMax">) => Effect.Effect<void>
+    /** Drops what was begun and not asked for. */
+    readonly forget: Effect.Effect<void>
     /** Why such work is not to be expected in its time, by what was measured; undefined: it is. */
     readonly judge: (wanted: Wanted) => Effect.Effect<PowError | undefined>
   }
@@ -204,7 +217,17 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
   const metrics = yield* Metrics
   const tellRate = Effect.sync(() => metrics.workHashesPerSecond.set((pace.rate() ?? 0) * 1_000))
   const judge = (wanted: Wanted) => Effect.tap(judgeWork(wanted, pace), tellRate)
+  const scope = yield* Effect.scope
+  const begun = new Map<string, Fiber.Fiber<Solution, PowError>>()
+  const nameOf = ({ blockHash, tid, difficulty }: WorkRequest) => `${blockHash}/${tid}/${difficulty}`
   const solve = Effect.fn("ProofOfWork.solve")(function* (request: WorkRequest) {
+    const name = nameOf(request)
+    const early = begun.get(name)
+    begun.delete(name)
+    const found = early === undefined ? undefined : yield* Fiber.await(early)
+    return yield* found !== undefined && Exit.isSuccess(found) ? found : searchFor(request)
+  })
+  const searchFor = Effect.fnUntraced(function* (request: WorkRequest) {
     const { difficulty, millisMax = Number.POSITIVE_INFINITY } = request
     const refused = yield* judge({ difficulty, millisMax })
     if (refused !== undefined) return yield* refused
@@ -221,7 +244,15 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     yield* tellRate
     return { nonce, hashes: nonce + 1n, millis: found.millis }
   })
-  return ProofOfWork.of({ solve, judge })
+  const begin = Effect.fnUntraced(function* (request: WorkRequest) {
+    const name = nameOf(request)
+    const hashesMax = begunMillisMax * (pace.rate() ?? unmeasuredPerMilli)
+    if (begun.has(name) || pace.ahead(request.difficulty) + 2 ** request.difficulty > hashesMax) return
+    if (begun.size >= begunMax) begun.clear()
+    const search = searchFor({ ...request, millisMax: begunMillisMax })
+    begun.set(name, yield* Effect.forkIn(search, scope, { startImmediately: true }))
+  })
+  return ProofOfWork.of({ solve, judge, begin, forget: Effect.sync(() => begun.clear()) })
 })
 
 const outOfTime = (millisMax: number) =>

@@ -17,6 +17,7 @@ import {
   planRefused,
   type Unsigned,
 } from "../payments/planAttempt.ts"
+import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
@@ -25,6 +26,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
 import { SigningFacts } from "./SigningFacts.ts"
+import { workOf } from "./solveWork.ts"
 import { reserved } from "./waiting.ts"
 
 /** Result of the step: a stored signature, a refusal of the signer and its consequence, or a plan without one. */
@@ -67,7 +69,8 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
     const context = yield* facts.context({ ...beginning, intent: current }, heads)
     return { current, outcome: yield* signPlanned(context, rows) }
   })
-  return yield* steady(write(step)).pipe(
+  const { forget } = yield* ProofOfWork
+  return yield* steady(write(step, forget)).pipe(
     Effect.catchTag("SignerError", (error) => Effect.succeed(unsigned({ _tag: "Refused", error, plan: nextRound }))),
   )
 })
@@ -79,8 +82,10 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
 const signPlanned = Effect.fnUntraced(function* (context: AttemptContext, rows: Rows) {
   const plan = planAttempt(context)
   if (plan._tag !== "Sign") return plan
+  const { forget } = yield* ProofOfWork
   return yield* signAndPersist(context, plan.anchor, rows).pipe(
     Effect.map((attempt): Outcome => ({ _tag: "Signed", attempt })),
+    Effect.onError(() => forget),
     Effect.catchTag("SignerError", (error) => {
       const { reason } = error
       if (reason._tag === "MemoryFailed") return Effect.fail(error)
@@ -120,23 +125,28 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   const tag = signer.tag(payment.fromKey, intent.id) ?? ""
   const command = commandOf(intent, referenceText({ installation, seq, hash, tag }))
   const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
+  const anchored = {
+    party: payment.fromKey,
+    nonce,
+    anchorHash: anchor.hash,
+    difficulty: anchor.pow.difficulty,
+    workIndex: 0,
+  }
+  // The search needs no signature. Nothing is sent before this transaction is durable, whatever is found meanwhile.
+  yield* (yield* ProofOfWork).begin(workOf(anchored))
   const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
   const signature = yield* signer.sign({ ...asked, inputData })
   const attempt: Attempt = {
+    ...anchored,
     intentId: intent.id,
     k,
     chainId: anchor.chainId,
-    party: payment.fromKey,
-    nonce,
     anchorHeight: anchor.height,
-    anchorHash: anchor.hash,
     windowBlocks: anchor.pow.pastBlocks,
     windowMax,
     inputData,
     signature,
     transferId: transferId(signature),
-    difficulty: anchor.pow.difficulty,
-    workIndex: 0,
     work: undefined,
     hashBare: undefined,
     hashPrefixed: undefined,

@@ -37,13 +37,26 @@ export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: 
   return yield* (yield* InFlight).search(attempt, noted, saveLate(attempt))
 })
 
-/** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
+/**
+ * The work of an attempt, known before its signature. Its tid follows from the nonce, which nobody else knows before it
+ * is sent: a crash solves the same work again.
+ */
+export const workOf = ({
+  party,
+  nonce,
+  anchorHash: blockHash,
+  difficulty,
+  workIndex,
+}: Pick<Attempt, "party" | "nonce" | "anchorHash" | "difficulty" | "workIndex">) => ({
+  blockHash,
+  difficulty,
+  tid: sha3Hex(`cofferer tid v2/${party}/${nonce}/${blockHash}/${workIndex}`),
+})
+
 const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMax: number) {
-  const pow = yield* ProofOfWork
-  const tid = sha3Hex(`cofferer tid v1/${attempt.signature}/${attempt.workIndex}`)
-  const { anchorHash: blockHash, difficulty } = attempt
-  const { nonce } = yield* pow.solve({ blockHash, tid, difficulty, millisMax })
-  return solvedBy(attempt, { tid, nonce })
+  const work = workOf(attempt)
+  const { nonce } = yield* (yield* ProofOfWork).solve({ ...work, millisMax })
+  return solvedBy(attempt, { tid: work.tid, nonce })
 })
 
 /** Returns once the search is useless: the attempt may not be sent any more, or may need other work. */

@@ -179,6 +179,24 @@ for (const [where, fresh] of layers) {
       assert.isAbove(rate?.value ?? 0, 0)
     })
 
+    it.effect("takes what was begun before, and searches again for what was forgotten", function* () {
+      const { workSolve } = yield* Metrics
+      workSolve.reset()
+      const searches = Effect.map(
+        Effect.promise(() => workSolve.get()),
+        ({ values }) => values.find(({ metricName }) => metricName?.endsWith("_count"))?.value ?? 0,
+      )
+      const { begin, forget, solve } = yield* ProofOfWork
+      yield* begin(easy)
+      yield* begin(easy)
+      assert.strictEqual((yield* solve(easy)).nonce, easyNonce)
+      assert.strictEqual(yield* searches, 1)
+      yield* begin(easy)
+      yield* forget
+      assert.strictEqual((yield* solve(easy)).nonce, easyNonce)
+      assert.isAbove(yield* searches, 1)
+    })
+
     it.effect.each([-1, 1.5, Number.NaN, difficultyMax + 1, 255])(
       "refuses the difficulty %s at once",
       function* (difficulty) {
@@ -232,6 +250,16 @@ describe("the pool of threads", () => {
       assert.isAtMost(next, 6_000)
     },
   )
+
+  it.effect("begins nothing ahead that takes long", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      yield* (yield* ProofOfWork).begin(endless)
+      assert.lengthOf(workers, 0)
+      yield* (yield* ProofOfWork).begin(easy)
+      assert.lengthOf(workers, 1)
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("does not touch other searches when one is interrupted", () => {
     const { workers, layer } = watched(2)

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { storyWithApproval } from "../../src/http/approvals.ts"
@@ -134,6 +135,33 @@ describe("proof of work that takes long", () => {
         assert.lengthOf(yield* paid(sandbox), 0)
       },
       { scenario: { pow: pow(3, 10) } },
+    ),
+  )
+
+  it.effect("is begun before the signature is durable, and forgotten if it never is", () =>
+    flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`CREATE TRIGGER refused BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'for the test'); END`
+        const pow = yield* ProofOfWork
+        const steps: Array<string> = []
+        const noted = <A>(step: string, effect: Effect.Effect<A>) =>
+          Effect.andThen(
+            Effect.sync(() => steps.push(step)),
+            effect,
+          )
+        const work = Layer.succeed(ProofOfWork, {
+          ...pow,
+          begin: (one) => noted("begun", pow.begin(one)),
+          forget: noted("forgotten", pow.forget),
+        })
+        yield* Effect.exit(ticking(Effect.provide(submitOnce(), work)))
+        assert.deepStrictEqual([...new Set(steps)], ["begun", "forgotten"])
+        assert.deepStrictEqual(yield* newest.pipe(Effect.map(({ attempts, sends }) => [attempts, sends])), [[], []])
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
+      { scenario: { pow: pow(3, 60) } },
     ),
   )
 
