@@ -136,7 +136,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
   const sum = sums(result)
   return [
     `${name}, ${instantText(from)} to ${instantText(to)}, ${timeText(to - from)}`,
-    `${past.rows} balances of the past; ${plural(past.taken, "payment")} really made ${past.taken === 1 ? "is" : "are"} taken out of them`,
+    `${past.rows} past balances; ${plural(past.taken, "real payment")} removed from them`,
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${plural(payments.length, "payment")}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,

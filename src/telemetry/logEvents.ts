@@ -112,7 +112,7 @@ export const logEvents = {
   "attempt unanswered":
     "ticket unknown | {intent}/{attempt} | no answer in {seconds} s: outcome unknown; rebroadcasting the same transaction + {txHash} {outcome} {gateway} [{code}]",
   "attempt resent in the other wire form":
-    "info resent | {intent}/{attempt} | in the other wire format (normal once per gateway) + {txHash} {outcome} {gateway} [{code}]",
+    "info resent | {intent}/{attempt} | in the other wire form (normal once per gateway) + {txHash} {outcome} {gateway} [{code}]",
   "attempt refused":
     "ticket refused | {intent}/{attempt} | [code {code}: ]{reason}; it may execute until block {validToBlock} + {txHash} {outcome} {gateway}",
   "attempt not accepted":

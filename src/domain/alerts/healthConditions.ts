@@ -144,7 +144,7 @@ export const healthConditions = {
   approval_waiting: {
     holds: "a payment waits for operators",
     alert: "ticket at once",
-    act: '"cofferer approve ID --key FILE", or "cofferer intents reject ID"',
+    act: '"cofferer approve ID --key FILE", or "cofferer reject ID --reason TEXT"',
   },
   payment_unknown: {
     holds: "it is unknown whether a payment is in the network",
