@@ -107,7 +107,6 @@ const makePooled = (limiter: Limiter, scope: Scope.Scope): PooledGateway => {
     }
     const wide = read.widen(undefined)!
     const one: Waiting = { done: Deferred.makeUnsafe(), wide, sent: [noteSent] }
-    waiting.set(key, one)
     const leave = () => {
       if (waiting.get(key) === one) waiting.delete(key)
     }
@@ -120,7 +119,7 @@ const makePooled = (limiter: Limiter, scope: Scope.Scope): PooledGateway => {
         return send(one.wide as W)
       }),
     )
-    yield* Effect.andThen(priority === "urgent" ? Effect.void : Effect.sleep(joinMillis), turn).pipe(
+    const asked = Effect.andThen(priority === "urgent" ? Effect.void : Effect.sleep(joinMillis), turn).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           leave()
@@ -129,6 +128,13 @@ const makePooled = (limiter: Limiter, scope: Scope.Scope): PooledGateway => {
       ),
       Effect.ignore,
       Effect.forkIn(scope),
+    )
+    // Both, or neither: what can be joined and is never asked would be waited for without end.
+    yield* Effect.uninterruptible(
+      Effect.suspend(() => {
+        waiting.set(key, one)
+        return asked
+      }),
     )
     const answer = (yield* Deferred.await(one.done)) as A
     return { answer, wide: one.wide as W }

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer } from "effect"
+import { Effect, Exit, Fiber, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
 import { GatewayPool } from "../../src/gateway/GatewayPool.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
@@ -83,6 +83,33 @@ describe("a gateway that treasuries share", () => {
     let n = 0n
     yield* newest(server, [[keyOf(1)], [keyOf(2)]], () => from - 61_000_000_000n * n++)
     assert.lengthOf(server.arrived, 2)
+  })
+
+  it.effect("answers whoever asks after one that was interrupted at any moment", function* () {
+    const pool = yield* GatewayPool
+    const gateway = yield* pool.of({
+      url: "http://127.0.0.1:1",
+      headers: {},
+      requestDeadlineMillis: 1_000,
+      requestsPerSecond: 1_000,
+      waitMillisMax: 1_000,
+    })
+    const ask = (key: string) =>
+      gateway.share({ read: key }, { key, widen: () => key }, () => {}, (wide: string) => Effect.succeed(`of ${wide}`))
+    for (let moment = 0; moment < 100; moment++) {
+      const key = `read ${moment}`
+      // So many steps at a time, after each of which it may be interrupted.
+      const steps = 2 + (moment % 10)
+      const first = yield* Effect.forkChild(Effect.provideService(ask(key), References.MaxOpsBeforeYield, steps))
+      for (let n = 0; n < moment / 10; n++) yield* Effect.yieldNow
+      yield* Fiber.interrupt(first)
+      const second = yield* Effect.forkChild(ask(key))
+      for (let n = 0; n < 200 && second.pollUnsafe() === undefined; n++) {
+        yield* Effect.andThen(Effect.yieldNow, TestClock.adjust("100 millis"))
+      }
+      const exit = second.pollUnsafe()
+      assert.deepStrictEqual(exit && Exit.map(exit, ({ answer }) => answer), Exit.succeed(`of ${key}`), `${moment}`)
+    }
   })
 
   it.effect("never answers with what was asked for before the question came", function* () {
