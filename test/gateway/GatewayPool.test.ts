@@ -95,7 +95,12 @@ describe("a gateway that treasuries share", () => {
       waitMillisMax: 1_000,
     })
     const ask = (key: string) =>
-      gateway.share({ read: key }, { key, widen: () => key }, () => {}, (wide: string) => Effect.succeed(`of ${wide}`))
+      gateway.share(
+        { read: key },
+        { key, widen: () => key },
+        () => {},
+        (wide: string) => Effect.succeed(`of ${wide}`),
+      )
     for (let moment = 0; moment < 100; moment++) {
       const key = `read ${moment}`
       // So many steps at a time, after each of which it may be interrupted.

@@ -1,7 +1,9 @@
 import { cpSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -118,6 +120,21 @@ describe("a data directory that was put back", () => {
         assert.isNull((yield* verifyStore()).problem)
       })
       for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
+    }),
+  )
+})
+
+describe("a recovery", () => {
+  it.effect("is refused where the ledger's listings take longer than its caller waits", () =>
+    flow(function* (options) {
+      const endless = Layer.mock(GatewayReader, { transfersFrom: () => Effect.never })
+      const asked = { reason: "restored", author: "ana" }
+      const file = join(options.dataDir, databaseFile)
+      const refused = recover([alice], file, asked, () => Effect.void).pipe(Effect.provide(endless), Effect.flip)
+      const fiber = yield* Effect.forkChild(refused)
+      yield* TestClock.adjust("110 seconds")
+      const error = yield* Fiber.join(fiber)
+      assert.deepStrictEqual("reason" in error && error.reason, { _tag: "Timeout", afterMillis: 100_000 })
     }),
   )
 })

@@ -40,7 +40,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   const journal = yield* Journal
   const controls = yield* Controls
   const installation = yield* (yield* Settings).get("installation")
-  const listings = yield* Effect.forEach(keys, listWhole)
+  const listings = yield* listAll(keys)
   const database = yield* Database
   return yield* database.write(
     Effect.gen(function* () {
@@ -98,6 +98,23 @@ const listWhole = Effect.fnUntraced(function* (party: string) {
     reason: { _tag: "Unreadable", detail },
   })
 })
+
+/** Listings take at most this long: a command waits two minutes for its answer. */
+const listMillisMax = 100_000
+
+/** Whole listings of keys. Fails where they take too long, before anything is changed. */
+const listAll = (keys: ReadonlyArray<string>) =>
+  Effect.forEach(keys, listWhole).pipe(
+    Effect.timeoutOrElse({
+      duration: listMillisMax,
+      orElse: () =>
+        new GatewayError({
+          gateway: "the gateway",
+          operation: "transfers",
+          reason: { _tag: "Timeout", afterMillis: listMillisMax },
+        }),
+    }),
+  )
 
 /** Stores what whole listings showed, without halting on it. Returns the strangers that were not seen before. */
 const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
@@ -226,7 +243,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const controls = yield* Controls
   const settings = yield* Settings
   const installation = yield* settings.get("installation")
-  const listings = yield* Effect.forEach(keys, listWhole)
+  const listings = yield* listAll(keys)
   const all = listings.flatMap(({ listing }) => listing?.transfers ?? [])
   const database = yield* Database
   const recovered = yield* database.write(
