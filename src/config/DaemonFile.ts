@@ -4,14 +4,12 @@ import { Effect, Schema } from "effect"
 import { type Address, CountText, ListenText, oneOf, parseListen, UrlText } from "./schema/Fields.ts"
 import { DatabaseText, SecretFile } from "./schema/Receivers.ts"
 import type { Treasury } from "./Treasury.ts"
-import { ConfigError, type Problem } from "./yaml/ConfigError.ts"
+import { ConfigError, configProblem, type Problem } from "./yaml/ConfigError.ts"
 import { nameRemedy } from "./yaml/decodeAll.ts"
 import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
+import { daemonFile, isPart } from "./yaml/readSources.ts"
 import { decodeYaml, readYaml, type YamlDocument } from "./yaml/Yaml.ts"
-
-/** The file that makes a folder one of several treasuries. */
-export const daemonFile = "daemon.yaml"
 
 const optional = Schema.optional
 
@@ -88,8 +86,6 @@ export interface TreasuryEntry {
   readonly file: string
 }
 
-const isPart = (name: string): boolean => /^[^.].*\.ya?ml$/.test(name)
-
 /** The treasuries of a folder, by name. Only the names are read from their files, which may be faulty otherwise. */
 export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataDir">): ReadonlyArray<TreasuryEntry> =>
   readdirSync(dir, { withFileTypes: true })
@@ -120,16 +116,12 @@ const nameIn = (text: string): string | undefined =>
 /** The data directory of a treasury whose file names none. */
 export const dataDirIn = ({ dataDir }: Pick<DaemonConfig, "dataDir">, name: string): string => join(dataDir, name)
 
-/** A problem with a whole file. */
-const whole = (file: string, message: string, remedy: string): ConfigError =>
-  new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy }] })
-
 /** Why a treasury cannot run beside the others; undefined where it can. A name stands in each row and metric. */
 export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEntry>): ConfigError | undefined => {
   const twin = all.find(({ name, file }) => name === entry.name && file !== entry.file)
   if (twin === undefined) return undefined
   const remedy = 'give each a name of its own: "name: ..."'
-  return whole(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
+  return configProblem(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
 }
 
 /** The treasury of that name, or an error that names the nearest ones. */
@@ -143,8 +135,9 @@ export const findTreasury = (
     if (found !== undefined) return nameProblem(found, all) ?? Effect.succeed(found)
     const names = all.map((one) => one.name)
     const remedy = nameRemedy(name ?? "", names, "put the file of one there")
-    if (name === undefined) return whole(dir, `holds ${names.length} treasuries`, `name one with --treasury; ${remedy}`)
-    return whole(dir, `holds no treasury ${name}`, remedy)
+    if (name === undefined)
+      return configProblem(dir, `holds ${names.length} treasuries`, `name one with --treasury; ${remedy}`)
+    return configProblem(dir, `holds no treasury ${name}`, remedy)
   })
 
 /** Settings of a treasury file that do not count beside others, each with its place: those of the process do. */

@@ -53,7 +53,6 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["network", "quorum"], "gateways are asked together by it"],
   [["network", "requestDeadline"], "gateways are connected with it"],
   [["network", "framing"], "payments may be under way in it"],
-  [["network", "chain"], "gateways are connected with it"],
   [["alerts", "receivers"], "they are connected at the start"],
   [["alerts", "heartbeat"], "it is connected at the start"],
   [["store", "dir"], "the database is open"],

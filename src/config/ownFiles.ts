@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats,
 import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import { haltFile } from "./files.ts"
-import { ConfigError, type Problem } from "./yaml/ConfigError.ts"
+import { ConfigError, configProblem, type Problem } from "./yaml/ConfigError.ts"
 
 /** A user, with the groups that may write for them. */
 interface User {
@@ -71,20 +71,18 @@ const mend = (path: string, stat: Stats, mode: number): string | undefined => {
     const { code } = error as NodeJS.ErrnoException
     // On a mount that cannot be changed, read access of others is accepted: no key is readable there.
     if (writableByOthers(stat) === undefined) return undefined
-    throw new ConfigError({ problems: [refusal(path, `may be written by others, and cannot be corrected (${code})`)] })
+    throw refusal(path, `may be written by others, and cannot be corrected (${code})`)
   }
 }
 
-const refusal = (path: string, why: string): Problem => {
+const refusal = (path: string, why: string): ConfigError => {
   const { uid } = thisUser()
   const mended = "remove the rights of others with chmod"
-  return {
-    file: path,
-    line: 0,
-    column: 0,
-    message: `${why}: another user could change what this process relies on`,
-    remedy: uid === 0 ? `run this as that user, or ${mended}` : `give it to user ${uid} with chown, and ${mended}`,
-  }
+  return configProblem(
+    path,
+    `${why}: another user could change what this process relies on`,
+    uid === 0 ? `run this as that user, or ${mended}` : `give it to user ${uid} with chown, and ${mended}`,
+  )
 }
 
 /** Files that another user left in an open directory: once it is closed they would be taken for the daemon's. */
@@ -95,7 +93,7 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
   if (isOurs || path === haltFile(dir)) return []
   const message = `user ${uid} left it in a directory that others may write: it could be taken for the daemon's own`
   const remedy = `look at it, remove it or give it to user ${thisUser().uid} with chown, and only then shut ${dir}`
-  return [{ file: path, line: 0, column: 0, message, remedy }]
+  return configProblem(path, message, remedy).problems
 }
 
 /**
@@ -114,7 +112,7 @@ export const examineDataDir = (
   Effect.try({
     try: () => {
       const link = foreignLink(dir)
-      if (link !== undefined) throw new ConfigError({ problems: [refusal(dir, link)] })
+      if (link !== undefined) throw refusal(dir, link)
       if (mends) mkdirSync(dir, { recursive: true, mode: 0o700 })
       const real = realpathSync(dir)
       const mended: Array<string> = []
@@ -122,11 +120,11 @@ export const examineDataDir = (
         const line = mends ? mend(path, stat, mode) : undefined
         if (line !== undefined) mended.push(line)
         const why = writableByOthers(line === undefined ? stat : statSync(path))
-        if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
+        if (why !== undefined) throw refusal(path, why)
       }
       const open = statSync(real)
       if (open.uid !== thisUser().uid) {
-        throw new ConfigError({ problems: [refusal(real, `belongs to user ${open.uid}`)] })
+        throw refusal(real, `belongs to user ${open.uid}`)
       }
       if (writableByOthers(open) !== undefined) {
         const problems = readdirSync(real).flatMap((name) => leftBehind(real, name))
@@ -138,7 +136,7 @@ export const examineDataDir = (
         const stat = find(path)
         if (stat === undefined) continue
         const why = foreignLink(path)
-        if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
+        if (why !== undefined) throw refusal(path, why)
         const target = stat.isSymbolicLink() ? find(realpathSync(path)) : stat
         if (target !== undefined) secure(path, target, 0o600)
       }
@@ -147,7 +145,7 @@ export const examineDataDir = (
     catch: (error) => {
       if (error instanceof ConfigError) return error
       const why = `the data directory cannot be used (${(error as NodeJS.ErrnoException).code})`
-      return new ConfigError({ problems: [{ file: dir, line: 0, column: 0, message: why, remedy: "name another" }] })
+      return configProblem(dir, why, "name another")
     },
   })
 
@@ -156,7 +154,5 @@ export const refuseSharedFolder = (file: string | undefined): Effect.Effect<void
   Effect.suspend(() => {
     const folder = file === undefined ? undefined : statSync(dirname(file), { throwIfNoEntry: false })
     const why = folder === undefined ? undefined : writableByOthers(folder)
-    return why === undefined
-      ? Effect.void
-      : new ConfigError({ problems: [refusal(dirname(file!), `the folder of the watermark ${why}`)] })
+    return why === undefined ? Effect.void : refusal(dirname(file!), `the folder of the watermark ${why}`)
   })

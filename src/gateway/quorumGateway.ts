@@ -116,37 +116,31 @@ const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Look
  * to. A setting with different answers is unknown.
  */
 const agreedParameters = (
-  answers: ReadonlyArray<GatewayAnswer<ReadonlyMap<string, string>>>,
+  answers: ReadonlyArray<ReadonlyMap<string, string>>,
   quorum: number,
 ): ReadonlyMap<string, string> => {
   const agreed = new Map<string, string>()
-  for (const { value } of answers) {
-    for (const [key, text] of value) {
-      if (answers.filter((one) => one.value.get(key) === text).length >= quorum) agreed.set(key, text)
+  for (const values of answers) {
+    for (const [key, text] of values) {
+      if (answers.filter((one) => one.get(key) === text).length >= quorum) agreed.set(key, text)
     }
   }
   return agreed
 }
 
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
-const quorumOf = <A>(
-  answers: ReadonlyArray<GatewayAnswer<A>>,
-  quorum: number,
-  of: (value: A) => number,
-): ReadonlyArray<A> =>
-  valuesOf(answers)
-    .toSorted((a, b) => of(b) - of(a))
-    .slice(quorum - 1)
+const quorumOf = <A>(answers: ReadonlyArray<A>, quorum: number, of: (value: A) => number): A =>
+  answers.toSorted((a, b) => of(b) - of(a))[quorum - 1]!
 
-const agreedEpoch = (answers: ReadonlyArray<GatewayAnswer<Epoch>>, quorum: number): Epoch =>
-  quorumOf(answers, quorum, ({ seq }) => seq)[0]!
+const agreedEpoch = (answers: ReadonlyArray<Epoch>, quorum: number): Epoch =>
+  quorumOf(answers, quorum, ({ seq }) => seq)
 
 /** Counted up to the time that all of them have reached. */
-const agreedCount = (answers: ReadonlyArray<GatewayAnswer<EpochCount>>, quorum: number): EpochCount => {
-  const { seq } = quorumOf(answers, quorum, (count) => count.seq)[0]!
-  const same = answers.filter(({ value }) => value.seq === seq)
-  const { used, limit } = quorumOf(same, Math.min(quorum, same.length), (count) => count.used)[0]!
-  return { seq, used, limit, asOf: same.map(({ value }) => value.asOf).reduce((a, b) => (a < b ? a : b)) }
+const agreedCount = (answers: ReadonlyArray<EpochCount>, quorum: number): EpochCount => {
+  const { seq } = quorumOf(answers, quorum, (count) => count.seq)
+  const same = answers.filter((count) => count.seq === seq)
+  const { used, limit } = quorumOf(same, Math.min(quorum, same.length), (count) => count.used)
+  return { seq, used, limit, asOf: same.map(({ asOf }) => asOf).reduce((a, b) => (a < b ? a : b)) }
 }
 
 /** Readings of a network that several gateways show. */
@@ -155,7 +149,10 @@ export const layerQuorum = (chain: ChainOptions): Layer.Layer<GatewayReader, nev
     GatewayReader,
     Effect.gen(function* () {
       const gateways = yield* Gateways
-      const { several, quorum } = gateways
+      const merged = <A>(
+        ask: (one: Gateway) => Effect.Effect<A, GatewayError>,
+        merge: (answers: ReadonlyArray<A>, quorum: number) => A,
+      ) => Effect.map(gateways.several(ask), (answers) => merge(valuesOf(answers), gateways.quorum))
       const withdrawals = agreed(gateways, (one) => ({ transfer: one.withdrawal, transfersFrom: one.withdrawalsFrom }))
       return GatewayReader.of({
         ...(yield* acceptedHead(chain)),
@@ -163,29 +160,11 @@ export const layerQuorum = (chain: ChainOptions): Layer.Layer<GatewayReader, nev
         ...agreed(gateways, (one) => one),
         withdrawal: withdrawals.transfer,
         withdrawalsFrom: withdrawals.transfersFrom,
-        sends: (key, since, until) =>
-          Effect.map(
-            several((g) => g.sends(key, since, until)),
-            (answers) => agreedSends(valuesOf(answers), quorum),
-          ),
-        debits: (key, since, until) =>
-          Effect.map(
-            several((g) => g.debits(key, since, until)),
-            (answers) => anyDebits(valuesOf(answers), quorum),
-          ),
-        parameters: Effect.map(
-          several((g) => g.parameters),
-          (answers) => agreedParameters(answers, quorum),
-        ),
-        epoch: Effect.map(
-          several((g) => g.epoch),
-          (answers) => agreedEpoch(answers, quorum),
-        ),
-        epochCount: (key) =>
-          Effect.map(
-            several((g) => g.epochCount(key)),
-            (answers) => agreedCount(answers, quorum),
-          ),
+        sends: (key, since, until) => merged((g) => g.sends(key, since, until), agreedSends),
+        debits: (key, since, until) => merged((g) => g.debits(key, since, until), anyDebits),
+        parameters: merged((g) => g.parameters, agreedParameters),
+        epoch: merged((g) => g.epoch, agreedEpoch),
+        epochCount: (key) => merged((g) => g.epochCount(key), agreedCount),
       })
     }),
   )

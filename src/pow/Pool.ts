@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads"
-import { OutOfTime, PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
+import { type PowError, powError } from "./PowError.ts"
 
 /** A measurement longer than this (milliseconds) drops its older half: a machine's speed changes. */
 const memoryMillis = 5_000
@@ -160,7 +160,7 @@ export const makePool = (options: PoolOptions): Pool => {
     entry.from = next
     entry.millis += millis
     if (nonce !== undefined) finish(entry, { nonce, millis: entry.millis })
-    else if (entry.once) finish(entry, failure(new OutOfTime({ detail: "it was for the measurement alone" })))
+    else if (entry.once) finish(entry, powError({ _tag: "OutOfTime", detail: "it was for the measurement alone" }))
     else if (entry.done !== undefined) enqueue(entry)
   }
 
@@ -173,7 +173,7 @@ export const makePool = (options: PoolOptions): Pool => {
       try {
         slot ??= start(options.spawn, { slots, answered, assign })
       } catch (error) {
-        finish(entry, failure(new WorkerDied({ detail: `no thread could be started: ${describe(error)}` })))
+        finish(entry, powError({ _tag: "WorkerDied", detail: `no thread could be started: ${describe(error)}` }))
         continue
       }
       served = Math.max(served, entry.round)
@@ -206,13 +206,13 @@ export const makePool = (options: PoolOptions): Pool => {
   const begin = (entry: Entry) => {
     enqueue(entry)
     assign()
-    if (closed) for (const left of queue.splice(0)) finish(left, failure(new Stopped()))
+    if (closed) for (const left of queue.splice(0)) finish(left, powError({ _tag: "Stopped" }))
     else {
       const own = waitingOf(entry.owner)
       if (own.length > options.queueSizeMax) {
         const last = own.at(-1)!
         queue.splice(queue.indexOf(last), 1)
-        finish(last, failure(new QueueFull({ queueSizeMax: options.queueSizeMax })))
+        finish(last, powError({ _tag: "QueueFull", queueSizeMax: options.queueSizeMax }))
       }
     }
     return () => cancel(entry)
@@ -242,8 +242,8 @@ export const makePool = (options: PoolOptions): Pool => {
     close: async () => {
       closed = true
       clearInterval(watch)
-      for (const entry of queue.splice(0)) finish(entry, failure(new Stopped()))
-      for (const slot of slots) finish(slot.entry, failure(new Stopped()))
+      for (const entry of queue.splice(0)) finish(entry, powError({ _tag: "Stopped" }))
+      for (const slot of slots) finish(slot.entry, powError({ _tag: "Stopped" }))
       await Promise.all([...slots].map((slot) => slot.worker.terminate()))
     },
   }
@@ -291,7 +291,7 @@ const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   slot.worker.on("exit", (code) => {
     slots.delete(slot)
     const why = slot.looks >= looksMax(slot) ? "the thread gave no answer and was ended" : detail
-    finish(slot.entry, failure(new WorkerDied({ detail: `${why} (exit ${code})` })))
+    finish(slot.entry, powError({ _tag: "WorkerDied", detail: `${why} (exit ${code})` }))
     assign()
   })
   slots.add(slot)
@@ -305,5 +305,3 @@ const finish = (entry: Entry | undefined, outcome: FoundNonce | PowError): void 
 }
 
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-const failure = (reason: PowError["reason"]) => new PowError({ operation: "solve", reason })

@@ -1,74 +1,38 @@
 import { Schema } from "effect"
 
-/** The difficulty is above the cap, or not a whole number from 0 on. Asking again changes nothing. */
-export class DifficultyRefused extends Schema.TaggedError<DifficultyRefused>()("DifficultyRefused", {
-  // Whatever was asked for, and so perhaps no finite number.
-  // @effect-diagnostics-next-line schemaNumber:off
-  difficulty: Schema.Number,
-  difficultyMax: Schema.Int,
-}) {
-  readonly isRetryable = false
-}
-
-/** A block hash that is not 64 characters, or an empty tid: no nonce would ever pass. */
-export class WorkRefused extends Schema.TaggedError<WorkRefused>()("WorkRefused", { detail: Schema.String }) {
-  readonly isRetryable = false
-}
-
-/** By the rate that was measured the work is not to be expected in the time there is for it. No search was begun. */
-export class TooSlow extends Schema.TaggedError<TooSlow>()("TooSlow", {
-  detail: Schema.String,
-  /** True if it would be in time without the searches queued before it. */
-  isQueued: Schema.Boolean,
-}) {
-  readonly isRetryable = false
-}
-
-/** The time for it is over, and nothing was found. */
-export class OutOfTime extends Schema.TaggedError<OutOfTime>()("OutOfTime", { detail: Schema.String }) {
-  readonly isRetryable = true
-}
-
-/** All workers are busy and the queue is at its bound. */
-export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", { queueSizeMax: Schema.Int }) {
-  readonly isRetryable = true
-}
-
-/** The thread ended in the middle of the search; the next search gets a new one. */
-export class WorkerDied extends Schema.TaggedError<WorkerDied>()("WorkerDied", { detail: Schema.String }) {
-  readonly isRetryable = true
-}
-
-/** A worker's nonce did not pass the check of the calling thread. It was not returned. */
-export class WrongNonce extends Schema.TaggedError<WrongNonce>()("WrongNonce", { nonce: Schema.BigInt }) {
-  readonly isRetryable = true
-}
-
-/** The pool was shut down before the search ended. */
-export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {}) {
-  readonly isRetryable = false
-}
+const detail = Schema.String
 
 /** Why no proof of work was found. */
-export class PowError extends Schema.TaggedError<PowError>()("PowError", {
-  operation: Schema.String,
-  reason: Schema.Union([
-    DifficultyRefused,
-    WorkRefused,
-    TooSlow,
-    OutOfTime,
-    QueueFull,
-    WorkerDied,
-    WrongNonce,
-    Stopped,
-  ]),
-}) {
-  /** True if a retry of the same work may succeed. */
-  get isRetryable(): boolean {
-    return this.reason.isRetryable
-  }
+const PowReason = Schema.TaggedUnion({
+  /**
+   * The difficulty is above the cap, or not a whole number from 0 on, and so perhaps no finite one. Asking again
+   * changes nothing.
+   */
+  // @effect-diagnostics-next-line schemaNumber:off
+  DifficultyRefused: { difficulty: Schema.Number, difficultyMax: Schema.Int },
+  /** A block hash that is not 64 characters, or an empty tid: no nonce would ever pass. */
+  WorkRefused: { detail },
+  /**
+   * By the rate that was measured the work is not to be expected in the time there is for it. No search was begun.
+   * `isQueued`: it would be in time without the searches queued before it.
+   */
+  TooSlow: { detail, isQueued: Schema.Boolean },
+  /** The time for it is over, and nothing was found. */
+  OutOfTime: { detail },
+  /** All workers are busy and the queue is at its bound. */
+  QueueFull: { queueSizeMax: Schema.Int },
+  /** The thread ended in the middle of the search; the next search gets a new one. */
+  WorkerDied: { detail },
+  /** A worker's nonce did not pass the check of the calling thread. It was not returned. */
+  WrongNonce: { nonce: Schema.BigInt },
+  /** The pool was shut down before the search ended. */
+  Stopped: {},
+})
+
+/** A proof of work was not found. */
+export class PowError extends Schema.TaggedError<PowError>()("PowError", { reason: PowReason }) {
   override get message(): string {
-    return `${this.operation}: ${this.reason._tag}: ${this.words}`
+    return `solve: ${this.reason._tag}: ${this.words}`
   }
   /** Why, for people. */
   get words(): string {
@@ -87,3 +51,5 @@ export class PowError extends Schema.TaggedError<PowError>()("PowError", {
     }
   }
 }
+
+export const powError = (reason: PowError["reason"]): PowError => new PowError({ reason })

@@ -5,7 +5,7 @@ import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
 import { type FoundNonce, type Job, makePool, type Pool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
-import { DifficultyRefused, OutOfTime, PowError, TooSlow, WorkRefused, WrongNonce } from "./PowError.ts"
+import { PowError, powError } from "./PowError.ts"
 import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes a millisecond that no thread reaches, and that every one does: what lies between is measured, not guessed. */
@@ -36,7 +36,7 @@ interface Wanted {
  */
 export const judgeWork = Effect.fnUntraced(function* ({ difficulty, millisMax }: Wanted, pace: Pace) {
   if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > difficultyMax) {
-    return new PowError({ operation: "solve", reason: new DifficultyRefused({ difficulty, difficultyMax }) })
+    return powError({ _tag: "DifficultyRefused", difficulty, difficultyMax })
   }
   const hashes = 2 ** difficulty
   const isLate = (perMilli: number) => pace.ahead(difficulty) + hashes > millisMax * perMilli
@@ -50,7 +50,7 @@ export const judgeWork = Effect.fnUntraced(function* ({ difficulty, millisMax }:
   const detail = isQueued
     ? `the work of other payments comes first, and difficulty ${difficulty} takes about ${timeText(millis)}`
     : `difficulty ${difficulty} takes about ${timeText(millis)} at ${rateText(perMilli)}`
-  return new PowError({ operation: "solve", reason: new TooSlow({ detail, isQueued }) })
+  return powError({ _tag: "TooSlow", detail, isQueued })
 })
 
 const rateText = (perMilli: number | undefined): string =>
@@ -107,8 +107,6 @@ const unmeasuredPerMilli = 500
 interface Machine extends Pace {
   readonly search: (job: Job, millisMax: number) => Effect.Effect<FoundNonce, PowError>
 }
-
-const failure = (reason: PowError["reason"]) => new PowError({ operation: "solve", reason })
 
 /** Hashes of one slice on the calling thread, under a millisecond: then other fibers have their turn. */
 const inlineSliceHashes = 1_024
@@ -233,13 +231,13 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     if (refused !== undefined) return yield* refused
     const preimage = powPreimage(request, 0n)
     if (request.blockHash.length !== 64 || preimage.length !== preimageBytes) {
-      return yield* failure(new WorkRefused({ detail: "a block hash has 64 characters, and so has a tid" }))
+      return yield* powError({ _tag: "WorkRefused", detail: "a block hash has 64 characters, and so has a tid" })
     }
     const found = yield* inTime(search({ preimage, difficulty }, millisMax), millisMax)
     const nonce = BigInt(found.nonce)
     // By OpenSSL, which found no part of it: a wrong nonce would cost the payment its block window.
     const digest = hash("sha3-256", powPreimage(request, nonce), "buffer")
-    if (leadingZeroBits(digest) < difficulty) return yield* failure(new WrongNonce({ nonce }))
+    if (leadingZeroBits(digest) < difficulty) return yield* powError({ _tag: "WrongNonce", nonce })
     metrics.workSolve.observe(found.millis / 1_000)
     yield* tellRate
     return { nonce, hashes: nonce + 1n, millis: found.millis }
@@ -256,7 +254,10 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
 })
 
 const outOfTime = (millisMax: number) =>
-  failure(new OutOfTime({ detail: `nothing was found within the ${Math.round(millisMax / 1_000)} s that there were` }))
+  powError({
+    _tag: "OutOfTime",
+    detail: `nothing was found within the ${Math.round(millisMax / 1_000)} s that there were`,
+  })
 
 const inTime = (search: Effect.Effect<FoundNonce, PowError>, millisMax: number) =>
   millisMax === Number.POSITIVE_INFINITY

@@ -26,10 +26,6 @@ export class SignerError extends Schema.TaggedError<SignerError>()("SignerError"
     if (reason._tag === "Refused") return `refused (${reason.refusal}): ${reason.detail}`
     return reason._tag === "KeyMissing" ? `no key for ${reason.party}` : reason.detail
   }
-  /** A refusal stays one until the policy or the window changes; a failed memory may come back. */
-  get isRetryable() {
-    return this.reason._tag === "MemoryFailed"
-  }
 }
 
 /** A refusal, with its text in the journal. */

@@ -9,7 +9,7 @@ import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Spawn } from "../../src/pow/Pool.ts"
-import { PowError, WorkerDied } from "../../src/pow/PowError.ts"
+import { powError } from "../../src/pow/PowError.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -47,7 +47,7 @@ const endlessFirst = Effect.gen(function* () {
 /** Signs all that is decided, and finds no work for it. */
 const signOnly = Effect.gen(function* () {
   const pow = yield* ProofOfWork
-  const died = new PowError({ operation: "solve", reason: new WorkerDied({ detail: "for the test" }) })
+  const died = powError({ _tag: "WorkerDied", detail: "for the test" })
   yield* Effect.provideService(submitOnce(), ProofOfWork, { ...pow, solve: () => Effect.fail(died) })
 })
 

@@ -4,7 +4,6 @@ import { resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
 import { Argument, Flag, Param, Primitive } from "effect/cli"
 import {
-  daemonFile,
   dataDirIn,
   findTreasury,
   isTreasuries,
@@ -17,7 +16,7 @@ import { type Address, parseListen } from "../../config/schema/Fields.ts"
 import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { readUtf8 } from "../../config/yaml/readBytes.ts"
-import { storeDirIn } from "../../config/yaml/readSources.ts"
+import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 

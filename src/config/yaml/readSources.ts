@@ -23,8 +23,8 @@ const wholes: ReadonlySet<string> = new Set([
   "network.gateways",
 ])
 
-/** The only file of a folder that configures the process. */
-const daemonFile = "daemon.yaml"
+/** The file of a folder that configures the process: of one treasury with the key "daemon", else of several. */
+export const daemonFile = "daemon.yaml"
 
 /**
  * Reads a treasury: a file or a folder, and overlays that change it, each a file or a folder too; of files of rules in
@@ -57,7 +57,8 @@ const readOne = Effect.fnUntraced(function* (file: string) {
   return yield* new ConfigError({ problems: [{ ...tree.at, message: `the file is ${found}`, remedy }] })
 })
 
-const isPart = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith(".")
+/** True for the name of a file or folder that is a part of a folder. */
+export const isPart = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith(".")
 
 /** The parts of a folder, in the order of their names, as one tree. */
 const readFolder = Effect.fnUntraced(function* (folder: string) {
@@ -131,7 +132,7 @@ const bytesMax = 4_000_000
 const partsOf = (file: string): ReadonlyArray<string> => {
   if (!statSync(file).isDirectory()) return [file]
   return readdirSync(file)
-    .filter((name) => /^[^.].*\.ya?ml$/.test(name))
+    .filter(isPart)
     .toSorted()
     .flatMap((name) => partsOf(join(file, name)))
 }
