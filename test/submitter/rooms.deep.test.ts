@@ -15,7 +15,7 @@ const folders = new Map(
     .filter((file) => file.endsWith(".ts") && !file.startsWith("sandbox"))
     .flatMap((file) =>
       Array.from(
-        readFileSync(new URL(file, src), "utf8").matchAll(/(?:Effect\.fn|withSpan)\("([^"]+)"/g),
+        readFileSync(new URL(file, src), "utf8").matchAll(/(?:Effect\.fn\(|withSpan\(|change\(sql, )"([^"]+)"/g),
         ([, name]) => [name ?? "", file.split("/")[0]] as const,
       ),
     ),

@@ -3,7 +3,7 @@ import type { Statement } from "effect/sql"
 import { type Alert, isFactName } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { Sql } from "../database/Sql.ts"
+import { change, Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { type EndedKey, endedByA, isNext, KeyRow, keysEndedBy, keysOfA, standingDedups, under } from "./endedKeys.ts"
 import { pruneAlerts } from "./pruneAlerts.ts"
@@ -328,17 +328,16 @@ export class AlertQueue extends Context.Service<
             ),
           setAside: ({ seq, receiver }) =>
             sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
-              sql.joinTransaction,
               Effect.asVoid,
-              storeError("AlertQueue.setAside"),
+              change(sql, "AlertQueue.setAside"),
             ),
-          postpone: Effect.fn("AlertQueue.postpone")(
+          postpone: Effect.fnUntraced(
             function* (receiver: string, next_at: number) {
               const updated_at = yield* Clock.currentTimeMillis
               yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
                 WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
             },
-            (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.postpone")),
+            change(sql, "AlertQueue.postpone"),
           ),
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt }, 1),

@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
-import { Sql } from "../database/Sql.ts"
+import { change, Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 
 const SilenceRow = Schema.Struct({
@@ -40,7 +40,7 @@ export const silencesNow = Effect.flatMap(Sql, (sql) =>
 )
 
 /** Ends a silence now; false if it is over, or there is none of that number. */
-export const endSilence = Effect.fn("Alerts.endSilence")(
+export const endSilence = Effect.fnUntraced(
   function* (id: number) {
     const sql = yield* Sql
     const now = yield* Clock.currentTimeMillis
@@ -48,7 +48,7 @@ export const endSilence = Effect.fn("Alerts.endSilence")(
       (yield* sql.write`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
     )
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.joinTransaction, storeError("Alerts.endSilence"))),
+  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(change(sql, "Alerts.endSilence"))),
 )
 
 /** Silences alerts, and what of them waits for a receiver. */

@@ -5,8 +5,8 @@ import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTe
 import type { Terms } from "../../rules/policy/weakens.ts"
 import { rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
-import type { Sql } from "../database/Sql.ts"
-import { StoreError, storeError } from "../database/StoreError.ts"
+import { change, type Sql } from "../database/Sql.ts"
+import { StoreError } from "../database/StoreError.ts"
 
 /** The terms in force: the last ones of mode live. */
 interface TermsInForce {
@@ -80,12 +80,7 @@ export const policiesSince = (sql: Sql, database: Database["Service"]) => {
 
 export const makeStoredTerms = (sql: Sql, database: Database["Service"]): StoredTerms => {
   const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
-    Effect.flatMap(Clock.currentTimeMillis, statement).pipe(
-      sql.joinTransaction,
-      Effect.asVoid,
-      storeError(name),
-      Effect.withSpan(name),
-    )
+    Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, change(sql, name))
   return {
     termsInForce: database.memoryOf<TermsInForce | undefined>("terms")(
       "",

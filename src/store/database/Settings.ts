@@ -2,8 +2,8 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import type { Framing } from "../../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
-import { Sql } from "./Sql.ts"
-import { type StoreError, storeError } from "./StoreError.ts"
+import { change, Sql } from "./Sql.ts"
+import type { StoreError } from "./StoreError.ts"
 
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
@@ -37,14 +37,9 @@ export class Settings extends Context.Service<
         ),
       )
       const get = (key: string) => Effect.map(all, (values) => values.get(key))
-      const set = Effect.fn("Settings.set")((key: string, value: string) =>
+      const set = (key: string, value: string) =>
         sql.write`INSERT INTO settings ${sql.insert({ key, value })}
-          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(
-          sql.joinTransaction,
-          Effect.asVoid,
-          storeError("Settings.set"),
-        ),
-      )
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, change(sql, "Settings.set"))
       // Earlier versions kept one for each address: the newest of them holds.
       const framing = Effect.fn("Settings.framing")((chainId: string) =>
         framings(
@@ -66,22 +61,20 @@ export class Settings extends Context.Service<
           return value
         }),
         framing,
-        rememberFraming: Effect.fn("Settings.rememberFraming")(
+        rememberFraming: Effect.fnUntraced(
           function* (chainId: string, known: Framing) {
             if ((yield* framing(chainId)) === known) return
             const at = yield* Clock.currentTimeMillis
             yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
             yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
           },
-          (effect) => effect.pipe(sql.joinTransaction, storeError("Settings.rememberFraming")),
+          change(sql, "Settings.rememberFraming"),
         ),
-        forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
+        forgetFraming: (chainId: string) =>
           sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
-            sql.joinTransaction,
             Effect.asVoid,
-            storeError("Settings.forgetFraming"),
+            change(sql, "Settings.forgetFraming"),
           ),
-        ),
       })
     }),
   )

@@ -1,5 +1,6 @@
 import { Context, Effect } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
+import { storeError } from "./StoreError.ts"
 import { again } from "./sqlStates.ts"
 
 interface Access {
@@ -43,6 +44,12 @@ type Positional<R> = (
 ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError, R>
 
 export const Sql = Context.Service<Sql>("cofferer/store/Sql")
+
+/** Names changes of rows in traces and errors: a part of the transaction that there is, or one of their own. */
+export const change =
+  (sql: Sql, name: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(sql.joinTransaction, storeError(name), Effect.withSpan(name))
 
 /** The rights of a client, told apart. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { type Asset, type AssetStatusWord, statusWord, statusWords } from "../../domain/Asset.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { Sql } from "../database/Sql.ts"
+import { change, Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -226,13 +226,11 @@ export class Listings extends Context.Service<
         replace,
         assets,
         unhandled,
-        markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
+        markHandled: (seq: number) =>
           sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
-            sql.joinTransaction,
             Effect.asVoid,
-            storeError("Listings.markHandled"),
+            change(sql, "Listings.markHandled"),
           ),
-        ),
         saveParameters,
         parameters,
       })

@@ -4,8 +4,8 @@ import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { change, Sql } from "../database/Sql.ts"
+import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
 
@@ -145,9 +145,6 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 /** Ids in one statement. */
 const idsMax = 500
 
-const durable = <A, E, R>(sql: Sql, name: string, effect: Effect.Effect<A, E, R>) =>
-  effect.pipe(sql.joinTransaction, storeError(name))
-
 /** Stores what is listed, or how it stands now; true where it was not known. */
 const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
   const { id, from, to, asset, reference, status, timestamp } = listed
@@ -258,17 +255,10 @@ const makeStrangers = (
       rowsOf(CursorRow, "Findings.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
-  readWhole: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
-    sql.joinTransaction,
-    Effect.asVoid,
-    storeError("Findings.readWhole"),
-  ),
-  note: Effect.fn("Findings.note")((seen: Parameters<Port["note"]>[0]) =>
-    durable(sql, "Findings.note", note(sql, journal, seen)),
-  ),
-  noteExecution: Effect.fn("Findings.noteExecution")((transferId: string, timestamp: bigint) =>
-    durable(sql, "Findings.noteExecution", insertExecution(sql, transferId, timestamp)),
-  ),
+  readWhole: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, change(sql, "Findings.readWhole")),
+  note: (seen: Parameters<Port["note"]>[0]) => note(sql, journal, seen).pipe(change(sql, "Findings.note")),
+  noteExecution: (transferId: string, timestamp: bigint) =>
+    insertExecution(sql, transferId, timestamp).pipe(change(sql, "Findings.noteExecution")),
   executions: (transferId: string) =>
     sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
       rowsOf(CountRow, "Findings.executions"),
@@ -304,24 +294,18 @@ const makeStrangers = (
       Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
     ),
   ),
-  acknowledge: Effect.fn("Findings.acknowledge")((ids: ReadonlyArray<string>, as: Acknowledgement) =>
-    durable(
-      sql,
-      "Findings.acknowledge",
-      Effect.flatMap(Clock.currentTimeMillis, (at) =>
-        Effect.forEach(
-          Arr.chunksOf(ids, idsMax),
-          (part) =>
-            sql.write`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
-          { discard: true },
-        ),
+  acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+      Effect.forEach(
+        Arr.chunksOf(ids, idsMax),
+        (part) => sql.write`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
+        { discard: true },
       ),
-    ),
-  ),
+    ).pipe(change(sql, "Findings.acknowledge")),
 })
 
 const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
-  noteDuplicate: Effect.fn("Findings.noteDuplicate")(
+  noteDuplicate: Effect.fnUntraced(
     function* (intentId: string, count: number, detail: string) {
       const at = yield* Clock.currentTimeMillis
       let fresh = false
@@ -335,7 +319,7 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
       }
       return fresh
     },
-    (effect) => durable(sql, "Findings.noteDuplicate", effect),
+    change(sql, "Findings.noteDuplicate"),
   ),
   duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
@@ -349,28 +333,23 @@ const makeWatches = (sql: Sql) => {
       rowsOf(AttemptRow, "Findings.watched"),
       Effect.map((rows) => rows.map(toAttempt)),
     ),
-    watch: Effect.fn("Findings.watch")((attempt: Attempt) =>
+    watch: (attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
-        sql.joinTransaction,
         Effect.asVoid,
-        storeError("Findings.watch"),
+        change(sql, "Findings.watch"),
       ),
-    ),
-    watchTransfers: Effect.fn("Findings.watchTransfers")((ids: ReadonlyArray<string>) =>
+    watchTransfers: (ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-        ON CONFLICT DO NOTHING`.pipe(sql.joinTransaction, Effect.asVoid, storeError("Findings.watchTransfers")),
-    ),
+        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "Findings.watchTransfers")),
     ended: (party: string) =>
       sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
         asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
         WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
         ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
-    endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
+    endWatch: (attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
-        sql.joinTransaction,
         Effect.asVoid,
-        storeError("Findings.endWatch"),
+        change(sql, "Findings.endWatch"),
       ),
-    ),
   }
 }

@@ -3,8 +3,8 @@ import { countedIn, type PeriodUse, type Policy, type PolicyLine } from "../../r
 import { policiesSince } from "../controls/terms.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
-import { Sql, type WriteAccess } from "../database/Sql.ts"
-import { StoreError, storeError } from "../database/StoreError.ts"
+import { change, Sql, type WriteAccess } from "../database/Sql.ts"
+import { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 /** One signature that was given, and what it may spend. */
@@ -125,7 +125,7 @@ export class SpendLog extends Context.Service<
               FROM spends WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
           ),
         ),
-        record: Effect.fn("SpendLog.record")(
+        record: Effect.fnUntraced(
           function* (spend: Spend) {
             yield* sql.write`INSERT INTO spends ${sql.insert({
               intent_id: spend.intentId,
@@ -153,16 +153,11 @@ export class SpendLog extends Context.Service<
               },
             })
           },
-          (effect) => effect.pipe(sql.joinTransaction, storeError("SpendLog.record")),
+          change(sql, "SpendLog.record"),
         ),
-        close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
+        close: (intentId: string, executedAt: number | undefined) =>
           sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
-            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(
-            sql.joinTransaction,
-            Effect.asVoid,
-            storeError("SpendLog.close"),
-          ),
-        ),
+            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, change(sql, "SpendLog.close")),
         // A savepoint of its own: a refusal takes back what it wrote, and its transaction goes on.
         inTurn: (effect) =>
           sql

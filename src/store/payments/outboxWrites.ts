@@ -12,8 +12,8 @@ import {
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../../domain/Intent.ts"
 import { millisOf } from "../../domain/Time.ts"
 import { latestTime } from "../database/columns.ts"
-import type { Sql } from "../database/Sql.ts"
-import { StoreError, storeError } from "../database/StoreError.ts"
+import { change, type Sql } from "../database/Sql.ts"
+import { StoreError } from "../database/StoreError.ts"
 import type { Journal, JournalEntry } from "../journal/Journal.ts"
 import {
   attemptInsert,
@@ -27,7 +27,7 @@ import {
 import type { SpendLog } from "./SpendLog.ts"
 
 export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
-  record: Effect.fn("Outbox.record")(
+  record: Effect.fnUntraced(
     function* (intent: Intent, ...why: ReadonlyArray<JournalEntry>) {
       const done =
         yield* sql.write`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
@@ -58,13 +58,10 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
       yield* journal.append(entry, ...why)
       return true
     },
-    (effect) => effect.pipe(sql.joinTransaction, storeError("Outbox.record")),
+    change(sql, "Outbox.record"),
   ),
-  move: Effect.fn("Outbox.move")(
-    (intent: Intent, to: IntentState, settlement: Settlement) =>
-      moveIntent({ sql, journal, spends }, intent, to, settlement),
-    (effect) => effect.pipe(sql.joinTransaction, storeError("Outbox.move")),
-  ),
+  move: (intent: Intent, to: IntentState, settlement: Settlement) =>
+    moveIntent({ sql, journal, spends }, intent, to, settlement).pipe(change(sql, "Outbox.move")),
 })
 
 /** Omits the command for transfers. */
@@ -121,71 +118,47 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
   const writers: Writers = { sql, journal, spends }
   // As written in the index of live attempts: only so is it used.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
-  const step = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(sql.joinTransaction, storeError(name))
   return {
-    persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
-      step("Outbox.persist", persist(writers, intent, attempt)),
-    ),
-    saveWork: Effect.fn("Outbox.saveWork")((attempt: Attempt, work: SolvedWork) =>
-      step("Outbox.saveWork", saveWork(sql, journal, attempt, work)),
-    ),
-    dropWork: Effect.fn("Outbox.dropWork")((attempt: Attempt, nextAt: number) =>
-      step(
-        "Outbox.dropWork",
-        Effect.flatMap(
-          Clock.currentTimeMillis,
-          (at) => sql.write`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
-            hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
-            WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
-        ).pipe(Effect.asVoid),
+    persist: (intent: Intent, attempt: Attempt) =>
+      persist(writers, intent, attempt).pipe(change(sql, "Outbox.persist")),
+    saveWork: (attempt: Attempt, work: SolvedWork) =>
+      saveWork(sql, journal, attempt, work).pipe(change(sql, "Outbox.saveWork")),
+    dropWork: (attempt: Attempt, nextAt: number) =>
+      Effect.flatMap(
+        Clock.currentTimeMillis,
+        (at) => sql.write`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
+          hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
+          WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
+      ).pipe(Effect.asVoid, change(sql, "Outbox.dropWork")),
+    beginSend: (start: SendStart) => beginSend(sql, journal, start).pipe(change(sql, "Outbox.beginSend")),
+    endSend: (end: SendEnd) => endSend(sql, journal, end).pipe(change(sql, "Outbox.endSend")),
+    addEvidence: (attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
+      insertEvidence(sql, attempt, kind, seen).pipe(
+        Effect.flatMap((entry) => journal.append(entry)),
+        Effect.asVoid,
+        change(sql, "Outbox.addEvidence"),
       ),
-    ),
-    beginSend: Effect.fn("Outbox.beginSend")((start: SendStart) =>
-      step("Outbox.beginSend", beginSend(sql, journal, start)),
-    ),
-    endSend: Effect.fn("Outbox.endSend")((end: SendEnd) => step("Outbox.endSend", endSend(sql, journal, end))),
-    addEvidence: Effect.fn("Outbox.addEvidence")((attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
-      step(
-        "Outbox.addEvidence",
-        Effect.flatMap(insertEvidence(sql, attempt, kind, seen), (entry) => Effect.asVoid(journal.append(entry))),
-      ),
-    ),
-    noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
+    noteWindow: (blocks: number) =>
       sql.write`UPDATE attempts SET
         window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
         window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
         WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
-        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(
-        sql.joinTransaction,
-        Effect.asVoid,
-        storeError("Outbox.noteWindow"),
-      ),
-    ),
-    schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>
+        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, change(sql, "Outbox.noteWindow")),
+    schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) =>
       sql.write`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
-        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
-        sql.joinTransaction,
+        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, change(sql, "Outbox.schedule")),
+    settle: (
+      intent: Intent,
+      attempt: Attempt,
+      to: "confirmed" | "failed" | "expired",
+      intentTo: IntentState,
+      settlement: Settlement,
+    ) =>
+      moveAttempt(sql, attempt, to, { detail: settlement.detail }).pipe(
+        Effect.flatMap((moved) => moveIntent(writers, intent, intentTo, settlement, moved)),
         Effect.asVoid,
-        storeError("Outbox.schedule"),
+        change(sql, "Outbox.settle"),
       ),
-    ),
-    settle: Effect.fn("Outbox.settle")(
-      (
-        intent: Intent,
-        attempt: Attempt,
-        to: "confirmed" | "failed" | "expired",
-        intentTo: IntentState,
-        settlement: Settlement,
-      ) =>
-        step(
-          "Outbox.settle",
-          moveAttempt(sql, attempt, to, { detail: settlement.detail }).pipe(
-            Effect.flatMap((moved) => moveIntent(writers, intent, intentTo, settlement, moved)),
-            Effect.asVoid,
-          ),
-        ),
-    ),
   }
 }
 

@@ -4,7 +4,7 @@ import { type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemor
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
-import { Sql } from "../database/Sql.ts"
+import { change, Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { makeRequests, type Requests } from "./requests.ts"
@@ -53,7 +53,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
       const sql = yield* Sql
       let held: Map<string, RuleMemory> | undefined
       let reading = 0
-      const save = Effect.fn("RuleStates.save")(
+      const save = Effect.fnUntraced(
         function* (memory: RuleMemory, before: RuleMemory | undefined) {
           const row = {
             rule: memory.rule,
@@ -87,7 +87,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
             detail: memory.detail,
           })}`
         },
-        (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.save")),
+        change(sql, "RuleStates.save"),
       )
       const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
         last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",

@@ -2,8 +2,8 @@ import { Clock, Effect, Schema } from "effect"
 import type { FundingRequest } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
-import type { Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { change, type Sql } from "../database/Sql.ts"
+import type { StoreError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 
 /** A payment that people were asked to make. */
@@ -44,7 +44,7 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
     decimals, detail, at, ended_at AS "endedAt"`)
   const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
   return {
-    recordRequest: Effect.fn("RuleStates.recordRequest")(
+    recordRequest: Effect.fnUntraced(
       function* ({ from, to, ...ask }) {
         const at = yield* Clock.currentTimeMillis
         const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
@@ -52,9 +52,9 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
         const { rule, subject, ...body } = { ...ask, from, to }
         yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
       },
-      (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.recordRequest")),
+      change(sql, "RuleStates.recordRequest"),
     ),
-    endRequest: Effect.fn("RuleStates.endRequest")(
+    endRequest: Effect.fnUntraced(
       function* (rule, subject, detail) {
         const at = yield* Clock.currentTimeMillis
         const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
@@ -64,7 +64,7 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
         yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
         return true
       },
-      (effect) => effect.pipe(sql.joinTransaction, storeError("RuleStates.endRequest")),
+      change(sql, "RuleStates.endRequest"),
     ),
     requests: (since) =>
       remembered(
