@@ -146,6 +146,103 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
     },
   )
 
+/** Notes how a delivery, and all that went with it, ended or goes on. */
+const makeEnd = (sql: Sql) =>
+  Effect.fnUntraced(
+    function* ({ seq, receiver, group, resolves }: Delivery, { state, ...how }: Outcome, tried: 0 | 1 = 0) {
+      const updated_at = yield* Clock.currentTimeMillis
+      const seqs = sql.in([seq, ...group.map((member) => member.seq)])
+      // A silence that began meanwhile stays.
+      const next = state === "delivered" ? `'${state}'` : `CASE state WHEN 'silenced' THEN state ELSE '${state}' END`
+      const changed = sql.update({ ...how, updated_at })
+      yield* sql.write`UPDATE deliveries SET state = ${sql.literal(next)}, tries = tries + ${tried}, ${changed}
+        WHERE receiver = ${receiver} AND alert IN ${seqs}`
+      if (resolves === undefined || state !== "delivered") return
+      // After its end it would fire for ever.
+      yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
+        AND alert IN (SELECT ${sql.literal(endedByA)} FROM alerts a, ${keysOfA(sql)} WHERE a.seq IN ${seqs})`
+    },
+    (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
+  )
+
+/** Deliveries that wait, of those that the condition and its order name. */
+const makeWaiting = (sql: Sql) => (which: Statement.Fragment) =>
+  sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
+    a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
+    WHERE d.state = 'pending' AND ${isNext(sql)} AND ${which}`.pipe(
+    rowsOf(DeliveryRow, "AlertQueue.waiting"),
+    Effect.flatMap((rows) =>
+      Effect.forEach(rows, (row) =>
+        Effect.map(keysEndedBy(sql, [row], { receiver: row.receiver, max: keysMax }), ({ keys }) => ({
+          ...row,
+          aside: row.aside === 1,
+          group: [],
+          resolves: row.resolves === null ? undefined : keys,
+        })),
+      ),
+    ),
+  )
+
+interface Receiving {
+  /** Receivers of a severity, by the configuration in force. */
+  readonly receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>
+  readonly grouping: () => Grouping
+}
+
+/** Stores an alert for its receivers; an all-clear of more keys than one message ends is several. */
+const makeRaise = (sql: Sql, { receiversFor, grouping }: Receiving) => {
+  const raiseOne = Effect.fnUntraced(function* ({
+    resolves = [],
+    to = [],
+    repeats = false,
+    name = "",
+    ...alert
+  }: Alert) {
+    const at = yield* Clock.currentTimeMillis
+    const isOver = resolves.length > 0
+    const rows = yield* sql.write`INSERT INTO alerts ${sql.insert({
+      ...alert,
+      name,
+      repeats: repeats ? 1 : 0,
+      fields: JSON.stringify(alert.fields),
+      at,
+      resolves: isOver ? JSON.stringify(resolves) : null,
+      // An all-clear has no end to wait for, nor has information about something that happened once.
+      ended_at: isOver || (alert.severity === "info" && !repeats) ? at : null,
+    })}
+        ON CONFLICT (dedup) DO NOTHING RETURNING seq`
+    const seq = rows[0]?.["seq"]
+    if (seq === undefined) return false
+    for (const dedup of resolves) {
+      yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
+    }
+    const { heard, isSilenced } = yield* receiversOf(sql, resolves)
+    // Who did not hear of the alert needs not hear of its end.
+    if (isSilenced) return true
+    const named = [...to, ...heard]
+    const silences = isOver ? [] : yield* silencesAt(sql, at)
+    const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
+    const waits = isFactName(name) && alert.severity !== "page"
+    for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
+      const next_at = waits ? yield* groupAt(sql, { name, receiver, at, isOver, ...grouping() }) : at
+      yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
+    }
+    return true
+  })
+  return Effect.fn("AlertQueue.raise")(
+    function* (alert: Alert) {
+      const { dedup, resolves = [] } = alert
+      const standing = yield* standingDedups(sql, resolves)
+      const parts = standing.length === 0 ? [resolves] : Arr.chunksOf(standing, keysMax)
+      const isNew = yield* Effect.forEach(parts, (part, n) =>
+        raiseOne({ ...alert, dedup: n === 0 ? dedup : `${dedup}/${n}`, resolves: part }),
+      )
+      return isNew.includes(true)
+    },
+    (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+  )
+}
+
 /**
  * Alerts are durable before they are sent, and stay until each receiver has them. One written later than now was
  * written by a wrong clock, and is due.
@@ -185,46 +282,16 @@ export class AlertQueue extends Context.Service<
   }
 >()("cofferer/store/AlertQueue") {
   static readonly layer = (
-    receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>,
-    grouping: () => Grouping = () => ({ waitMillis: 0, intervalMillis: 0 }),
+    receiversFor: Receiving["receiversFor"],
+    grouping: Receiving["grouping"] = () => ({ waitMillis: 0, intervalMillis: 0 }),
   ) =>
     Layer.effect(
       AlertQueue,
       Effect.gen(function* () {
         const sql = yield* Sql
-        const end = Effect.fnUntraced(
-          function* ({ seq, receiver, group, resolves }: Delivery, { state, ...how }: Outcome, tried: 0 | 1 = 0) {
-            const updated_at = yield* Clock.currentTimeMillis
-            const seqs = sql.in([seq, ...group.map((member) => member.seq)])
-            // A silence that began meanwhile stays.
-            const next =
-              state === "delivered" ? `'${state}'` : `CASE state WHEN 'silenced' THEN state ELSE '${state}' END`
-            const changed = sql.update({ ...how, updated_at })
-            yield* sql.write`UPDATE deliveries SET state = ${sql.literal(next)}, tries = tries + ${tried}, ${changed}
-              WHERE receiver = ${receiver} AND alert IN ${seqs}`
-            if (resolves === undefined || state !== "delivered") return
-            // After its end it would fire for ever.
-            yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
-              AND alert IN (SELECT ${sql.literal(endedByA)} FROM alerts a, ${keysOfA(sql)} WHERE a.seq IN ${seqs})`
-          },
-          (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
-        )
-        const waiting = (which: Statement.Fragment) =>
-          sql`SELECT a.seq, d.receiver, d.tries, d.aside, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at,
-            a.resolves, a.name, d.round FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND ${isNext(sql)} AND ${which}`.pipe(
-            rowsOf(DeliveryRow, "AlertQueue.waiting"),
-            Effect.flatMap((rows) =>
-              Effect.forEach(rows, (row) =>
-                Effect.map(keysEndedBy(sql, [row], { receiver: row.receiver, max: keysMax }), ({ keys }) => ({
-                  ...row,
-                  aside: row.aside === 1,
-                  group: [],
-                  resolves: row.resolves === null ? undefined : keys,
-                })),
-              ),
-            ),
-          )
+        const end = makeEnd(sql)
+        const waiting = makeWaiting(sql)
+        const raise = makeRaise(sql, { receiversFor, grouping })
         // What was never tried may wait for its group.
         const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
         const { memoryOf } = yield* Database
@@ -233,56 +300,6 @@ export class AlertQueue extends Context.Service<
           sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
             rowsOf(FirstRow, "AlertQueue.first"),
           ),
-        )
-        const raiseOne = Effect.fnUntraced(function* ({
-          resolves = [],
-          to = [],
-          repeats = false,
-          name = "",
-          ...alert
-        }: Alert) {
-          const at = yield* Clock.currentTimeMillis
-          const isOver = resolves.length > 0
-          const rows = yield* sql.write`INSERT INTO alerts ${sql.insert({
-            ...alert,
-            name,
-            repeats: repeats ? 1 : 0,
-            fields: JSON.stringify(alert.fields),
-            at,
-            resolves: isOver ? JSON.stringify(resolves) : null,
-            // An all-clear has no end to wait for, nor has information about something that happened once.
-            ended_at: isOver || (alert.severity === "info" && !repeats) ? at : null,
-          })}
-              ON CONFLICT (dedup) DO NOTHING RETURNING seq`
-          const seq = rows[0]?.["seq"]
-          if (seq === undefined) return false
-          for (const dedup of resolves) {
-            yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
-          }
-          const { heard, isSilenced } = yield* receiversOf(sql, resolves)
-          // Who did not hear of the alert needs not hear of its end.
-          if (isSilenced) return true
-          const named = [...to, ...heard]
-          const silences = isOver ? [] : yield* silencesAt(sql, at)
-          const state = silences.some((one) => isSilencing(one, { ...alert, name })) ? "silenced" : "pending"
-          const waits = isFactName(name) && alert.severity !== "page"
-          for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
-            const next_at = waits ? yield* groupAt(sql, { name, receiver, at, isOver, ...grouping() }) : at
-            yield* sql.write`INSERT INTO deliveries ${sql.insert({ alert: seq, receiver, state, next_at, updated_at: at })}`
-          }
-          return true
-        })
-        const raise = Effect.fn("AlertQueue.raise")(
-          function* (alert: Alert) {
-            const { dedup, resolves = [] } = alert
-            const standing = yield* standingDedups(sql, resolves)
-            const parts = standing.length === 0 ? [resolves] : Arr.chunksOf(standing, keysMax)
-            const isNew = yield* Effect.forEach(parts, (part, n) =>
-              raiseOne({ ...alert, dedup: n === 0 ? dedup : `${dedup}/${n}`, resolves: part }),
-            )
-            return isNew.includes(true)
-          },
-          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
         )
         return AlertQueue.of({
           raise,

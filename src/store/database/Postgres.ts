@@ -20,7 +20,7 @@ import { markOf, movedQuery } from "./moved.ts"
 import { type Held, leaseRow, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
-import { Backend, makeWrites, tablesWritten } from "./Writes.ts"
+import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
 /** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
 const settleMillis = 15_000
@@ -42,19 +42,24 @@ const textOf = (sql: string): string => {
   return text
 }
 
-/**
- * The client of one treasury. A statement outside of a transaction is read-only. A transaction begins with the lease's
- * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
- * holder fail. Those of guests pass between them.
- */
-const makeClient = Effect.fnUntraced(function* (
-  treasury: string,
-  held: Held,
-  { lastsMillis, access }: LeaseTerms & { readonly access: StoreAccess },
-) {
-  const { session } = yield* Connections
-  let isOpen = false
-  const writes = makeWrites(() => isOpen)
+interface Terms extends LeaseTerms {
+  readonly access: StoreAccess
+}
+
+/** Begins each transaction as the lease permits it, and finds out how one ended. */
+const makeTransactions = ({
+  connections: { session },
+  treasury,
+  held,
+  terms: { lastsMillis, access },
+  writes,
+}: {
+  readonly connections: Connections["Service"]
+  readonly treasury: string
+  readonly held: Held
+  readonly terms: Terms
+  readonly writes: Writes
+}) => {
   const lost = () => {
     held.isLost = true
     return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
@@ -136,41 +141,59 @@ const makeClient = Effect.fnUntraced(function* (
     }
   })
 
-  const connectionOf = (
-    lend: <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>,
-  ): SqlConnection.Connection => {
-    const statement = <A>(
-      sql: string,
-      params: ReadonlyArray<unknown>,
-      how: (at: PgConnection, text: string, params: ReadonlyArray<unknown>) => Effect.Effect<A, SqlError.SqlError>,
-    ) => {
-      const written = tablesWritten(sql)
-      const asked = lend((at) => Effect.raceFirst(how(at, textOf(sql), params.map(bind)), silent))
-      return written === undefined
-        ? asked
-        : Effect.ensuring(
-            asked,
-            Effect.sync(() => writes.note(written)),
-          )
-    }
-    const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
-      statement(sql, params, (at, text, values) =>
-        Effect.map(at.query(text, values), ({ rows }) => (transform ? transform(rows) : rows)),
-      )
-    const executeValues: SqlConnection.Connection["executeValues"] = (sql, params) =>
-      statement(sql, params, (at, text, values) => at.queryValues(text, values))
-    return {
-      execute,
-      executeUnprepared: execute,
-      executeValues,
-      executeValuesUnprepared: executeValues,
-      executeRaw: (sql, params) => statement(sql, params, (at, text, values) => at.query(text, values)),
-      executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform)),
-    }
-  }
+  return { lost, begin, settle }
+}
 
+/** Runs each statement on the connection that is lent for it, and notes the tables that it writes. */
+const connectionOf = (
+  writes: Writes,
+  lend: <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>,
+): SqlConnection.Connection => {
+  const statement = <A>(
+    sql: string,
+    params: ReadonlyArray<unknown>,
+    how: (at: PgConnection, text: string, params: ReadonlyArray<unknown>) => Effect.Effect<A, SqlError.SqlError>,
+  ) => {
+    const written = tablesWritten(sql)
+    const asked = lend((at) => Effect.raceFirst(how(at, textOf(sql), params.map(bind)), silent))
+    return written === undefined
+      ? asked
+      : Effect.ensuring(
+          asked,
+          Effect.sync(() => writes.note(written)),
+        )
+  }
+  const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
+    statement(sql, params, (at, text, values) =>
+      Effect.map(at.query(text, values), ({ rows }) => (transform ? transform(rows) : rows)),
+    )
+  const executeValues: SqlConnection.Connection["executeValues"] = (sql, params) =>
+    statement(sql, params, (at, text, values) => at.queryValues(text, values))
+  return {
+    execute,
+    executeUnprepared: execute,
+    executeValues,
+    executeValuesUnprepared: executeValues,
+    executeRaw: (sql, params) => statement(sql, params, (at, text, values) => at.query(text, values)),
+    executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform)),
+  }
+}
+
+/**
+ * The client of one treasury. A statement outside of a transaction is read-only. A transaction begins with the lease's
+ * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
+ * holder fail. Those of guests pass between them.
+ */
+const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, terms: Terms) {
+  const connections = yield* Connections
+  const { access } = terms
+  let isOpen = false
+  const writes = makeWrites(() => isOpen)
+  const { lost, begin, settle } = makeTransactions({ connections, treasury, held, terms, writes })
   /** One statement of its own: it only reads, so it may be asked again. */
-  const reading = connectionOf((use) => again(Effect.scoped(Effect.flatMap(session(treasury), use))))
+  const reading = connectionOf(writes, (use) =>
+    again(Effect.scoped(Effect.flatMap(connections.session(treasury), use))),
+  )
 
   const oneAtATime = yield* Semaphore.make(1)
   interface Writing extends SqlConnection.Connection {
@@ -183,9 +206,9 @@ const makeClient = Effect.fnUntraced(function* (
       return oneAtATime.release(1)
     })
     if (held.isLost) return yield* lost()
-    const at = yield* session(treasury)
+    const at = yield* connections.session(treasury)
     let begun = { count: 0, deadline: 0 }
-    const plain = connectionOf((use) => use(at))
+    const plain = connectionOf(writes, (use) => use(at))
     const connection: Writing = {
       ...plain,
       execute: (sql, params, transform) => {
