@@ -20,10 +20,10 @@ const pollMillis = 1_000
 /** An age that goes on while no answer comes. */
 const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + (Date.now() - lastAt) / 1_000)
 
-/** A browser breaks lines behind any hyphen: a flag of a command stays whole. */
+/** A browser breaks lines behind any hyphen: a flag of a command stays whole, and a time with its unit. */
 const unbroken = (text: string) =>
   text
-    .split(/((?<= )--?[a-z][a-z-]*)/)
+    .split(/((?<= )--?[a-z][a-z-]*|\b\d[\d.,]* (?:s|min|h|d)\b)/)
     .map((part, i) => (i % 2 === 0 ? part : html`<span class="figure">${part}</span>`))
 
 const Bar = (a: AccountView) => html`
