@@ -108,7 +108,8 @@ export const latency: Benchmark = {
     "A rule acts on two observations in two blocks. Rows of a block are visible 0.2 to 1.0 s after it, and " +
     "final once the rows of the next block are visible. An idle daemon reads balances every 2 s; after a fall " +
     "it waits for two more blocks. The worst case is 4 s: the idle pause and the longest time between two " +
-    "visible blocks. A confirmation waits for the next block and its rows. Signing, proof of work and the way " +
-    "to the mempool take hundredths of a second.",
+    "visible blocks. A confirmation waits for the next block and its rows. The way to the mempool is three " +
+    "commits, code that runs too seldom to be compiled, and the network's own check; the proof of work is " +
+    "searched for meanwhile.",
   run,
 }

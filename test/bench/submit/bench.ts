@@ -148,9 +148,8 @@ export const submit: Benchmark = {
     "The main thread; no single part takes most of its time. Four commits make a payment durable: the record " +
     "and its reserved money; permit, signature and bytes; the start of the send, with the proof of work; the " +
     "answer. On this disk a commit takes a quarter of a millisecond: sharing commits would gain a twentieth. " +
-    "SQLite takes a quarter, for some sixty statements; effects take a quarter; decoding rows takes a twelfth, " +
+    "SQLite takes a quarter, for some fifty statements; effects take a quarter; decoding rows takes a twelfth, " +
     "which compiled schemas would halve at the cost of a slower start; verifying the signature with the second " +
-    "implementation takes 6 %. The signer reads everything that was signed in 24 hours. The proof of work, 6 ms " +
-    "on another thread, runs meanwhile.",
+    "implementation takes 6 %. The proof of work, 6 ms on another thread, runs meanwhile.",
   run,
 }
