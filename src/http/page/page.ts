@@ -93,8 +93,8 @@ const Tree = (e: Explanation, trial: boolean) => html`
     ${trial ? html`<p>on trial: it decides, but nothing is paid or requested</p>` : ""}
     <table>${e.checks.map(Check)}</table>
     <ul>
-      ${e.lines.map((l) => html`<li>${l.from} → ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
-      ${e.underWay.map((p) => html`<li>${p.short} ${p.state.replaceAll("_", " ")}: ${p.amount} ${p.from} → ${p.to}</li>`)}
+      ${e.lines.map((l) => html`<li>${l.from} -> ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
+      ${e.underWay.map((p) => html`<li>${p.short} ${p.state.replaceAll("_", " ")}: ${p.amount} ${p.from} -> ${p.to}</li>`)}
       <li><b>next</b> ${unbroken([...(e.next.notBefore === null ? [] : [`not before ${utc(e.next.notBefore)}`]), ...e.next.after.map((a) => `once ${a}`)].join("; ") || "now")}</li>
     </ul>
   </div>`
@@ -166,7 +166,7 @@ const Intent = (i: IntentView) => html`
     <td><button title=${`copy ${i.id}`} onClick=${copy(i.id)}>${i.short}</button></td>
     <td class=${`rail ${i.state}`}>${rail.map((step, n) => html`<i class=${n < reached(i) ? "on" : ""} title=${step}></i>`)} ${i.state.replaceAll("_", " ")}</td>
     <td class="figure">${i.amount}</td>
-    <td>${i.from} → ${i.to}</td>
+    <td>${i.from} -> ${i.to}</td>
     <td class="detail">${i.rule}: ${i.detail.replace(`${i.amount} ${i.from} -> ${i.to}, `, "")}${i.note === null || i.detail.includes(i.note) ? "" : html` <small>${i.note}</small>`}
       ${i.setAside === null ? "" : html` <small>${i.setAside}</small>`}
       ${i.wait === null ? "" : html` <small title=${`alerts: ${i.wait.called}; ended by: ${i.wait.endedBy}`}>waits for ${i.wait.waitsFor}</small>`}
