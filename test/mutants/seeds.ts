@@ -10,9 +10,11 @@ const { edits, seeds } = JSON.parse(readFileSync(0, "utf8")) as {
 }
 const isCaught = ({ violations }: Verdict) => violations.length > 0
 const verdicts = await simulate({
-  seeds: seedsFrom(1, seeds),
   // Most with honest gateways, an eighth with hostile ones and with one that lies.
-  gateways: (seed) => (seed % 8 === 0 ? "lying" : seed % 8 === 4 ? "hostile" : "honest"),
+  asked: seedsFrom(1, seeds).map((seed) => ({
+    seed,
+    gateways: seed % 8 === 0 ? "lying" : seed % 8 === 4 ? "hostile" : "honest",
+  })),
   workers: 2,
   edits,
   enough: isCaught,

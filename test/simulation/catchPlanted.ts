@@ -11,8 +11,7 @@ export const catchOne = async (
 ): Promise<Verdict | undefined> => {
   const isCaught = ({ violations }: Verdict) => violations.length > 0
   const verdicts = await simulate({
-    seeds: seedsFrom(1, seeds),
-    gateways,
+    asked: seedsFrom(1, seeds).map((seed) => ({ seed, gateways: gateways(seed) })),
     workers: 2,
     edits: one.edits,
     enough: isCaught,

@@ -2,7 +2,7 @@ import { assert, beforeAll, describe, it } from "vitest"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
 
-const gateways = () => "lying" as const
+const gateways = "lying"
 
 const ends = [
   [59, "rows of an asset in capitals", ["stopped", "reconcile, balances rebase"]],
@@ -18,7 +18,7 @@ describe("a daemon whose single gateway lied", () => {
   let verdicts: ReadonlyArray<Verdict> = []
   // In one run: each thread loads the whole daemon.
   beforeAll(async () => {
-    verdicts = await simulate({ seeds: ends.map(([seed]) => seed), gateways, workers: 1 })
+    verdicts = await simulate({ asked: ends.map(([seed]) => ({ seed, gateways })), workers: 1 })
   })
 
   it("finds a way out of each stop, alike in each run", async () => {
@@ -31,7 +31,7 @@ describe("a daemon whose single gateway lied", () => {
       16,
     )
     assert.isAbove(verdicts.filter(({ notes }) => !notes?.includes("untold")).length, 2)
-    const [again] = await simulate({ seeds: [59], gateways, workers: 1 })
+    const [again] = await simulate({ asked: [{ seed: 59, gateways }], workers: 1 })
     assert.deepStrictEqual(
       again,
       verdicts.find(({ seed }) => seed === 59),

@@ -15,9 +15,10 @@ import { isMonthProfile, type MonthProfile, monthDays, monthProfiles } from "./r
 import type { Verdict } from "./runSeed.ts"
 import { seedsFrom, simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
+import type { Asked } from "./worker.ts"
 import { wholeYear } from "./YearWorld.ts"
 
-const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gateways honest|hostile|both|lying] [--tame]
+const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gateways honest|hostile|both|lying[,…]] [--tame]
                       [--treasuries 1|2] [--figures FILE] [--workers N] [--trace]
        npm run sim -- --statements
        npm run sim -- --limits
@@ -33,7 +34,8 @@ const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gate
   --treasuries 2: two in one process, on shared gateways, each judged as alone; default 1
   --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
               both: every other seed. lying: there is one, which is honest most of the time; also judged is that no
-              stop is silent, and that each ends by itself or by the verb that is named to people
+              stop is silent, and that each ends by itself or by the verb that is named to people. Several with commas:
+              the seeds with each of them
   --trace     prints what goes over the wire: for one seed that failed
   --statements lets each statement of a payment's day fail, once and for a while
   --limits    runs the daemon for an hour before a gateway that bans who asks too much
@@ -64,46 +66,42 @@ const flags = readFlags("sim", usage, {
 const { values, whole } = flags
 const fail: Fail = flags.fail
 const kinds = ["honest", "hostile", "both", "lying"]
-if (!kinds.includes(values.gateways)) fail(`--gateways ${values.gateways} is none of ${kinds.join(", ")}`)
-const gateways = (seed: number): Gateways => {
-  if (values.gateways === "both") return seed % 2 === 0 ? "hostile" : "honest"
-  if (values.gateways === "lying") return "lying"
-  return values.gateways === "hostile" ? "hostile" : "honest"
+const worlds = values.gateways.split(",")
+for (const world of worlds) if (!kinds.includes(world)) fail(`--gateways ${world} is none of ${kinds.join(", ")}`)
+const gatewaysOf = (world: string, seed: number): Gateways => {
+  if (world === "both") return seed % 2 === 0 ? "hostile" : "honest"
+  if (world === "lying") return "lying"
+  return world === "hostile" ? "hostile" : "honest"
 }
 const isPair = values.treasuries === "2"
 if (!isPair && values.treasuries !== "1") fail(`--treasuries ${values.treasuries} is neither 1 nor 2`)
-if (isPair && (values.gateways === "lying" || values.tame)) fail("--treasuries 2 has no such world")
+if (isPair && (worlds.includes("lying") || values.tame)) fail("--treasuries 2 has no such world")
 const first = whole("first", values.first)
 const seeds = values.until === undefined ? whole("seeds", values.seeds) : whole("until", values.until) - first + 1
 if (seeds < 1) fail(`--until ${values.until} is before --first ${first}`)
 const began = performance.now()
-const sum = { intents: 0, executed: 0, byCode: 0, deaths: 0, manual: 0, blocks: 0 }
 let done = 0
-let violations = 0
-const outcomes = new Map<string, number>()
-const figures = makeFigures()
+let wrong = 0
 
-const describe = (seed: number): string => {
-  if (isPair) return pairOf(seed, gateways(seed)).map(describePlan).join("; beside it ")
-  return gateways(seed) === "lying"
+const describe = ({ seed, gateways }: Asked): string => {
+  if (isPair) return pairOf(seed, gateways).map(describePlan).join("; beside it ")
+  return gateways === "lying"
     ? describeLying(lyingPlanOf(seed))
-    : describePlan((values.tame ? tamePlanOf : planOf)(seed, gateways(seed)))
+    : describePlan((values.tame ? tamePlanOf : planOf)(seed, gateways))
 }
 
-const hear = (verdict: Verdict): void => {
+const hear = ({ violations }: Verdict, asked: Asked): void => {
   done++
-  figures.add(verdict)
-  for (const note of new Set(verdict.notes)) outcomes.set(note, (outcomes.get(note) ?? 0) + 1)
-  for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += verdict[key]
-  if (verdict.violations.length > 0) {
-    violations++
-    console.log(`seed ${verdict.seed}: ${describe(verdict.seed)}`)
-    for (const violation of verdict.violations) console.log(`  ${violation}`)
+  if (violations.length > 0) {
+    wrong++
+    console.log(`seed ${asked.seed}: ${describe(asked)}`)
+    for (const violation of violations) console.log(`  ${violation}`)
     console.log(
-      `  again: npm run sim -- --first ${verdict.seed} --seeds 1 --gateways ${gateways(verdict.seed)}${isPair ? " --treasuries 2" : ""} --trace`,
+      `  again: npm run sim -- --first ${asked.seed} --seeds 1 --gateways ${asked.gateways}${isPair ? " --treasuries 2" : ""} --trace`,
     )
   }
-  if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
+  if (done % 500 === 0)
+    console.log(`${done} of ${seeds * worlds.length} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
 const chosenProfiles = (): ReadonlyArray<MonthProfile> => {
@@ -169,28 +167,39 @@ if (values.calm) process.exit((await runCalm()) ? 0 : 1)
 
 const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))
 const isTame = values.tame
-const verdicts = await simulate({
-  seeds: seedsFrom(first, seeds),
-  gateways,
-  isTame,
-  isPair,
-  workers,
-  trace: values.trace,
-  onVerdict: hear,
-})
-const trace = createHash("sha256")
-for (const verdict of verdicts) trace.update(verdict.trace)
-const seconds = ((performance.now() - began) / 1000).toFixed(0)
-console.log(
-  `${sum.blocks} blocks, ${sum.intents} intents (${sum.byCode} of rules in code), ${sum.executed} transactions executed, ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
+const asked = worlds.flatMap((world) =>
+  seedsFrom(first, seeds).map((seed) => ({ seed, gateways: gatewaysOf(world, seed), isTame, isPair })),
 )
-for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
-  console.log(`  ${outcome}: ${count} seeds`)
-for (const line of figures.lines()) console.log(line)
-if (values.figures !== undefined) {
-  const name = `${values.gateways}${isTame ? ", tame" : ""}${isPair ? ", two treasuries" : ""}, seeds ${first} to ${first + seeds - 1}`
-  addFigures(values.figures, { name, seconds: Number(seconds), ...figures.sums() })
+const all = await simulate({ asked, workers, trace: values.trace, onVerdict: hear })
+const seconds = ((performance.now() - began) / 1000).toFixed(0)
+
+const summarize = (world: string, verdicts: ReadonlyArray<Verdict>): void => {
+  const sum = { intents: 0, executed: 0, byCode: 0, deaths: 0, manual: 0, blocks: 0 }
+  const outcomes = new Map<string, number>()
+  const figures = makeFigures()
+  const trace = createHash("sha256")
+  for (const verdict of verdicts) {
+    figures.add(verdict)
+    trace.update(verdict.trace)
+    for (const note of new Set(verdict.notes)) outcomes.set(note, (outcomes.get(note) ?? 0) + 1)
+    for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += verdict[key]
+  }
+  if (worlds.length > 1) console.log(`${world} gateways`)
+  console.log(
+    `${sum.blocks} blocks, ${sum.intents} intents (${sum.byCode} of rules in code), ${sum.executed} transactions executed, ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
+  )
+  for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
+    console.log(`  ${outcome}: ${count} seeds`)
+  for (const line of figures.lines()) console.log(line)
+  if (values.figures !== undefined) {
+    const name = `${world}${isTame ? ", tame" : ""}${isPair ? ", two treasuries" : ""}, seeds ${first} to ${first + seeds - 1}`
+    addFigures(values.figures, { name, seconds: Number(seconds), ...figures.sums() })
+  }
+  console.log(`trace ${trace.digest("hex")}`)
+  console.log(
+    `seeds ${verdicts.length} violations ${verdicts.filter(({ violations }) => violations.length > 0).length}`,
+  )
 }
-console.log(`trace ${trace.digest("hex")}`)
-console.log(`seeds ${verdicts.length} violations ${violations}`)
-process.exitCode = violations > 0 ? 1 : 0
+
+for (const [n, world] of worlds.entries()) summarize(world, all.slice(n * seeds, (n + 1) * seeds))
+process.exitCode = wrong > 0 ? 1 : 0

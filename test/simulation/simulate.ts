@@ -1,46 +1,29 @@
 import { Worker } from "node:worker_threads"
-import type { Failing } from "./CrashPoints.ts"
-import type { Gateways } from "./Plan.ts"
 import type { Edit } from "./planted.ts"
 import type { Verdict } from "./runSeed.ts"
 import type { Asked } from "./worker.ts"
 
 export interface Simulation {
-  readonly seeds: ReadonlyArray<number>
-  readonly gateways: (seed: number) => Gateways
-  /** Whether runs are as they were before there was anything wild in them. Default: they are not. */
-  readonly isTame?: boolean
-  /** Whether there are two treasuries in the process. Default: one. */
-  readonly isPair?: boolean
-  /** What the disk refuses in each, where they are runs of the calm day. */
-  readonly failing?: (seed: number) => Failing
+  readonly asked: ReadonlyArray<Asked>
   readonly workers: number
   /** Prints all that goes over the wire. */
   readonly trace?: boolean
   /** Mistakes that are planted into the product. */
   readonly edits?: ReadonlyArray<Edit>
-  readonly onVerdict?: (verdict: Verdict) => void
+  readonly onVerdict?: (verdict: Verdict, asked: Asked) => void
   /** Ends the simulation early. */
   readonly enough?: (verdict: Verdict) => boolean
 }
-
-const askedOf = ({ gateways, failing, isTame, isPair }: Simulation, seed: number): Asked => ({
-  seed,
-  gateways: gateways(seed),
-  isTame: isTame === true,
-  isPair: isPair === true,
-  ...(failing === undefined ? {} : { failing: failing(seed) }),
-})
 
 /** So many seeds from the first on. */
 export const seedsFrom = (first: number, count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, n) => first + n)
 
-/** Runs seeds on several threads; the verdicts come in any order, each the same on every machine. */
+/** Runs seeds on several threads. Verdicts come in the order of what was asked; after an early end some are missing. */
 export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =>
   new Promise((resolve, reject) => {
     const verdicts: Array<Verdict> = []
-    const left = options.seeds.values()
+    const left = options.asked.entries()
     let stopped = false
     let open = options.workers
     const serve = () => {
@@ -48,13 +31,15 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         workerData: { trace: options.trace ?? false, edits: options.edits ?? [] },
         execArgv: ["--disable-warning=ExperimentalWarning", "--import", new URL("./plant.ts", import.meta.url).href],
       })
+      let given: readonly [number, Asked] | undefined
       const give = () => {
-        const next = left.next()
-        worker.postMessage(stopped || next.done ? undefined : askedOf(options, next.value))
+        given = stopped ? undefined : left.next().value
+        worker.postMessage(given?.[1])
       }
       worker.on("message", (verdict: Verdict) => {
-        verdicts.push(verdict)
-        options.onVerdict?.(verdict)
+        const [n, asked] = given!
+        verdicts[n] = verdict
+        options.onVerdict?.(verdict, asked)
         if (options.enough?.(verdict)) stopped = true
         give()
       })
@@ -63,7 +48,7 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         reject(error)
       })
       worker.on("exit", () => {
-        if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
+        if (--open === 0) resolve(Object.values(verdicts))
       })
       give()
     }

@@ -1,74 +1,67 @@
 import { readFileSync } from "node:fs"
-import { assert, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import { keptMutants } from "../mutants/kept.ts"
 import { catchOne } from "./catchPlanted.ts"
 import { planted } from "./planted.ts"
+import type { Verdict } from "./runSeed.ts"
 import { seedsFrom, simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
+import type { Asked } from "./worker.ts"
 
-const honest = () => "honest" as const
+/** What is looked at in more than a verdict; .ci/run plays a hundred seeds of each kind of gateway. */
+const worlds = {
+  // One that dies often, and two with rules in code in which a restored store once paid twice.
+  honest: [15, 44, 187],
+  hostile: [1],
+  pairs: seedsFrom(1, 4),
+  "replays came late": [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939],
+  "a restored store once paid twice": [7_000_015],
+} as const
+
+type World = keyof typeof worlds
+
+const honest = (seed: number): Asked => ({ seed, gateways: "honest" })
+
+const askedOf = (world: World, seed: number): Asked => {
+  if (world === "hostile") return { seed, gateways: "hostile" }
+  if (world === "pairs") return { ...honest(seed), isPair: true }
+  return { ...honest(seed), isTame: world !== "honest" }
+}
 
 describe("the simulation of the whole daemon", () => {
-  it("finds every payment executed exactly once, and the same run each time", async () => {
-    // One with much code, three that die often; .ci/run plays a hundred.
-    const options = { seeds: [10, 15, 88, 95], gateways: honest, workers: 2 }
-    const verdicts = await simulate(options)
-    assert.deepStrictEqual(
-      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
-      [],
-    )
-    assert.isAtLeast(
-      verdicts.reduce((sum, { executed }) => sum + executed, 0),
-      10,
-    )
-    assert.isAtLeast(
-      verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
-      10,
-    )
-    assert.isAtLeast(
-      verdicts.reduce((sum, { byCode }) => sum + byCode, 0),
-      3,
-    )
-    const again = await simulate({ ...options, seeds: [10, 15] })
-    assert.deepStrictEqual(again, verdicts.slice(0, 2))
-  })
+  const verdicts = new Map<World, ReadonlyArray<Verdict>>()
+  const of = (world: World) => verdicts.get(world) ?? []
 
-  it.each([
-    [
-      "replays came late",
-      true,
-      [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939],
-    ],
-    ["a restored store once paid twice, wild", false, [44, 187]],
-    ["a restored store once paid twice, tame", true, [7_000_015]],
-  ])("finds nothing wrong where %s", async (_, isTame, seeds) => {
-    const verdicts = await simulate({ seeds, gateways: honest, isTame, workers: 1 })
+  // In one run: each thread loads the whole daemon, and is slow until its code is compiled.
+  beforeAll(async () => {
+    const names = Object.keys(worlds) as ReadonlyArray<World>
+    const asked = names.flatMap((world) => worlds[world].map((seed) => askedOf(world, seed)))
+    const all = await simulate({ asked, workers: 2 })
+    const left = all.values()
+    for (const world of names) verdicts.set(world, left.take(worlds[world].length).toArray())
+  }, 600_000)
+
+  it.each(Object.keys(worlds) as ReadonlyArray<World>)("finds nothing wrong: %s", (world) => {
     assert.deepStrictEqual(
-      verdicts.map(({ seed, violations }) => [seed, violations]),
-      seeds.map((seed) => [seed, []]),
+      of(world).map(({ seed, violations }) => [seed, violations]),
+      worlds[world].map((seed) => [seed, []]),
     )
   })
 
-  it("finds that lies of gateways move no money beyond the policy", async () => {
-    const verdicts = await simulate({ seeds: seedsFrom(1, 3), gateways: () => "hostile", workers: 2 })
-    assert.deepStrictEqual(
-      verdicts.flatMap(({ violations }) => violations),
-      [],
-    )
-    assert.isAtLeast(
-      verdicts.reduce((sum, { intents }) => sum + intents, 0),
-      5,
-    )
+  it("has payments, deaths and rules in code, and the same run each time", async () => {
+    const sumOf = (world: World, what: "executed" | "deaths" | "byCode" | "intents") =>
+      of(world).reduce((sum, verdict) => sum + verdict[what], 0)
+    assert.isAtLeast(sumOf("honest", "executed"), 10)
+    assert.isAtLeast(sumOf("honest", "deaths"), 10)
+    assert.isAtLeast(sumOf("honest", "byCode"), 3)
+    assert.isAtLeast(sumOf("hostile", "intents"), 5)
+    const again = await simulate({ asked: [15, 44].map(honest), workers: 1 })
+    assert.deepStrictEqual(again, of("honest").slice(0, 2))
   })
 
-  it("finds two treasuries of one process apart, each right as if it were alone", async () => {
-    const verdicts = await simulate({ seeds: seedsFrom(1, 4), gateways: honest, isPair: true, workers: 2 })
-    assert.deepStrictEqual(
-      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
-      [],
-    )
+  it("holds payments of one treasury against the store of the other", () => {
     assert.isAtLeast(
-      verdicts.reduce((sum, { events }) => sum + (events["payment of another treasury"] ?? 0), 0),
+      of("pairs").reduce((sum, { events }) => sum + (events["payment of another treasury"] ?? 0), 0),
       100,
     )
   })
@@ -84,13 +77,13 @@ describe("the simulation of the whole daemon", () => {
 
   it("catches a planted mistake", async () => {
     const [one = assert.fail()] = planted.filter(({ name }) => name === "sends before the send is on disk")
-    const caught = await catchOne(one, 20, honest)
+    const caught = await catchOne(one, 20, () => "honest")
     assert.match(caught?.violations[0] ?? "", /^disk: bytes leave (before their send is|that are not) on disk/)
   })
 
   it("refuses to plant what it does not find", async () => {
     const edits = [{ file: "payments/planSend.ts", source: "no such source", instead: "" }]
-    const run = simulate({ seeds: [1], gateways: honest, workers: 1, edits })
+    const run = simulate({ asked: [honest(1)], workers: 1, edits })
     await run.then(
       () => assert.fail("it ran"),
       (error: Error) => assert.match(error.message, /^payments\/planSend\.ts holds 0 times, not once/),

@@ -38,13 +38,14 @@ const lasting = 400
  * turn. The verdict of each run.
  */
 export const failEachStatement = async (stride: number): Promise<ReadonlyArray<Verdict>> => {
-  const honest = () => "honest" as const
-  const [clean] = await simulate({ seeds: [1], gateways: honest, workers: 1, failing: () => none })
+  const gateways = "honest"
+  const [clean] = await simulate({ asked: [{ seed: 1, gateways, failing: none }], workers: 1 })
   if (clean === undefined || clean.executed !== 1) throw new Error("the calm day has no payment")
   const places = Math.ceil(clean.statements / stride)
   const failing = (seed: number): Failing => {
     const from = ((seed - 1) % places) * stride
     return { from, to: from + (seed > places ? lasting : 1), errcode: seed % 2 === 0 ? 13 : 10 }
   }
-  return simulate({ seeds: seedsFrom(1, 2 * places), gateways: honest, workers: 2, failing })
+  const asked = seedsFrom(1, 2 * places).map((seed) => ({ seed, gateways, failing: failing(seed) }) as const)
+  return simulate({ asked, workers: 2 })
 }

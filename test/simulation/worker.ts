@@ -10,9 +10,10 @@ import { calmPlan } from "./statements.ts"
 export interface Asked {
   readonly seed: number
   readonly gateways: Gateways
-  readonly isTame: boolean
-  /** Whether there are two treasuries. */
-  readonly isPair: boolean
+  /** Whether the run is as it was before there was anything wild in it. Default: it is not. */
+  readonly isTame?: boolean
+  /** Whether there are two treasuries in the process. Default: one. */
+  readonly isPair?: boolean
   /** Instead of the seed's plan: one payment on a calm day, and a disk that refuses these statements. */
   readonly failing?: Failing
 }
@@ -30,7 +31,7 @@ port.on("message", (asked: Asked | undefined) => {
     return
   }
   const tell = isTraced ? (line: string) => console.log(line) : undefined
-  const { seed, gateways, isTame, isPair, failing } = asked
+  const { seed, gateways, isTame = false, isPair = false, failing } = asked
   if (gateways === "lying") return port.postMessage(runLying(bench, seed, tell))
   if (isPair) return port.postMessage(runPair(bench, seed, gateways, tell))
   port.postMessage(
