@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { deliverOnce } from "../../alerts/AlertLoop.ts"
+import { byOneConfig } from "../../config/ConfigInForce.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { decideOnce } from "../../engine/Engine.ts"
 import { notifyAssets } from "../../engine/notifyAssets.ts"
@@ -42,7 +43,10 @@ const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
   }
 })
 
-/** Brings every open payment to its end; one that waits for a person is left to people. */
+/**
+ * Brings every open payment to its end; one that waits for a person is left to people. By what is in force: that has
+ * more than the file where former receivers of pages still hear.
+ */
 export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOptions) {
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
@@ -72,7 +76,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   }
   yield* deliverOnce(options.treasury.name)
   return undefined
-})
+}, byOneConfig)
 
 /** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
@@ -82,6 +86,6 @@ export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOption
   yield* compareOnce(options)
   yield* notifyAssets()
   yield* settleTerms()
-  yield* decideOnce()
+  yield* byOneConfig(decideOnce())
   return yield* openToEnd(options)
 })

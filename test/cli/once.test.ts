@@ -1,0 +1,25 @@
+import { assert } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { runOnce } from "../../src/cli/run/once.ts"
+import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { flow, paid, round, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
+import { waitUntil } from "../support/until.ts"
+
+const everything = new Set(["poll", "compare", "reconcile", "decide", "submit", "confirm"])
+
+it.effect("one cycle pays by what is in force, which may have more receivers than the file", () =>
+  flow(function* (options, sandbox) {
+    const { now, replace } = yield* ConfigInForce
+    // As a start does whose file no longer pages somebody.
+    yield* replace({ ...now(), treasury: { ...now().treasury } }, Effect.void)
+    for (let i = 0; i < 2; i++) yield* byOneConfig(round(options, sandbox, new Set(["submit"])))
+    assert.deepStrictEqual(yield* states, ["proposed"])
+    const cycle = yield* Effect.forkChild(runOnce(options))
+    const ended = Effect.sync(() => cycle.pollUnsafe() !== undefined)
+    yield* waitUntil("the end", ended, round(options, sandbox, everything))
+    assert.deepStrictEqual(yield* states, ["confirmed"])
+    yield* Fiber.join(cycle)
+    assert.lengthOf(yield* paid(sandbox), 1)
+  }),
+)
