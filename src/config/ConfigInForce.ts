@@ -87,6 +87,13 @@ export class CycleConfig extends Context.Service<CycleConfig, InForce>()("coffer
 export const byOneConfig = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ConfigInForce, ({ now }) => Effect.provideService(cycle, CycleConfig, now()))
 
+/** True while the configuration of the cycle is in force. Ask under `steady`, which keeps the answer true. */
+export const isCycleInForce = Effect.gen(function* () {
+  const { now } = yield* ConfigInForce
+  const { treasury, mode } = yield* CycleConfig
+  return now().treasury === treasury && now().mode === mode
+})
+
 export type AlertConfig = Pick<Treasury, "receivers" | "routes">
 
 const { String: Text } = Schema

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { byOneConfig, CycleConfig, type InForce } from "../config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, CycleConfig, type InForce, isCycleInForce } from "../config/ConfigInForce.ts"
 import { millisOf } from "../domain/Time.ts"
 import type { Answers } from "../rules/Code.ts"
 import { decideRound } from "../rules/decideRound.ts"
@@ -33,7 +33,8 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const answers = yield* gatherAnswers()
   // A change that was not committed did not happen: memory must not know more than the store.
   const forget = Effect.andThen(Effect.sync(dirty.forget), states.forget)
-  const { conclusions, changes, alerts } = yield* database.write(evaluateAll(answers), forget)
+  const { steady } = yield* ConfigInForce
+  const { conclusions, changes, alerts } = yield* steady(database.write(evaluateAll(answers), forget))
   dirty.evaluated(conclusions.map(({ outcome }) => outcome))
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
@@ -56,6 +57,8 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 
 const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { treasury, mode } = yield* CycleConfig
+  // What another configuration decided after a reload would count as decided by the new one.
+  if (!(yield* isCycleInForce)) return { conclusions: [], changes: [], alerts: [] }
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const dirty = yield* DirtySubjects
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories)

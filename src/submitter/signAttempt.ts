@@ -1,5 +1,5 @@
 import { Clock, Effect, Option } from "effect"
-import { ConfigInForce, CycleConfig } from "../config/ConfigInForce.ts"
+import { ConfigInForce, isCycleInForce } from "../config/ConfigInForce.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
@@ -57,14 +57,12 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
   const { heads, refusal } = yield* facts.chain(rows)
   if (refusal !== undefined) return unsigned(refusal)
   const { write } = yield* Database
-  const { now, steady } = yield* ConfigInForce
-  const { treasury, mode } = yield* CycleConfig
+  const { steady } = yield* ConfigInForce
   const outbox = yield* Outbox
   const step = Effect.gen(function* () {
     const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
-    const isInForce = now().treasury === treasury && now().mode === mode
     // The next round judges the payment as it stands, by the configuration that came into force meanwhile.
-    if (stored === undefined || !isUnsigned(stored) || !isInForce) return unsigned(nextRound)
+    if (stored === undefined || !isUnsigned(stored) || !(yield* isCycleInForce)) return unsigned(nextRound)
     const current = yield* reserved(stored)
     const context = yield* facts.context({ ...beginning, intent: current }, heads)
     return { current, outcome: yield* signPlanned(context, rows) }

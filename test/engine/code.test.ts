@@ -5,7 +5,7 @@ import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
 import { type Story, storyText } from "../../src/cli/common/storyText.ts"
-import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { storyOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
@@ -154,6 +154,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         const never = { ...rule.code, ask: () => new Promise<never>(() => {}) }
         const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
         const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        yield* (yield* ConfigInForce).replace(settings, Effect.void)
         const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
@@ -184,6 +185,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         }
         const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
         const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        yield* (yield* ConfigInForce).replace(settings, Effect.void)
         const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
@@ -214,6 +216,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         }
         const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: late } : one))
         const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
+        yield* (yield* ConfigInForce).replace(settings, Effect.void)
         const look = Effect.provideService(decideOnce(), CycleConfig, settings)
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look

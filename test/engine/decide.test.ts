@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -87,6 +87,7 @@ describe("deciding", () => {
         for (let i = 0; i < 5; i++) yield* round(options, sandbox, proposed)
         assert.deepStrictEqual(yield* states, ["rehearsed"])
         const live = { ...(yield* CycleConfig), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(live, Effect.void)
         yield* TestClock.adjust("10 minutes")
         for (let i = 0; i < 3; i++) {
           yield* round(options, sandbox, proposed).pipe(Effect.provideService(CycleConfig, live))

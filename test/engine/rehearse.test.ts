@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { reportTrials } from "../../src/engine/report.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -45,6 +45,7 @@ describe("a treasury that rehearses", () => {
         for (let i = 0; i < 5; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["rehearsed"])
         const live = { ...(yield* CycleConfig), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(live, Effect.void)
         for (let i = 0; i < 3; i++) {
           yield* round(options, sandbox, new Set(["submit"])).pipe(Effect.provideService(CycleConfig, live))
         }

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { DirtySubjects } from "../../src/engine/DirtySubjects.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -100,10 +100,11 @@ describe("a balance that swings around its threshold for a day", () => {
     const account: Account = { outside: 0n, paid: 0n }
     const once = ["page rule/low/1", "info rule/low/1/over"]
     return Effect.gen(function* () {
-      const treasury = yield* swinging
+      const inForce = { treasury: yield* swinging, mode: "live" } as const
       const process = <A, E, R>(life: Effect.Effect<A, E, R>) =>
         life.pipe(
-          Effect.provideService(CycleConfig, { treasury, mode: "live" }),
+          Effect.provideService(CycleConfig, inForce),
+          Effect.provide(ConfigInForce.layer(inForce)),
           Effect.provide(layer(), { local: true }),
         )
       yield* process(
