@@ -18,21 +18,24 @@ import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /**
- * Finds another part of the same decision that is paid or signed, or decided and about to be paid. A part that itself
- * needs another attempt is neither: both are judged, and the first result is for the whole.
+ * Other parts of the same decision that are not paid, and how far it is: `signed` where another part is paid or signed;
+ * `decided` where this one was signed and another is about to be for the first time: the first result is for the whole.
  */
-const begunBy = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
-  if (!isTogether(subject)) return undefined
+const partsOf = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
+  const unpaid: Array<Intent> = []
+  if (!isTogether(subject)) return { unpaid, begun: undefined }
   const outbox = yield* Outbox
+  const isNew = (one: Intent) => Effect.map(outbox.attempts(one.id), (attempts) => attempts.length === 0)
   let decided = false
   for (const other of yield* outbox.siblings(intent)) {
     if (!isOfSubject(other, subject)) continue
-    if (other.state === "confirmed") return "signed"
+    if (other.state === "confirmed") return { unpaid, begun: "signed" }
     if (isFinalIntent(other.state)) continue
-    if (other.state === "in_flight" || other.state === "unknown" || other.state === "manual") return "signed"
-    if (other.state !== "reserved" || (yield* outbox.attempts(other.id)).length === 0) decided = true
+    if (!isUnsigned(other)) return { unpaid, begun: "signed" }
+    unpaid.push(other)
+    if (yield* isNew(other)) decided = true
   }
-  return decided ? "decided" : undefined
+  return { unpaid, begun: decided && !(yield* isNew(intent)) ? "decided" : undefined }
 })
 
 /** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
@@ -60,7 +63,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
   const seen = yield* takeSnapshot(memories)
   const snapshot = answers === undefined ? seen : { ...seen, answers }
-  const begun = yield* begunBy(intent, subject)
+  const { unpaid, begun } = yield* partsOf(intent, subject)
   const isOwed = subject.kind === "payout" || begun === "signed"
   const memory = memories.get(memoryKey(intent.rule, subject.name))
   const decision =
@@ -70,14 +73,17 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
     const isOver = isOwed ? isHopeless(decision.reason, intent, subject) : needless.has(decision.reason)
     return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies NeedVerdict as NeedVerdict
   }
-  const same = decision.payments.some(
-    ({ fromKey, toKey, assetId, amount }) =>
-      fromKey === intent.payment.fromKey &&
-      toKey === intent.payment.toKey &&
-      assetId === intent.payment.assetId &&
-      amount >= intent.payment.amount,
-  )
-  if (same) return { verdict: "wanted", why: decision.detail } satisfies NeedVerdict as NeedVerdict
+  const isPaid = ({ payment }: Intent) =>
+    decision.payments.some(
+      ({ fromKey, toKey, assetId, amount }) =>
+        fromKey === payment.fromKey &&
+        toKey === payment.toKey &&
+        assetId === payment.assetId &&
+        amount >= payment.amount,
+    )
+  const isWhole = !isOwed && begun === undefined
+  if (isPaid(intent) && (!isWhole || unpaid.every(isPaid)))
+    return { verdict: "wanted", why: decision.detail } satisfies NeedVerdict as NeedVerdict
   const why = "today the rule would pay less of it"
   return { verdict: isOwed ? "later" : "gone", why } satisfies NeedVerdict as NeedVerdict
 })

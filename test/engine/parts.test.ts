@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { CycleConfig, type InForce } from "../../src/config/ConfigInForce.ts"
+import { Effect, Option } from "effect"
+import { ConfigInForce, CycleConfig, type InForce } from "../../src/config/ConfigInForce.ts"
 import type { IntentState } from "../../src/domain/Intent.ts"
 import { isWanted } from "../../src/engine/isWanted.ts"
 import type { SplitRule } from "../../src/rules/Rule.ts"
@@ -8,6 +8,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type FlowServices, flow, round } from "../support/Flow.ts"
 import { type Body, effectOf } from "../support/it.ts"
+import { attemptOf } from "../support/Payments.ts"
 import { one } from "../support/TestSandbox.ts"
 
 const divide = {
@@ -38,7 +39,10 @@ const unfunded = (rule: SplitRule): Partial<SplitRule> => ({
 type Known = ReturnType<typeof isWanted>
 type Wanting = Effect.Effect<string, Effect.Error<Known>, Effect.Services<Known>>
 
-/** Both parts of a split are decided; `second` asks of the smaller one whether another attempt is wanted. */
+/**
+ * Both parts of a split are decided, and one attempt of the smaller came to nothing; `second` asks whether another one
+ * is wanted.
+ */
 const halves = (
   use: Body<
     [
@@ -55,11 +59,18 @@ const halves = (
     function* (options, sandbox) {
       const outbox = yield* Outbox
       const settings = yield* CycleConfig
-      const look = round(options, sandbox, undone).pipe(Effect.provideService(CycleConfig, dividing(settings)))
+      const alone = dividing(settings)
+      yield* (yield* ConfigInForce).replace(alone, Effect.void)
+      const look = round(options, sandbox, undone).pipe(Effect.provideService(CycleConfig, alone))
       for (let i = 0; i < 3; i++) yield* look
       const open = (yield* outbox.open).toSorted((a, b) => Number(b.payment.amount - a.payment.amount))
       const [larger, smaller] = open
       assert.lengthOf(open, 2)
+      const reserved = yield* outbox.move(smaller!, "reserved", { detail: "" })
+      const attempt = attemptOf(reserved, 1)
+      yield* outbox.persist(reserved, attempt)
+      const sent = Option.getOrThrow(yield* outbox.byId(smaller!.id))
+      yield* outbox.settle(sent, attempt, "expired", "reserved", { detail: "" })
       yield* effectOf(
         use({
           look,

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
-import { treasuryOf } from "../../src/config/Treasury.ts"
+import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -131,13 +131,19 @@ it.effect("a payment whose rule is gone from the configuration is not signed", (
   }),
 )
 
+/** The treasury with another text in its files. */
+const changed = ({ document }: Treasury, from: string, to: string) => {
+  const text = JSON.stringify(document.value)
+  assert.include(text, from)
+  const value: unknown = JSON.parse(text.replace(from, to))
+  return treasuryOf({ ...document, value })
+}
+
 it.effect("a payment whose rule pays less since a reload is decided again", () =>
   flow(function* (options, sandbox) {
     for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
     const before = yield* asked
-    const { document } = options.treasury
-    const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"target":"200"', '"target":"150"'))
-    const treasury = yield* treasuryOf({ ...document, value })
+    const treasury = yield* changed(options.treasury, '"target":"200"', '"target":"150"')
     yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
     yield* byOneConfig(submitOnce())
     assert.strictEqual((yield* newestIntent).state, "cancelled")
@@ -147,6 +153,49 @@ it.effect("a payment whose rule pays less since a reload is decided again", () =
     assert.strictEqual((yield* newestIntent).payment.amount, before.payment.amount - less)
     assert.lengthOf(yield* paid(sandbox), 1)
   }),
+)
+
+it.effect("a round that began before a reload decides nothing after it", () =>
+  flow(function* (options, sandbox) {
+    yield* round(options, sandbox)
+    const treasury = yield* changed(options.treasury, '"target":"200"', '"target":"150"')
+    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    // By the configuration of the start, which a round keeps to its end.
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox)
+    assert.deepStrictEqual(yield* states, [])
+  }),
+)
+
+it.effect.each([
+  ["of which a reload pays less", '"target":"600"', '"target":"700"'],
+  ["of which a reload pays one less", '"eve":"50"', '"eve":"30"'],
+] as const)("parts of a decision %s are decided again", ([, from, to]) =>
+  flow(
+    function* (options, sandbox) {
+      const decided = Effect.map(
+        Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
+        (all) => all.filter(({ rule }) => rule === "divide").map(({ state, payment }) => `${payment.to} ${state}`),
+      )
+      for (let i = 0; i < 9 && (yield* decided).length === 0; i++) {
+        yield* round(options, sandbox, new Set((yield* states).includes("confirmed") ? ["submit"] : []))
+      }
+      assert.deepStrictEqual((yield* decided).toSorted(), ["bob proposed", "eve proposed"])
+      const treasury = yield* changed(options.treasury, from, to)
+      yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+      yield* byOneConfig(submitOnce())
+      assert.deepStrictEqual((yield* decided).toSorted(), ["bob cancelled", "eve cancelled"])
+    },
+    {
+      rules: [
+        {
+          name: "divide",
+          split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
+          onShort: "hold",
+        },
+      ],
+      transfersPer24h: 9,
+    },
+  ),
 )
 
 it.effect("a block of another chain, which another loop has just read, is none to sign on", () =>
