@@ -48,8 +48,6 @@ const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", 
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
 
-const gone = (why: string): NeedVerdict => ({ verdict: "gone", why })
-
 /**
  * Judges if the intent's rule would decide the same payment today, or a larger one, without this intent. A removed rule
  * wants nothing. A planned time is owed until it is paid, and so is a part of an all-or-nothing decision whose other
@@ -59,7 +57,8 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const { treasury } = yield* CycleConfig
   const { memories } = yield* (yield* RuleStates).byKey
   const subject = subjectOfIntent(treasury.rules, intent)
-  if (subject === undefined) return gone("no rule in force pays it any more")
+  if (subject === undefined)
+    return { verdict: "gone", why: "no rule in force pays it any more", isOwed: false } as const
   const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
   const seen = yield* takeSnapshot(memories)
   const snapshot = answers === undefined ? seen : { ...seen, answers }
@@ -68,10 +67,11 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const memory = memories.get(memoryKey(intent.rule, subject.name))
   const decision =
     isOwed || begun === "decided" ? partOf(intent, subject, snapshot, isOwed) : wholeOf(subject, snapshot, memory)
-  if (decision === undefined) return gone("its rule pays another amount now, or somebody else")
+  const says = (verdict: NeedVerdict["verdict"], why: string): NeedVerdict => ({ verdict, why, isOwed })
+  if (decision === undefined) return says("gone", "its rule pays another amount now, or somebody else")
   if (decision._tag === "Hold") {
     const isOver = isOwed ? isHopeless(decision.reason, intent, subject) : needless.has(decision.reason)
-    return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies NeedVerdict as NeedVerdict
+    return says(isOver ? "gone" : "later", decision.detail)
   }
   const isPaid = ({ payment }: Intent) =>
     decision.payments.some(
@@ -82,10 +82,8 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
         amount >= payment.amount,
     )
   const isWhole = !isOwed && begun === undefined
-  if (isPaid(intent) && (!isWhole || unpaid.every(isPaid)))
-    return { verdict: "wanted", why: decision.detail } satisfies NeedVerdict as NeedVerdict
-  const why = "today the rule would pay less of it"
-  return { verdict: isOwed ? "later" : "gone", why } satisfies NeedVerdict as NeedVerdict
+  if (isPaid(intent) && (!isWhole || unpaid.every(isPaid))) return says("wanted", decision.detail)
+  return says(isOwed ? "later" : "gone", "today the rule would pay less of it")
 })
 
 const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Decision => {

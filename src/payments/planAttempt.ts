@@ -32,6 +32,8 @@ interface Rows {
 export interface NeedVerdict {
   readonly verdict: "wanted" | "gone" | "later"
   readonly why: string
+  /** True if it ends only where it can never be paid. */
+  readonly isOwed: boolean
 }
 
 interface Wait {
@@ -48,6 +50,8 @@ interface End {
   /** Goes on behind "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   readonly detail: string
+  /** True if it holds only while no other part of the decision is signed: then this one is owed. */
+  readonly isForWhole?: boolean
 }
 
 interface Sign {
@@ -145,8 +149,10 @@ export const planBeginning = (context: Beginning, need: NeedVerdict | undefined)
   if (need === undefined && isNeedDoubtful(context)) return nextRound
   if (need?.verdict === "later") return wait(need.why)
   const before = k === 1 ? "it was never signed" : "no attempt executed"
-  if (need?.verdict === "gone")
-    return end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
+  if (need?.verdict === "gone") {
+    const ended = end(endState(k), `is over: ${before}, and today the rule would not decide it: ${need.why}`)
+    return { ...ended, isForWhole: !need.isOwed }
+  }
   const gap = clockGap(context.now, rows && millisOf(rows.timestamp), context.maxAgeMillis)
   return gap && wait(gap.detail)
 }

@@ -6,6 +6,7 @@ import type { Unsigned } from "../payments/planAttempt.ts"
 import type { Refusal } from "../rules/policy/Policy.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { haltOnViolation, haltSigning } from "../store/controls/haltSigning.ts"
+import { Database } from "../store/database/Database.ts"
 import { StoreError } from "../store/database/StoreError.ts"
 import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -13,6 +14,7 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
+import { standing } from "./standing.ts"
 import { waits, waitsListed, waitsReserved } from "./waiting.ts"
 
 /** Signs an intent and returns the attempt, which now waits to be sent; undefined if it shows why it is not signed. */
@@ -42,9 +44,12 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
       else if (plan.why !== undefined) yield* waitsReserved(intent, plan.why)
       return
     case "End": {
-      const { state, sentence, detail } = plan
+      const { state, sentence, detail, isForWhole } = plan
       const moved = (yield* Outbox).move(intent, state, { detail })
-      return yield* settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
+      const ended = settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
+      if (isForWhole !== true) return yield* ended
+      const isOwed = Effect.map(standing(intent), ({ _tag }) => _tag === "Part")
+      return yield* (yield* Database).write(Effect.flatMap(isOwed, (isIt) => (isIt ? Effect.void : ended)))
     }
     case "Halt":
       return yield* haltSigning("chain_changed", plan.detail)

@@ -56,9 +56,9 @@ const signable: Known = {
 }
 const old = { ...decided, createdAt: now - decisionValidMillis - 1 }
 const submitted = { ...old, rule: submittedRule }
-const wanted = { verdict: "wanted", why: "" } as const
-const later = { verdict: "later", why: "halted" } as const
-const gone = { verdict: "gone", why: "in band" } as const
+const wanted = { verdict: "wanted", why: "", isOwed: false } as const
+const later = { verdict: "later", why: "halted", isOwed: false } as const
+const gone = { verdict: "gone", why: "in band", isOwed: false } as const
 
 const planOf = (known: Known) => planBeginning(known, known.need) ?? planAttempt(known)
 

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
@@ -14,9 +14,10 @@ import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signAttempt } from "../../src/submitter/signAttempt.ts"
-import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { signIntent } from "../../src/submitter/signIntent.ts"
+import { type Flow, type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
 import { newestIntent } from "../support/Intents.ts"
-import { it } from "../support/it.ts"
+import { effectOf, it } from "../support/it.ts"
 
 /** Rows of the signer's memory and of its attempts, and what the journal holds of both. */
 const kept = Effect.gen(function* () {
@@ -166,36 +167,65 @@ it.effect("a round that began before a reload decides nothing after it", () =>
   }),
 )
 
+const divide = {
+  name: "divide",
+  split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
+  onShort: "hold",
+}
+const parts = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
+  (all) => all.filter(({ rule }) => rule === "divide").toSorted((a, b) => (a.payment.to < b.payment.to ? -1 : 1)),
+)
+const partStates = Effect.map(parts, (all) => all.map(({ state, payment }) => `${payment.to} ${state}`))
+
+/** Two parts of one decision, and none of them is signed. */
+const divided = (use: FlowBody) =>
+  flow(
+    function* (options, sandbox, client) {
+      for (let i = 0; i < 9 && (yield* parts).length === 0; i++) {
+        yield* round(options, sandbox, new Set((yield* states).includes("confirmed") ? ["submit"] : []))
+      }
+      assert.deepStrictEqual(yield* partStates, ["bob proposed", "eve proposed"])
+      yield* effectOf(use(options, sandbox, client))
+    },
+    { rules: [divide], transfersPer24h: 9 },
+  )
+
 it.effect.each([
   ["of which a reload pays less", '"target":"600"', '"target":"700"'],
   ["of which a reload pays one less", '"eve":"50"', '"eve":"30"'],
 ] as const)("parts of a decision %s are decided again", ([, from, to]) =>
-  flow(
-    function* (options, sandbox) {
-      const decided = Effect.map(
-        Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
-        (all) => all.filter(({ rule }) => rule === "divide").map(({ state, payment }) => `${payment.to} ${state}`),
-      )
-      for (let i = 0; i < 9 && (yield* decided).length === 0; i++) {
-        yield* round(options, sandbox, new Set((yield* states).includes("confirmed") ? ["submit"] : []))
-      }
-      assert.deepStrictEqual((yield* decided).toSorted(), ["bob proposed", "eve proposed"])
-      const treasury = yield* changed(options.treasury, from, to)
-      yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
-      yield* byOneConfig(submitOnce())
-      assert.deepStrictEqual((yield* decided).toSorted(), ["bob cancelled", "eve cancelled"])
-    },
-    {
-      rules: [
-        {
-          name: "divide",
-          split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
-          onShort: "hold",
-        },
-      ],
-      transfersPer24h: 9,
-    },
-  ),
+  divided(function* (options) {
+    const treasury = yield* changed(options.treasury, from, to)
+    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    yield* byOneConfig(submitOnce())
+    assert.deepStrictEqual(yield* partStates, ["bob cancelled", "eve cancelled"])
+  }),
+)
+
+it.effect("a part whose need is gone does not end where another part is signed meanwhile", () =>
+  divided(function* (options) {
+    const less = yield* changed(options.treasury, '"target":"600"', '"target":"700"')
+    const { now, replace } = yield* ConfigInForce
+    const before = now()
+    const [bob, eve] = yield* parts
+    const facts = yield* SigningFacts
+    const during = yield* Effect.context<Effect.Services<ReturnType<typeof signIntent>>>()
+    const slow = SigningFacts.of({
+      ...facts,
+      need: (intent) =>
+        facts
+          .need(intent)
+          .pipe(
+            Effect.provideService(CycleConfig, { treasury: less, mode: "live" }),
+            Effect.tap(Effect.orDie(signIntent(bob!)).pipe(Effect.provide(during))),
+          ),
+    })
+    // Both are judged again; their rule pays less only while this one is judged.
+    yield* replace(before, Effect.void)
+    yield* signIntent(eve!).pipe(Effect.provideService(SigningFacts, slow))
+    assert.deepStrictEqual(yield* partStates, ["bob in_flight", "eve proposed"])
+  }),
 )
 
 it.effect("a block of another chain, which another loop has just read, is none to sign on", () =>
