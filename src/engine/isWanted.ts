@@ -18,8 +18,9 @@ import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /**
- * Other parts of the same decision that are not paid, and how far it is: `signed` where another part is paid or signed;
- * `decided` where this one was signed and another is about to be for the first time: the first result is for the whole.
+ * Other parts of the same decision that wait or were dropped, and how far it is: `signed` where another part is paid or
+ * signed; `decided` where this one was signed and another is about to be for the first time: the first result is for
+ * the whole.
  */
 const partsOf = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   const unpaid: Array<Intent> = []
@@ -30,10 +31,10 @@ const partsOf = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   for (const other of yield* outbox.siblings(intent)) {
     if (!isOfSubject(other, subject)) continue
     if (other.state === "confirmed") return { unpaid, begun: "signed" }
-    if (isFinalIntent(other.state)) continue
-    if (!isUnsigned(other)) return { unpaid, begun: "signed" }
-    unpaid.push(other)
-    if (yield* isNew(other)) decided = true
+    const isOver = isFinalIntent(other.state)
+    if (!isOver && !isUnsigned(other)) return { unpaid, begun: "signed" }
+    if (!isOver || other.state === "cancelled") unpaid.push(other)
+    if (!isOver && (yield* isNew(other))) decided = true
   }
   return { unpaid, begun: decided && !(yield* isNew(intent)) ? "decided" : undefined }
 })

@@ -193,7 +193,8 @@ const divided = (use: FlowBody) =>
 
 it.effect.each([
   ["of which a reload pays less", '"target":"600"', '"target":"700"'],
-  ["of which a reload pays one less", '"eve":"50"', '"eve":"30"'],
+  ["of which a reload pays the last less", '"eve":"50"', '"eve":"30"'],
+  ["of which a reload pays the first less", '"eve":"50"', '"eve":"90"'],
 ] as const)("parts of a decision %s are decided again", ([, from, to]) =>
   divided(function* (options) {
     const treasury = yield* changed(options.treasury, from, to)
