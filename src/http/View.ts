@@ -211,6 +211,8 @@ export interface PolicyView {
 export interface Found extends Omit<ConditionView, "condition"> {
   /** True if another part alerts to it, or to its cause. */
   readonly isAlerted?: boolean
+  /** Accounts or rules that it holds for and no other part alerts to: one that joins is a new alert. */
+  readonly parts?: ReadonlyArray<string>
   /** Receivers that cannot get its alert. All others get it, whatever their routes are. */
   readonly unreachable?: ReadonlyArray<string>
 }

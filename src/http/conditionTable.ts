@@ -5,7 +5,7 @@ import { timeText } from "../domain/Time.ts"
 import { plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
-import type { Found, GatewayView, HealthFacts, IntentView } from "./View.ts"
+import type { Found, GatewayView, HealthFacts, IntentView, OutOfBand, RuleView } from "./View.ts"
 
 const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
@@ -249,12 +249,12 @@ const outOfBand = (facts: HealthFacts): Found | undefined => {
     return `${account} ${balance} for ${timeText(Math.floor(seconds) * 1_000)}${why}`
   })
   // A slower rule that is held was alerted before, with its reason.
-  const isToldByRule = long.every(
-    ({ account, cycleSeconds }) => cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined,
-  )
-  const isAlerted = isToldByRule || isStopped(facts)
+  const isToldByRule = ({ account, cycleSeconds }: OutOfBand) =>
+    cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined
+  const parts = long.filter((one) => !isToldByRule(one)).map(({ account }) => account)
+  const isAlerted = parts.length === 0 || isStopped(facts)
   const text = `Out of band for longer than its rule's cycle: ${several(words)}`
-  return { ...warn(text, '"cofferer plan" says what holds it'), isAlerted }
+  return { ...warn(text, '"cofferer plan" says what holds it'), isAlerted, parts }
 }
 
 /** Rules that pay. What one on trial would need costs nothing. */
@@ -322,17 +322,17 @@ const ruleHeld = (facts: HealthFacts): Found | undefined => {
   const held = live(facts).filter(({ reason }) => stuck.has(reason))
   const [first] = held
   if (first === undefined) return undefined
-  const words = held.map(({ name, subject, reason }) => `${name} ${subject} (${spaced(String(reason))})`)
+  const nameOf = ({ name, subject }: RuleView) => `${name} ${subject}`.trim()
+  const words = held.map((rule) => `${nameOf(rule)} (${spaced(String(rule.reason))})`)
   const isQuick = (account: string) =>
     facts.outOfBand.some((one) => one.account === account && one.cycleSeconds * 1_000 < heldMillis)
-  const isAlerted = held.every(
-    ({ reason, kind, subject }) =>
-      alertedElsewhere.has(reason) ||
-      (reason === "disagreement" && isQuorumLost(facts)) ||
-      kind === "payout" ||
-      isQuick(subject),
-  )
-  return { ...warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim())), isAlerted }
+  const isElsewhere = ({ reason, kind, subject }: RuleView) =>
+    alertedElsewhere.has(reason) ||
+    (reason === "disagreement" && isQuorumLost(facts)) ||
+    kind === "payout" ||
+    isQuick(subject)
+  const parts = held.filter((rule) => !isElsewhere(rule)).map(nameOf)
+  return { ...warn(`Held: ${several(words)}`, why(nameOf(first))), isAlerted: parts.length === 0, parts }
 }
 
 const approvalWaiting = ({ intents }: HealthFacts): Found | undefined => {

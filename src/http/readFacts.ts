@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
@@ -7,7 +7,7 @@ import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
-import { memoizeLast, Settings } from "../store/database/Settings.ts"
+import { makeTimes, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
@@ -21,26 +21,20 @@ const paymentMillis = 60_000
 const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
 
 /** Setting: since when (Unix milliseconds) each account is out of its band. */
-const key = "outOfBand"
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
-const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
+const times = Effect.map(Settings, (settings) => makeTimes(settings, "outOfBand"))
 
 type Accounts = Pick<View, "accounts" | "rules">
 
 const nameOf = ({ party, asset }: View["accounts"][number]): string => `${party}/${asset}`
 
-const stored = Effect.gen(function* () {
-  return read(yield* (yield* Settings).get(key)) ?? {}
-})
-
 /** Accounts out of band now, each with its start. One whose rule may not pay starts again once the rule may. */
-const sinceOf = ({ accounts, rules }: Accounts, before: Readonly<Record<string, number>>, now: number) =>
+const sinceOf = ({ accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
   accounts
     .filter(({ inBand }) => !inBand)
     .map((account) => {
       const name = nameOf(account)
       const rests = rules.some(({ subject, reason }) => subject === name && resting.has(reason))
-      return { name, account, since: rests ? now : Math.min(before[name] ?? now, now) }
+      return { name, account, since: rests ? now : Math.min(before.get(name) ?? now, now) }
     })
 
 /** Milliseconds in which rules bring an account back: the slowest of those that bound it. A floor has no rule. */
@@ -54,7 +48,7 @@ const cycleMillis = (rules: ReadonlyArray<PayingRule>, name: string): number => 
 
 /** Accounts out of band: for how long, and how long their rules take. */
 export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, view: Accounts, now: number) {
-  const before = yield* stored
+  const before = yield* (yield* times).now
   const paying = rules.filter(isPaying)
   return sinceOf(view, before, now).map(
     ({ name, account, since }): OutOfBand => ({
@@ -68,10 +62,8 @@ export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, v
 
 /** Stores since when accounts are out of band. */
 export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: number) {
-  const before = yield* stored
-  const after = Object.fromEntries(sinceOf(view, before, now).map(({ name, since }) => [name, since]))
-  const text = JSON.stringify(after)
-  if (text !== JSON.stringify(before)) yield* (yield* Settings).set(key, text)
+  const { now: known, keep } = yield* times
+  yield* keep(new Map(sinceOf(view, yield* known, now).map(({ name, since }) => [name, since])))
 })
 
 const dayMillis = 86_400_000

@@ -2,10 +2,11 @@ import { Clock, Context, Effect } from "effect"
 import { noteWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
+import { several } from "../domain/text.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { Settings } from "../store/database/Settings.ts"
+import { makeTimes, Settings } from "../store/database/Settings.ts"
 import { type HealthCondition, troubleKey } from "./conditions.ts"
 import { noteOutOfBand } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
@@ -60,28 +61,55 @@ const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<HealthCondition>) {
   const { conditions: changed } = (yield* ConfigInForce).now().treasury.alerting
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
-  const trouble = makeTrouble(yield* Settings, troubleKey(name), afterMillis)
+  const settings = yield* Settings
+  const trouble = makeTrouble(settings, troubleKey(name), afterMillis)
+  const times = makeTimes(settings, partsKey(name))
   // Nobody is alerted to it any more: what stands ends.
   const found = afterMillis === undefined ? undefined : conditions.find(({ condition }) => condition === name)
   if (found === undefined) {
     const over = yield* trouble.end
+    yield* times.keep(new Map())
     if (over?.isTold === true) yield* raiseOver("health", factsOf(name, over.since))
     return
   }
   if (found.isAlerted === true) return
   // Noted with its severity: a condition that became worse is alerted once more.
   const noted = yield* trouble.note(found.severity)
-  if (noted?.isTold === true) yield* alert(found, noted)
+  const known = yield* times.now
+  const now = yield* Clock.currentTimeMillis
+  const { parts = [] } = found
+  const joined = parts.filter((part) => known.get(part) !== told)
+  const since = (part: string) => Math.min(known.get(part) ?? now, now)
+  const isGrown = joined.some((part) => now - since(part) >= (afterMillis ?? 0))
+  const isHeard =
+    noted !== undefined ? yield* alert(found, noted) : isGrown && (yield* alert(found, yield* trouble.now, joined))
+  yield* times.keep(new Map(parts.map((part) => [part, isHeard ? told : since(part)])))
 })
 
+/** Setting: since when (Unix milliseconds) a condition holds for each of its parts, or `told`. */
+const partsKey = (name: ConditionName): string => `${troubleKey(name)}/parts`
+/** In place of a time: people heard of it. */
+const told = 0
+const joinedMax = 10
+
+/**
+ * Returns true if it is a new alert. Parts that joined are an alert of their own, with their names first: neither an
+ * acknowledgement nor a text that names three of many covers them.
+ */
 const alert = Effect.fnUntraced(function* (
-  { condition, severity, text, remedy, unreachable }: HealthCondition,
-  { since }: Noted,
+  { condition, severity, text: words, remedy, unreachable }: HealthCondition,
+  noted: Noted | undefined,
+  joined: ReadonlyArray<string> = [],
 ) {
+  if (noted?.isTold !== true) return false
   const { receivers } = (yield* ConfigInForce).now().treasury
   const to = receivers.map(({ name }) => name).filter((name) => unreachable?.includes(name) === false)
-  const isPage = severity === "bad" || alwaysPages.has(condition)
-  yield* raise("health", { ...factsOf(condition, since), severity: isPage ? "page" : "ticket", text, remedy }, to)
+  const urgency = severity === "bad" || alwaysPages.has(condition) ? "page" : "ticket"
+  const [mark, text] =
+    joined.length === 0
+      ? [urgency, words]
+      : [`${urgency}/${yield* Clock.currentTimeMillis}`, `Now also ${several(joined, joinedMax)}. ${words}`]
+  return yield* raise("health", { ...factsOf(condition, noted.since), severity: urgency, mark, text, remedy }, to)
 })
 
 /** A first reading is awaited without colour, and not for long. */

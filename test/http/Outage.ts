@@ -113,7 +113,7 @@ const isHealthy = (metrics: string, condition: string): number =>
   Number(new RegExp(`^cofferer_healthy\\{treasury="flow",condition="${condition}"\\} ([01])$`, "m").exec(metrics)?.[1])
 
 /** Passes time until it is so, and returns the seconds; undefined where they were over first. */
-const passUntil = Effect.fnUntraced(function* <E, R>(
+export const passUntil = Effect.fnUntraced(function* <E, R>(
   world: World,
   isSo: Effect.Effect<boolean, E, R>,
   { seconds, stepMillis }: { readonly seconds: number; readonly stepMillis: number },

@@ -6,11 +6,13 @@ import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { ackAlert } from "../../src/http/alertVerbs.ts"
 import { endPayment, haltAll, pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
@@ -21,7 +23,8 @@ import { newest, replay } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, powOf, usdt } from "../support/TestSandbox.ts"
-import { fileIn, type Outage, outageSeen, type World } from "./Outage.ts"
+import type { Fields } from "../support/treasury.ts"
+import { fileIn, type Outage, outageSeen, passUntil, type World } from "./Outage.ts"
 
 const ana = { author: "ana", reason: "looked" }
 const resumeAll = ({ options }: World) => resumeScope(options, { scope: "all", ...ana })
@@ -72,6 +75,38 @@ const richEve = {
     { party: "eve", asset: "USDT", amount: "500" },
   ],
 }
+
+/** A second account has a rule of its own. */
+const keepsEve = (fields: Fields) => ({
+  scenario: richEve,
+  line: { perTransfer: "500", per24h: "2000" },
+  keepBob: fields,
+  rules: [
+    {
+      name: "keep-eve",
+      topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "300", target: "400" }] },
+      ...fields,
+    },
+  ],
+})
+const pauseRules = ({ options }: World) =>
+  Effect.forEach(["rule:keep-bob", "rule:keep-eve"], (scope) => pauseScope(options.treasury, { scope, ...ana }))
+/** Somebody acknowledges all alerts; Eve's account joins Bob's, and people hear of it after so many seconds. */
+const joins = (world: World, heard: RegExp, { min, max }: { readonly min: number; readonly max: number }) =>
+  Effect.gen(function* () {
+    for (const { seq } of yield* listAlerts(10, "standing")) yield* ackAlert({ seq, ...ana })
+    const before = world.taken.length
+    const isHeard = Effect.sync(() => world.taken.slice(before).some(({ detail }) => heard.test(detail)))
+    yield* give(world, "alice", 400n * one)
+    const seconds = yield* passUntil(world, isHeard, { seconds: max, stepMillis: 1_000 })
+    assert.isAtLeast(seconds ?? 0, min, JSON.stringify(world.taken.slice(before)))
+    for (let n = 0; n < 30; n++) yield* passUntil(world, Effect.succeed(false), { seconds: 1, stepMillis: 1_000 })
+    assert.lengthOf(
+      world.taken.slice(before).filter(({ severity }) => severity !== "info"),
+      1,
+      "once",
+    )
+  })
 
 /** Takes no transaction, and lists no transfers: nothing proves what became of a payment. */
 const blind: Manner = async ({ method, url }, ask) => {
@@ -356,6 +391,39 @@ const outages: ReadonlyArray<Outage> = [
     remedy: /"cofferer plan"/,
     alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
     alertSeconds: 200,
+  },
+  {
+    name: "a second account out of band, after the first was acknowledged",
+    setup: { ...keepsEve({}), transfersPer24h: 10 },
+    begin: (world) => Effect.andThen(pauseRules(world), payElsewhere(world, "bob", 150n * one)),
+    end: (world) =>
+      Effect.gen(function* () {
+        yield* joins(world, /^Now also eve\/USDT\. Out of band .*: bob\/USDT .*, eve\/USDT /, { min: 60, max: 90 })
+        for (const scope of ["rule:keep-bob", "rule:keep-eve"]) yield* resumeScope(world.options, { scope, ...ana })
+      }),
+    condition: "out_of_band",
+    severity: "warn",
+    headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
+    remedy: /"cofferer plan"/,
+    alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
+    alertSeconds: 200,
+  },
+  {
+    name: "a second rule that is held, after the first was acknowledged",
+    setup: { ...keepsEve({ cooldown: "10m" }), transfersPer24h: 1 },
+    begin: needsMore,
+    end: (world) =>
+      Effect.andThen(
+        joins(world, /^Now also keep-eve eve\/USDT\. Held: keep-bob .*, keep-eve /, { min: 290, max: 330 }),
+        pauseRules(world),
+      ),
+    condition: "rule_held",
+    leads: false,
+    severity: "warn",
+    headline: /^Out of band for longer than its rule's cycle: bob\/USDT .* \(keep-bob: limit\); .* Also: rule held\.$/,
+    remedy: /"cofferer explain keep-bob bob\/USDT"/,
+    alert: { receiver: "log", severity: "ticket", subject: /^rule held$/ },
+    alertSeconds: 1_000,
   },
   {
     name: "a limit of the policy that is used up",

@@ -43,12 +43,13 @@ const ofTreasury = {
   health: {
     kind: "health",
     severity: "given",
-    id: "health/{condition}/{begun}/{severity}",
+    id: "health/{condition}/{begun}/{mark}",
     subject: "{name}",
     text: "{text}",
     remedy: "{remedy}",
     fields: ["condition", "since"],
-    raised: "once a condition of health holds for its time, and again where it becomes worse",
+    raised:
+      "once a condition of health holds for its time, and again where it becomes worse or an account or rule joins it",
     ends: "the condition does not hold any more",
     over: {
       text: "over; it held since {since}",

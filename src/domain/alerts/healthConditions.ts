@@ -115,7 +115,7 @@ export const healthConditions = {
   },
   out_of_band: {
     holds: "an account is out of its band for longer than its rule takes: `for`, `cooldown`, `settle` and a minute",
-    alert: "ticket",
+    alert: "ticket; again for each that joins",
     act: '"cofferer plan" says what holds it',
     alertAfterMillis: 0,
   },
@@ -137,7 +137,7 @@ export const healthConditions = {
   },
   rule_held: {
     holds: "a rule wants to pay and must not: limit, policy, quota, fee, funds, disagreement",
-    alert: "ticket after 5 min, where no other alert has the reason",
+    alert: "ticket after 5 min, where no other alert has the reason; again for each that joins",
     act: '"cofferer explain RULE" shows every check',
     alertAfterMillis: 300_000,
   },

@@ -91,3 +91,17 @@ export const memoizeLast = <A>(
     return last.value
   }
 }
+
+const decodeTimes = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
+
+/** Times (Unix milliseconds) by names, kept under one key. */
+export const makeTimes = (settings: Settings["Service"], key: string) => {
+  const stored = Effect.map(settings.get(key), (text) => Option.getOrElse(decodeTimes(text), () => ({})))
+  return {
+    now: Effect.map(stored, (times): ReadonlyMap<string, number> => new Map(Object.entries(times))),
+    keep: Effect.fnUntraced(function* (times: ReadonlyMap<string, number>) {
+      const text = JSON.stringify(Object.fromEntries(times))
+      if (text !== JSON.stringify(yield* stored)) yield* settings.set(key, text)
+    }),
+  }
+}
