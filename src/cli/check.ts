@@ -17,7 +17,7 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
-import { type Chosen, commonFlags, eachTreasury, fileArgument, setup, severalIn, switchFlag } from "./common/setup.ts"
+import { type Chosen, commonFlags, eachTreasury, fileArgument, refuseTwoFiles, setup, severalIn, switchFlag } from "./common/setup.ts"
 import { worstText } from "./common/worstCase.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */
@@ -145,6 +145,7 @@ export const check = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
+    yield* refuseTwoFiles(chosen, "check")
     const dir = severalIn(chosen)
     if (dir !== undefined && Option.isNone(chosen.treasury)) return yield* checkAll(dir, chosen.output)
     const { found, keys, network } = yield* readAndCheck(chosen)

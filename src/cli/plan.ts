@@ -16,7 +16,7 @@ import {
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
-import { commonFlags, fileArgument, filesForDaemon, type Setup, setup } from "./common/setup.ts"
+import { commonFlags, fileArgument, filesForDaemon, refuseTwoFiles, type Setup, setup } from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
 export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, isRunning: boolean): string => {
@@ -96,6 +96,7 @@ export const plan = Command.make(
   "plan",
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
+    yield* refuseTwoFiles(chosen, "plan")
     const isNamed = Option.isSome(chosen.file) || chosen.config.length > 0
     // Problems of the file are reported with their lines, before a daemon is asked.
     if (isNamed) yield* setup(chosen)

@@ -143,6 +143,16 @@ describe("wrong calls", () => {
     [["run", "--nope"], 2, /--nope/],
     [["ch\u202e\u200beck"], 2, /Unknown subcommand "ch\\u\{202e\}\\u\{200b\}eck"/],
     [["check", "nowhere.yaml"], 3, /no such file/],
+    ...["check", "plan"].map(
+      (command) =>
+        [
+          [command, "changed.yaml", "-c", "treasury.yaml"],
+          2,
+          new RegExp(
+            `^cofferer: treasury.yaml would be an overlay on changed.yaml .*: cofferer ${command} changed.yaml; .* ${command} -c changed.yaml -c treasury.yaml\\n$`,
+          ),
+        ] as const,
+    ),
     [
       ["check", "no\u2066where\u00ad.yaml"],
       3,

@@ -183,6 +183,21 @@ export const flagsOf = ({
   return [...files, ...(treasury.storeDir === dataDir ? [] : [`--data ${shellWord(dataDir)}`])].join(" ")
 }
 
+/**
+ * Refuses a file as argument beside --config: the second would be an overlay on the first, win over its values, and so
+ * hide every change from whoever meant to check the first against it.
+ */
+export const refuseTwoFiles = (chosen: Chosen, command: string) => {
+  const [file, ...overlays] = filesOf(chosen)
+  if (overlays.length === 0 || Option.isNone(chosen.file ?? Option.none())) return Effect.void
+  const all = [file, ...overlays].map(shellWord)
+  const [alone] = all
+  return failWith(
+    "usage",
+    `${all.slice(1).join(", ")} would be an overlay on ${alone} and win over it; give the changed file alone: cofferer ${command} ${alone}; where it is meant as an overlay: cofferer ${command} ${all.map((one) => `-c ${one}`).join(" ")}`,
+  )
+}
+
 const treasuryBytesMax = 4_000_000
 
 /** True if one of the files defines its own network, as far as they can be read. */
