@@ -17,7 +17,16 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
-import { type Chosen, commonFlags, eachTreasury, fileArgument, refuseTwoFiles, setup, severalIn, switchFlag } from "./common/setup.ts"
+import {
+  type Chosen,
+  commonFlags,
+  eachTreasury,
+  fileArgument,
+  refuseTwoFiles,
+  setup,
+  severalIn,
+  switchFlag,
+} from "./common/setup.ts"
 import { worstText } from "./common/worstCase.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */

@@ -155,7 +155,8 @@ const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
 
 const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
   const accounts = e.accounts.map((a) => {
-    const has = a.balance === null ? "never seen" : `${a.balance} ${e.asset}`
+    const rehearsed = a.rehearsed === null ? "" : `, ${a.rehearsed} rehearsed`
+    const has = a.balance === null ? "never seen" : `${a.balance} ${e.asset}${rehearsed}`
     const kept = a.role === "pays" ? `, ${a.reserved} reserved, floor ${a.floor}` : ""
     return `${a.account}${a.role === "pays" ? " (payer)" : ""} has ${has}${kept}`
   })

@@ -75,7 +75,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     height: String(watermark?.height ?? 0n),
     ageSeconds,
     accounts,
-    rules: ruleViews(treasury, memories),
+    rules: ruleViews(treasury, memories, mode),
     intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, treasury)),
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),

@@ -26,7 +26,13 @@ export const conditionsOf = (facts: HealthFacts): ReadonlyArray<HealthCondition>
 /** The line across the top: the worst condition with its remedy and the names of the others, or that all is well. */
 export const headline = (
   conditions: ReadonlyArray<HealthCondition>,
-  { accounts, intents, maintenance, ageSeconds }: Pick<View, "accounts" | "intents" | "maintenance" | "ageSeconds">,
+  {
+    mode,
+    accounts,
+    intents,
+    maintenance,
+    ageSeconds,
+  }: Pick<View, "mode" | "accounts" | "intents" | "maintenance" | "ageSeconds">,
   confirmedToday: number,
 ): View["sentence"] => {
   const [worst, ...others] = conditions
@@ -42,7 +48,8 @@ export const headline = (
   const out = accounts.filter(({ inBand }) => !inBand).map(({ party, asset }) => `${party}/${asset}`)
   // Its rule has not had the time that it takes.
   const band = out.length === 0 ? "All in band." : `Healthy; out of band for now: ${out.join(", ")}.`
-  return { severity: "ok", text: [band, ...windows, activity].join(" ") }
+  const idle = mode === "live" ? [] : [`Mode ${mode}: nothing is paid.`]
+  return { severity: "ok", text: [band, ...idle, ...windows, activity].join(" ") }
 }
 
 const namesOf = (others: ReadonlyArray<HealthCondition>): string =>

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import type { Treasury } from "../config/Treasury.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { holdText } from "../domain/Decision.ts"
@@ -9,7 +9,7 @@ import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
-import { isAlert, isPaying, levelsOf, type Rule } from "../rules/Rule.ts"
+import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule, type Rule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
@@ -201,12 +201,15 @@ const paymentView = (
 }
 
 /** State of each rule with its reason: first those that alert people, then in the order of the file. */
-export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
-  viewsOf(treasury, memories).toSorted((a, b) => gravity(b) - gravity(a))
+export const ruleViews = (
+  treasury: Treasury,
+  memories: ReadonlyArray<RuleMemory>,
+  mode: Mode,
+): ReadonlyArray<RuleView> => viewsOf(treasury, memories, mode).toSorted((a, b) => gravity(b) - gravity(a))
 
 const gravity = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
 
-const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
+const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: Mode): ReadonlyArray<RuleView> =>
   treasury.rules.flatMap((rule): ReadonlyArray<RuleView> => {
     if (isAlert(rule)) return alertViews(rule, memories)
     if (!isPaying(rule)) {
@@ -227,7 +230,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
           reason: null,
           fires: null,
           detail: "",
-          sentence: `${onTrial(rule.trial)}not yet evaluated`,
+          sentence: `${rehearsalText(rule, mode)}not yet evaluated`,
         },
       ]
     }
@@ -240,13 +243,17 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
       reason: m.reason ?? null,
       fires: null,
       detail: m.detail,
-      sentence: `${onTrial(rule.trial)}${
+      sentence: `${rehearsalText(rule, mode)}${
         m.reason === undefined ? `acting: ${m.detail}` : holdText(m.reason, m.detail)
       }`,
     }))
   })
 
-const onTrial = (trial: boolean): string => (trial ? "on trial, pays nothing; " : "")
+/** Begins the sentence of a rule whose payments are not made: it decides by other balances than the accounts show. */
+const rehearsalText = (rule: PayingRule, mode: Mode): string => {
+  if (rule.trial) return "on trial, pays nothing; "
+  return isRehearsed(mode, rule) ? "rehearsed, as if its payments had been made; " : ""
+}
 
 /** State of an alert rule, and whether its alert was sent. */
 const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {

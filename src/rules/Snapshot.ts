@@ -66,6 +66,8 @@ export interface Snapshot {
   readonly disagreement: string | undefined
   /** Observed balance in base units; undefined where none was ever seen. */
   readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
+  /** The same without rehearsed payments; undefined where `balance` has none. */
+  readonly observed?: Snapshot["balance"]
   /** Undefined while no listing was read. */
   readonly listed: ReadonlyMap<string, Listed> | undefined
   readonly parameters: TransferParameters | undefined
@@ -227,6 +229,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMove
   )
   return {
     ...snapshot,
+    observed: snapshot.balance,
     balance: overlaidBalance(snapshot.balance, rehearsals),
     signed: (line: PolicyLine) =>
       recent

@@ -380,6 +380,11 @@ describe("the conditions of health", () => {
   it.each([
     ["nothing is wrong", {}, "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old."],
     [
+      "payments are only rehearsed",
+      { mode: "shadow" },
+      "All in band. Mode shadow: nothing is paid. 2 payments in 24 h, 0 open. Balances 1.3 s old.",
+    ],
+    [
       "rules on trial are silent",
       { rules: [rule("limit", { trial: true }), rule("locked", { trial: true })] },
       "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old.",

@@ -365,4 +365,16 @@ describe("explain", () => {
       }),
     )
   }
+
+  it.effect("keeps what was observed apart from what was rehearsed", () =>
+    explained({ keep: { mode: "shadow" } }, function* (treasury) {
+      yield* arrange({ hot: 0n })
+      const { payment: paid } = payment()
+      yield* (yield* RuleStates).addTrial("keep", { ...paid, amount: 150_000n }, 25n)
+      const { first, text } = yield* explanation(treasury, undefined)
+      assert.match(first.sentence, /nothing to do: 1,500\.00 /)
+      assert.match(text, /observed +hot\/USDT has 0\.00 USDT, 1,500\.00 rehearsed\n/)
+      assert.match(text, /reserve\/USDT \(payer\) has 100,000\.00 USDT, 98,499\.75 rehearsed, /)
+    }),
+  )
 })

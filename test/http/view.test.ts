@@ -36,6 +36,7 @@ const shownTreasury = treasuryFrom({
       mode: "shadow",
       topUp: { from: "alice", levels: [{ party: "bob", asset: "TOK", below: "300", target: "400" }] },
     },
+    { name: "real", topUp: { from: "alice", levels: [{ party: "bob", asset: "TOK", below: "30", target: "40" }] } },
   ],
   policy: {
     maxFee: "1%",
@@ -45,7 +46,7 @@ const shownTreasury = treasuryFrom({
 })
 
 /** What the page shows, and what is scraped, of the treasury above after something was stored. */
-const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
+const shown = <E, R>(stored: Effect.Effect<unknown, E, R>, mode: "live" | "shadow" = "live") =>
   Effect.gen(function* () {
     const store = testStore()
     const treasury = yield* shownTreasury
@@ -56,7 +57,7 @@ const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
       version: "1",
       revision: "",
     }
-    const layer = ConfigInForce.layer({ treasury, mode: "live" }).pipe(
+    const layer = ConfigInForce.layer({ treasury, mode }).pipe(
       Layer.provideMerge(Metrics.layer({ treasury: "shown", mode: "live", ...labels })),
       Layer.provideMerge(store.layer()),
       Layer.provideMerge(Logger.layer([])),
@@ -113,7 +114,7 @@ describe("a rule that tells people", () => {
     const { view } = yield* shown(Effect.andThen(remember("dry", "inactive"), remember("thin", "holding")))
     assert.strictEqual(ruleOf(view, "dry")?.fires, null)
     assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
-    assert.deepStrictEqual(names(view), ["thin", "dry", "tried"], "what fires comes first")
+    assert.deepStrictEqual(names(view), ["thin", "dry", "tried", "real"], "what fires comes first")
     assert.deepStrictEqual(view.sentence, {
       severity: "warn",
       text: 'thin fires (ticket): alice TOK is 90.00; "cofferer explain thin" shows every check.',
@@ -144,6 +145,24 @@ describe("a rule on trial", () => {
     assert.match(text, /bob .* in band .*below 300 \(on trial\)/)
     assert.match(text, /tried +on trial +on trial, pays nothing; not yet evaluated/)
   })
+})
+
+it.live("a rule in mode shadow is shown as rehearsed", function* () {
+  const { view } = yield* shown(
+    Effect.flatMap(RuleStates, (states) =>
+      states.save(
+        {
+          ...{ rule: "real", subject: "bob/TOK", episode: 1, firingSince: undefined, observations: 0 },
+          ...{ lastObservation: 1n, state: "inactive", reason: "in_band", detail: "90.00 (trigger 30)" },
+          ...{ reasonSince: 1, decidedAt: 1 },
+        },
+        undefined,
+      ),
+    ),
+    "shadow",
+  )
+  const sentence = "rehearsed, as if its payments had been made; has nothing to do: 90.00 (trigger 30)"
+  assert.deepInclude(ruleOf(view, "real"), { trial: false, sentence })
 })
 
 describe("the alerts", () => {

@@ -20,8 +20,10 @@ interface SeenAccount {
   readonly account: string
   /** watched: its balance decides. pays: its funds do. */
   readonly role: "watched" | "pays"
-  /** null: no balance was ever seen. */
+  /** As observed; null: no balance was ever seen. */
   readonly balance: string | null
+  /** As if rehearsed payments had been made, by which the rule decides; null where that is the observed one. */
+  readonly rehearsed: string | null
   /** Amount reserved by open payments, and the floor. */
   readonly reserved: string
   readonly floor: string
@@ -115,10 +117,12 @@ const accountOf = (facts: SubjectFacts, form: Form, account: RuleAccount, role: 
   const { subject, snapshot } = facts
   const { party, asset, balance } = account
   const units = snapshot.balance(party.publicKey, asset.id, balance)
+  const observed = (snapshot.observed ?? snapshot.balance)(party.publicKey, asset.id, balance)
   return {
     account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
     role,
-    balance: units === undefined ? null : form.amount(facts, units),
+    balance: observed === undefined ? null : form.amount(facts, observed),
+    rehearsed: units === undefined || units === observed ? null : form.amount(facts, units),
     reserved: form.amount(facts, reservedFrom(snapshot, party.publicKey, asset.id)),
     floor: form.level(facts, floorOf(subject, party)),
   }
