@@ -36,6 +36,9 @@ export const remedyOf = (reason: string, detail = ""): string => {
     )
   }
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
+  if (reason === "invariant" || reason === "store_error")
+    return `keep a copy of the data directory and the log, and report it; ${resume}`
+  if (reason === "duplicate_execution") return `read "cofferer intents show ID"; ${resume}`
   return end === "file" ? `${resume}, which removes the HALT file` : resume
 }
 

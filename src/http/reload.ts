@@ -10,6 +10,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
+import { ifMeant } from "./conditionTable.ts"
 import {
   alertOnGatewayChange,
   asOne,
@@ -31,6 +32,8 @@ interface Refusal {
   /** Problems, the most important first. */
   readonly lines: ReadonlyArray<string>
   readonly remedy: string
+  /** Command that puts it in force all the same, if it is meant. */
+  readonly meant?: string
 }
 
 /** Each problem names its own remedy; a file with mistakes is read again after it. */
@@ -47,10 +50,11 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   const metrics = yield* Metrics
   metrics.configReloaded.set({ treasury: name }, 0)
   const at = yield* Clock.currentTimeMillis
-  const { isConfig, title, lines, remedy } = refusal
+  const { isConfig, title, lines, remedy, meant } = refusal
   const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
   const { note } = yield* refusedReload
-  yield* asOne(Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), note(why)))
+  const noted = note(meant === undefined ? why : `${why}${ifMeant}${meant}`)
+  yield* asOne(Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), noted))
   yield* logEvent("configuration refused", {
     author,
     reason: `${title} ${lines.join("; ")}`.trim(),
@@ -233,5 +237,6 @@ const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal
   isConfig: false,
   title: "it would permit more than what is in force:",
   lines: weaker,
-  remedy: `what was in force stays in force; if it is meant, ${advice}`,
+  remedy: `what was in force stays in force${ifMeant}${advice}`,
+  meant: advice,
 })

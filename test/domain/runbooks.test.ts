@@ -15,12 +15,13 @@ const endText = ({ until, ends, over }: CatalogueEntry): string => {
 const section = ([name, entry]: readonly [string, CatalogueEntry]): string => {
   const { kind, severity, text, raised } = entry
   const { act = severity === "info" ? "nobody has to act" : "what its text says", remedy = act } = entry
+  const done = remedy !== "{remedy}" ? remedy : name in tables ? "see the table" : act
   return `## ${name}
 
 > ${text}
 
 - **Raised** as ${severityText(severity)} of kind \`${kind}\`: ${raised}.
-- **What to do**: ${remedy === "{remedy}" ? "see the table" : remedy}.
+- **What to do**: ${done}.
 - **Resolved by**: ${endText(entry)}.
 `
 }

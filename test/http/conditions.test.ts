@@ -240,6 +240,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     'The changed files were refused, and the former ones are in force: treasury.yaml:3:1 unknown key; correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload.',
   ],
   [
+    "config_refused",
+    "warn",
+    { refusedReload: 'it would permit more: x; if it is meant, "cofferer reload --allow-weaker --reason TEXT"' },
+    'The changed files were refused, and the former ones are in force: it would permit more: x; if it is meant, "cofferer reload --allow-weaker --reason TEXT"; if not, correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload.',
+  ],
+  [
     "signing_waits",
     "warn",
     { quarantine: { until: "128", seconds: 114 } },
