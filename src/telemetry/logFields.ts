@@ -72,7 +72,7 @@ export const logFields = {
   gateway: text("name of the gateway"),
   gatewayBalance: amount("balance that the gateway reports, in units of `asset`"),
   holder: text("process that runs the treasury"),
-  hold: word("reason for which a rule pays nothing, as in config/RULES.md"),
+  hold: word("reason for which a rule pays nothing, as in docs/rules.md"),
   id: text("id of the notification: the same in each delivery"),
   idempotencyKey: text("key of a payment that a person submitted"),
   inputs: inputs(

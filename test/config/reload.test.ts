@@ -72,7 +72,10 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(stderr, /policy line 1, reserve -> hot, USDT: 200,000 in 24 h, before 100,000/)
     assert.include(stderr, "cofferer reload --allow-weaker --reason TEXT")
     const { stdout: status } = await callCofferer(["status", "--data", data])
-    assert.match(status, /before 100,000; if it is meant, "cofferer reload --allow-weaker --reason TEXT[^"]*"; if not, /)
+    assert.match(
+      status,
+      /before 100,000; if it is meant, "cofferer reload --allow-weaker --reason TEXT[^"]*"; if not, /,
+    )
     const planned = await callCofferer(["plan", file, "--data", data])
     assert.deepStrictEqual([planned.code, planned.stderr], [8, "cofferer: a restart with this file would halt\n"])
     assert.match(planned.stdout, /^HALT +a restart with this file halts all signing/m)

@@ -32,12 +32,11 @@ const exitCodeTable = (): string =>
   ].join("\n")
 
 const kinds = /^(topUp|sweep|rebalance|split|payout|request|withdraw|notify)\b/
-const tops = ["version", "name", "mode", "network", "assets", "parties", "addresses", "hours", "maintenance", "policy"]
 
 /** Generated parts of the pages, by page and name. The rest of a page is written by hand. */
 const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/configuration-reference.md": {
-    keys: keyTable(...tops, "approvals", "alerts.routes", "store", "database", "daemon"),
+    keys: keyTable(),
   },
   "docs/scaling.md": { "keys of several": daemonTable() },
   "docs/rules-reference.md": {

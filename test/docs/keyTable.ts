@@ -134,13 +134,9 @@ const table = (keys: ReadonlyArray<Key>): string => {
   return ["| key | value | meaning |", "|---|---|---|", ...rows, ""].join("\n")
 }
 
-/** Keys of a treasury file that begin with one of these names, as a table of Markdown. */
-export const keyTable = (...tops: ReadonlyArray<string>): string =>
-  table(
-    everyKey.filter(({ path }) =>
-      tops.some((top) => path === top || (/^[.[]/.test(path.slice(top.length)) && path.startsWith(top))),
-    ),
-  )
+/** Keys of a treasury file but those that have a page of their own, as a table of Markdown. */
+export const keyTable = (): string =>
+  table(everyKey.filter(({ path }) => !/^(rules|sandbox|alerts\.receivers)\b/.test(path)))
 
 const shared = /^(text|allowPrivate|headers(\.\*)?)$/
 

@@ -123,6 +123,14 @@ describe("the page in a browser, behind a proxy with a path of its own", () => {
       await page.setViewportSize({ width, height: 800 })
       assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth"), width, "nothing is cut off")
     }
+    await page.setViewportSize({ width: 390, height: 800 })
+    const shown = await page.evaluate<{ readonly width: number; readonly badge: number }>(`(() => {
+      document.querySelector("header p").append(" refused: /${"srv/treasuries/".repeat(10)}treasury.yaml")
+      const badge = document.querySelector("header strong").getBoundingClientRect().right
+      return { width: document.documentElement.scrollWidth, badge }
+    })()`)
+    assert.isAtMost(shown.width, 390, "a long path breaks")
+    assert.isAtMost(shown.badge, 390, "the mode stays on the screen")
     assert.deepStrictEqual(faults, [])
     await context.close()
   })

@@ -159,7 +159,10 @@ describe("a plan", () => {
       const { seq } = yield* inTransaction((yield* Journal).append({ kind: "config", subject: "test", body: {} }))
       yield* (yield* Approvals).putTerms({ seq, terms: treasuryTermsOf(live(treasury)), alerts: treasury })
       const { difference, plan, text } = yield* shown(changed, treasury)
-      assert.match(text, /^HALT {6}a restart .* 30,000 in 24 h, .* "cofferer terms accept [0-9a-f]{8}" after the restart$/m)
+      assert.match(
+        text,
+        /^HALT {6}a restart .* 30,000 in 24 h, .* "cofferer terms accept [0-9a-f]{8}" after the restart$/m,
+      )
       assert.strictEqual(plan.fires, 2)
       assert.deepStrictEqual(difference?.rules, [
         { rule: "keep", change: "changed", words: ["topUp.levels.0.below: 1_000 -> 1_500"] },

@@ -11,7 +11,10 @@ const { keys, rules, receivers, conditions }: Readonly<Record<keyof typeof texts
 
 /** The sentence about a key; undefined where it needs none. "?" begins the path of what stands in many places. */
 const describing = (path: string): string | undefined => {
-  if (path.startsWith("?")) return conditions[path.slice(path.lastIndexOf(".") + 1)]
+  if (path.startsWith("?")) {
+    const key = path.slice("?.".length)
+    return conditions[key] ?? conditions[key.replace(/^.*\./, "*.")]
+  }
   if (Object.hasOwn(keys, path)) return keys[path]
   const ofRule = /^rules\[\]\.\w+\.(\w+)$/.exec(path)?.[1]
   if (ofRule !== undefined) return rules[ofRule]
