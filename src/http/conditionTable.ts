@@ -211,15 +211,12 @@ const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | 
   return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
 }
 
-/** Before the command for a change that is refused because it permits more. */
-export const ifMeant = "; if it is meant, "
-
 const configRefused = ({ refusedReload }: HealthFacts): Found | undefined =>
   refusedReload === undefined
     ? undefined
     : warn(
         `The changed files were refused, and the former ones are in force: ${refusedReload}`,
-        `${refusedReload.includes(ifMeant) ? "if not, " : ""}correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload`,
+        `${refusedReload.includes("; if it is meant, ") ? "if not, " : ""}correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload`,
       )
 
 const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {

@@ -10,7 +10,6 @@ import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
-import { ifMeant } from "./conditionTable.ts"
 import {
   alertOnGatewayChange,
   asOne,
@@ -53,7 +52,7 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   const { isConfig, title, lines, remedy, meant } = refusal
   const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
   const { note } = yield* refusedReload
-  const noted = note(meant === undefined ? why : `${why}${ifMeant}${meant}`)
+  const noted = note(meant === undefined ? why : `${why}; if it is meant, ${meant}`)
   yield* asOne(Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), noted))
   yield* logEvent("configuration refused", {
     author,
@@ -237,6 +236,6 @@ const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal
   isConfig: false,
   title: "it would permit more than what is in force:",
   lines: weaker,
-  remedy: `what was in force stays in force${ifMeant}${advice}`,
+  remedy: `what was in force stays in force; if it is meant, ${advice}`,
   meant: advice,
 })
