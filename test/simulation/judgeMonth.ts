@@ -106,6 +106,8 @@ const unsigned = (db: DatabaseSync): ReadonlyArray<Wait> =>
 
 /** People hear that all is as before once it has been so for a moment. */
 const againMillis = 30_000
+/** Cooldown of the rules: an account that falls again while it is filled stays so for that long. */
+const restMillis = 60_000
 
 /** Nobody hears of anything but of what was away, and of a limit that is used: it is for information. */
 const heard = (db: DatabaseSync, aways: Month["aways"], polls: Month["polls"]): ReadonlyArray<string> => {
@@ -119,7 +121,7 @@ const heard = (db: DatabaseSync, aways: Month["aways"], polls: Month["polls"]): 
     ...halts.map(({ reason, detail }) => `halted: ${reason}: ${detail}`),
     ...alerts
       .filter(({ at, detail }) => {
-        const later = detail.startsWith("over;") ? againMillis : 0
+        const later = detail.startsWith("over;") ? againMillis + restMillis : 0
         return !mayHear.some(({ from, until }) => at >= from && at <= until + later)
       })
       .map(({ kind, subject, detail, at }) => `people heard of ${kind} ${subject} at ${timeText(at)}: ${detail}`),
