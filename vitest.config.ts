@@ -85,6 +85,7 @@ export default defineConfig({
           globalSetup: "test/support/startPostgres.ts",
           // A third of their time is spent on waiting for daemons and clocks.
           maxWorkers: cores + 2,
+          experimental: { viteModuleRunner: false },
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
