@@ -20,21 +20,25 @@ const paymentMillis = 60_000
 /** A rule that rests by its own hours is not late meanwhile. */
 const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
 
-/** Setting: since when (Unix milliseconds) each account is out of its band. */
+/** Setting: since when each account is out of its band, by the mode and its name. */
 const times = Effect.map(Settings, (settings) => makeTimes(settings, "outOfBand"))
 
-type Accounts = Pick<View, "accounts" | "rules">
+type Accounts = Pick<View, "mode" | "accounts" | "rules">
 
 const nameOf = ({ party, asset }: View["accounts"][number]): string => `${party}/${asset}`
 
-/** Accounts out of band now, each with its start. One whose rule may not pay starts again once the rule may. */
-const sinceOf = ({ accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
+/**
+ * Accounts out of band now, each with its start. One whose rule may not pay starts again once the rule may, and all do
+ * in another mode.
+ */
+const sinceOf = ({ mode, accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
   accounts
     .filter(({ inBand }) => !inBand)
     .map((account) => {
       const name = nameOf(account)
       const rests = rules.some(({ subject, reason }) => subject === name && resting.has(reason))
-      return { name, account, since: rests ? now : Math.min(before.get(name) ?? now, now) }
+      const key = `${mode} ${name}`
+      return { key, name, account, since: rests ? now : Math.min(before.get(key) ?? now, now) }
     })
 
 /** Milliseconds in which rules bring an account back: the slowest of those that bound it. A floor has no rule. */
@@ -63,7 +67,7 @@ export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, v
 /** Stores since when accounts are out of band. */
 export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: number) {
   const { now: known, keep } = yield* times
-  yield* keep(new Map(sinceOf(view, yield* known, now).map(({ name, since }) => [name, since])))
+  yield* keep(new Map(sinceOf(view, yield* known, now).map(({ key, since }) => [key, since])))
 })
 
 const dayMillis = 86_400_000

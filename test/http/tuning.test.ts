@@ -1,6 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { noteOutOfBand, readOutOfBand } from "../../src/http/readFacts.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
@@ -42,6 +44,23 @@ describe("a limit of which a third is used before noon", () => {
       },
       conditions({ limit_used: { alert: false } }),
     ),
+  )
+})
+
+describe("an account out of band", () => {
+  it.effect("is so from the start of the mode on", () =>
+    flow(function* ({ treasury }) {
+      const account = { ...(yield* readView()).accounts[0]!, inBand: false }
+      const view = { mode: "shadow", accounts: [account], rules: [] }
+      const begun = yield* Clock.currentTimeMillis
+      yield* noteOutOfBand(view, begun)
+      const secondsIn = (mode: string, at: number) =>
+        Effect.map(readOutOfBand(treasury, { ...view, mode }, at), (all) => all.map(({ seconds }) => seconds))
+      assert.deepStrictEqual(yield* secondsIn("shadow", begun + 69_000), [69])
+      assert.deepStrictEqual(yield* secondsIn("live", begun + 69_000), [0])
+      yield* noteOutOfBand({ ...view, mode: "live" }, begun + 69_000)
+      assert.deepStrictEqual(yield* secondsIn("live", begun + 74_000), [5])
+    }),
   )
 })
 
