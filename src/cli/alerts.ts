@@ -22,7 +22,7 @@ const instant = (millis: number): string => `${new Date(millis).toISOString().sl
 const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
 /** Alerts that a silence matches. */
 const matchText = ({ name, kind, subject }: Readonly<Record<"name" | "kind" | "subject", string | null>>): string =>
-  [name, kind, subject].filter((word) => word !== null).join(" ")
+  [...new Set([name, kind, subject].filter((word) => word !== null))].join(" ")
 const path = (rest: string) => `/api/v1/alerts${rest}`
 
 const list = Command.make(

@@ -138,7 +138,9 @@ export const intents = Command.make(
     const path = `/api/v1/intents?limit=${limit + 1}`
     const { body: found } = yield* throughDaemon(chosen, path, () => listIntents(limit + 1))
     const list = found.slice(0, limit)
-    yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
+    yield* printResult(chosen.output, list, () =>
+      list.length === 0 ? "no payment yet" : `payments (UTC)\n${intentsText(list)}`,
+    )
     if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

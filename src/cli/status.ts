@@ -37,7 +37,7 @@ export const viewText = (view: View, isRunning = true): string => {
     `  ${r.name}`,
     r.subject,
     r.fires?.toUpperCase() ?? (r.trial ? "on trial" : ruleWord(r)),
-    r.sentence,
+    r.sentence.replace(/^holds: /, ""),
   ])
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`, p.free])
   const { accepted, refused, lost } = view.acceptance
@@ -48,7 +48,7 @@ export const viewText = (view: View, isRunning = true): string => {
     ...conditionsText(view.conditions),
     ...(accounts.length > 0 ? [seen.length === 1 ? `accounts, ${seen[0]}` : "accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
-    ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
+    ...(view.intents.length > 0 ? ["payments (UTC)", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
     ...pastText(view),
     `submissions in 24 h: ${accepted} accepted, ${refused} refused, ${lost} without an answer; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
@@ -90,7 +90,7 @@ const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
       `${Math.floor(b.share * 100)} % read, now at ${time(b.next)}`,
     ]),
   ]
-  return rows.length === 0 ? [] : ["past", table(rows)]
+  return rows.length === 0 ? [] : ["past (UTC)", table(rows)]
 }
 
 /** Each gateway with what keeps it from being believed, and how many must agree. */
