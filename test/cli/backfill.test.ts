@@ -62,7 +62,7 @@ describe("backfill, where no daemon runs", () => {
     const printed = JSON.parse((await run(data, "status", "--output", "json")).stdout)
     assert.isFalse(printed.running)
     assert.strictEqual(printed.sentence.severity, "bad", "a database alone never means that all is well")
-    assert.match(stdout, /^past\n.*2026-11-01 00:00:00 +2026-11-03 00:00:00 +lost: forgotten$/m)
+    assert.match(stdout, /^past \(UTC\)\n.*2026-11-01 00:00:00 +2026-11-03 00:00:00 +lost: forgotten$/m)
     assert.match(stdout, /2026-11-10 00:00:00 +2026-11-20 00:00:00 +0 % read, now at 2026-11-10 00:00:00$/m)
   })
 

@@ -192,8 +192,8 @@ describe.concurrent("a disk without room", () => {
         await line(({ msg }) => msg === "payment confirmed")
         const written = readFileSync(file, "utf8")
         writeFileSync(file, written.replaceAll("transfersPer24h: 1000", "transfersPer24h: 999"))
-        // By a signal: a command takes seconds under load. Once the write-ahead log is written over from its start, a full
-        // disk is noticed only when that grows, minutes later.
+        // By a signal: a command takes seconds under load. Once the write-ahead log is written over from its start, a
+        // full disk is noticed only when that grows, minutes later.
         daemon.kill("SIGHUP")
         await line(({ msg }) => msg === "configuration reloaded")
         writeFileSync(file, written)

@@ -153,7 +153,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
   it("stop nothing in a directory that is not there, and say so", async () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", join(dir, "nowhere")])
     assert.deepStrictEqual([code, stdout], [4, ""])
-    assert.match(stderr, /nowhere {2}is not a data directory: nothing is halted; name the right one with --data DIR$/m)
+    assert.match(stderr, /nowhere is not a data directory: nothing is halted; name the right one with --data DIR$/m)
     assert.isFalse(existsSync(join(dir, "nowhere")))
   })
 })

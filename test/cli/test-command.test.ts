@@ -145,7 +145,7 @@ tests:
       - { at: 18d, expect: [{ pays: "40", asset: TOK, from: a, to: b }] }
       - { at: 350d, expect: [{ asks: "430", asset: TOK, from: b, to: a, rule: fill }, { balance: "70", account: a/TOK }] }
       - { at: 351d, set: { a: { TOK: "500" } }, assets: { TOK: rejected } }
-      - { at: 352d, expect: [{ alert: received, rule: fill }, { alert: asset, rule: news }, { alert: payout, rule: monthly, because: "is held (asset_status" }] }
+      - { at: 352d, expect: [{ alert: received, rule: fill }, { alert: asset, rule: news }, { alert: payout, rule: monthly, because: "is held (asset status" }] }
       - { at: 353d, assets: { TOK: enabled } }
       - { at: 354d, expect: [{ pays: "40", asset: TOK, from: a, to: b }, { alert: payout, rule: monthly, because: "is held no longer" }] }
     ends: { payments: 12, alerts: 6 }

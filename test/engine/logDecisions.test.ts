@@ -110,8 +110,8 @@ describe("what a round tells", () => {
       {
         ...{ name: "hot/TOK", symbol: "TOK", trigger: "10000", least: "0.01" },
         accounts: [
-          { account: "hot/TOK", role: "watched", balance: "8790.00", reserved: "0.00", floor: "0" },
-          { account: "reserve/TOK", role: "pays", balance: "90000.00", reserved: "0.00", floor: "0" },
+          { account: "hot/TOK", role: "watched", balance: "8790.00", rehearsed: null, reserved: "0.00", floor: "0" },
+          { account: "reserve/TOK", role: "pays", balance: "90000.00", rehearsed: null, reserved: "0.00", floor: "0" },
         ],
         wanted: [{ from: "reserve", to: "hot", amount: "16210.00", spendable: "90000.00" }],
         firing: { since: now, observations: 1 },

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { layerControl } from "../../src/http/ControlServer.ts"
@@ -110,7 +111,7 @@ const specification = (use: Use) => {
 }
 
 const rounds = Effect.fnUntraced(function* ({ options, sandbox }: World, count = settling) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox)
+  for (let i = 0; i < count; i++) yield* byOneConfig(round(options, sandbox))
 })
 
 /** Somebody takes money out of the account that is kept filled. */
