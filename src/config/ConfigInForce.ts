@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import type { Terms } from "../rules/policy/weakens.ts"
 import { hashIn } from "./code/withCode.ts"
 import { NamedReceiver, type ReceiverConfig } from "./schema/Receivers.ts"
@@ -37,8 +37,6 @@ export class ConfigInForce extends Context.Service<
   ConfigInForce,
   {
     readonly now: () => InForce
-    /** When this process last replaced one, Unix milliseconds; 0 while it runs by the one of its start. */
-    readonly replacedAt: () => number
     /**
      * Runs an effect during which the configuration does not change; may be nested. Take it before the store's
      * transaction, as `replace` does: in the other order the two would wait for each other.
@@ -53,12 +51,10 @@ export class ConfigInForce extends Context.Service<
   static readonly layer = (initial: InForce) =>
     Layer.sync(ConfigInForce, () => {
       let held = initial
-      let replacedAt = 0
       const { withPermit: steady } = Semaphore.makeUnsafe(1)
       const { withPermit: reloading } = Semaphore.makeUnsafe(1)
       return ConfigInForce.of({
         now: () => held,
-        replacedAt: () => replacedAt,
         steady: (effect) =>
           Effect.flatMap(IsSteady, (isSteady) =>
             isSteady ? effect : steady(Effect.provideService(effect, IsSteady, true)),
@@ -69,9 +65,8 @@ export class ConfigInForce extends Context.Service<
             Effect.uninterruptible(
               Effect.andThen(
                 before,
-                Effect.map(Clock.currentTimeMillis, (now) => {
+                Effect.sync(() => {
                   held = next
-                  replacedAt = now
                 }),
               ),
             ),

@@ -92,8 +92,11 @@ export interface Beginning {
   readonly blocked: string | undefined
   /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
   readonly clearedAt: number | undefined
-  /** Since when the configuration is in force, Unix milliseconds; 0 since the start. */
-  readonly configSince: number
+  /**
+   * Kinds of journal entries about the treasury since the decision: "config" after a reload, "started" after a start.
+   * Their order is certain, whatever the clock said.
+   */
+  readonly noted: ReadonlySet<string>
   readonly needsApproval: boolean
   /** Accounts whose balances differed from the gateway's at any time since the decision. */
   readonly drifted: ReadonlyArray<AccountKey>
@@ -184,11 +187,12 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
  * since whose decision a mismatch was seen: its rows may have been false.
  */
 export const isNeedDoubtful = (context: Beginning): boolean => {
-  const { intent, k, now, clearedAt, configSince, drifted, needsApproval, blocked } = context
+  const { intent, k, now, clearedAt, noted, drifted, needsApproval, blocked } = context
   if (blocked !== undefined || intent.rule === submittedRule) return false
-  const isOld = now - intent.createdAt > decisionValidMillis || intent.createdAt <= configSince
+  const isOld = now - intent.createdAt > decisionValidMillis || noted.has("config")
   // Of a decision that is later than this clock says, nobody knows whether it came before the clearance.
-  const isCompared = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
+  const isSince = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
+  const isCompared = isSince && !noted.has("started")
   return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (isOld && !needsApproval)
 }
 

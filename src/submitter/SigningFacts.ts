@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { ConfigInForce, CycleConfig } from "../config/ConfigInForce.ts"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general } from "../domain/AccountType.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
@@ -24,6 +24,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
 import { Settings } from "../store/database/Settings.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
+import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
@@ -47,7 +48,7 @@ const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
     maxAgeMillis: treasury.network.maxAgeMillis,
     blocked: yield* blockedNow(intent),
     clearedAt: yield* (yield* Clearance).since(intent.payment.fromKey),
-    configSince: (yield* ConfigInForce).replacedAt(),
+    noted: yield* (yield* Journal).kindsSince(intent.id),
     needsApproval: approvalOf(treasury, intent) !== undefined,
     drifted: yield* (yield* Drifts).since(intent.createdAt),
     rows: yield* (yield* Observations).watermark,

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { asOne, putInForce } from "../../src/http/putInForce.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
@@ -15,7 +16,7 @@ import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { signAttempt } from "../../src/submitter/signAttempt.ts"
 import { signIntent } from "../../src/submitter/signIntent.ts"
-import { type Flow, type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
+import { type Flow, type FlowBody, flow, lives, paid, round, states } from "../support/Flow.ts"
 import { newestIntent } from "../support/Intents.ts"
 import { effectOf, it } from "../support/it.ts"
 
@@ -132,6 +133,13 @@ it.effect("a payment whose rule is gone from the configuration is not signed", (
   }),
 )
 
+/** Puts it in force and notes it, as a reload does. */
+const reloadedAs = Effect.fnUntraced(function* (treasury: Treasury) {
+  const { now, replace } = yield* ConfigInForce
+  const noted = putInForce({ treasury, mode: "live" }, { detail: "rules changed" }, now().treasury.rules)
+  yield* replace({ treasury, mode: "live" }, asOne(noted))
+})
+
 /** The treasury with another text in its files. */
 const changed = ({ document }: Treasury, from: string, to: string) => {
   const text = JSON.stringify(document.value)
@@ -145,7 +153,7 @@ it.effect("a payment whose rule pays less since a reload is decided again", () =
     for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
     const before = yield* asked
     const treasury = yield* changed(options.treasury, '"target":"200"', '"target":"150"')
-    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    yield* reloadedAs(treasury)
     yield* byOneConfig(submitOnce())
     assert.strictEqual((yield* newestIntent).state, "cancelled")
     for (let i = 0; i < 6; i++) yield* byOneConfig(round({ ...options, treasury }, sandbox))
@@ -156,11 +164,52 @@ it.effect("a payment whose rule pays less since a reload is decided again", () =
   }),
 )
 
+it.effect("a payment is decided again after a reload that the clock, right again, puts before it", () =>
+  Effect.suspend(() => {
+    let ahead = 20_000
+    return flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* asked
+        ahead = 0
+        yield* reloadedAs(yield* changed(options.treasury, '"target":"200"', '"target":"150"'))
+        // Nothing is judged until the clock has come to the time of the decision.
+        for (let i = 0; i < 21; i++) yield* round(options, sandbox, new Set(["decide", "submit"]))
+        yield* byOneConfig(submitOnce())
+        assert.deepStrictEqual(yield* states, ["cancelled"])
+      },
+      {
+        clock: (network) => ({
+          ...network,
+          currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + ahead,
+          currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + ahead),
+        }),
+      },
+    )
+  }),
+)
+
+it.effect("what was noted since a decision is known by the journal, reloads and starts alike", () =>
+  lives([
+    function* (options, sandbox) {
+      for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+      const noted = Effect.flatMap(Journal, ({ kindsSince }) => Effect.flatMap(asked, ({ id }) => kindsSince(id)))
+      assert.deepStrictEqual(yield* noted, new Set())
+      yield* reloadedAs(yield* changed(options.treasury, '"target":"200"', '"target":"150"'))
+      assert.deepStrictEqual(yield* noted, new Set(["config"]))
+    },
+    function* () {
+      const { noted } = yield* byOneConfig((yield* SigningFacts).beginning(yield* asked))
+      assert.deepStrictEqual(noted, new Set(["config", "started"]))
+    },
+  ]),
+)
+
 it.effect("a round that began before a reload decides nothing after it", () =>
   flow(function* (options, sandbox) {
     yield* round(options, sandbox)
     const treasury = yield* changed(options.treasury, '"target":"200"', '"target":"150"')
-    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    yield* reloadedAs(treasury)
     // By the configuration of the start, which a round keeps to its end.
     for (let i = 0; i < 2; i++) yield* round(options, sandbox)
     assert.deepStrictEqual(yield* states, [])
@@ -198,7 +247,7 @@ it.effect.each([
 ] as const)("parts of a decision %s are decided again", ([, from, to]) =>
   divided(function* (options) {
     const treasury = yield* changed(options.treasury, from, to)
-    yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+    yield* reloadedAs(treasury)
     yield* byOneConfig(submitOnce())
     assert.deepStrictEqual(yield* partStates, ["bob cancelled", "eve cancelled"])
   }),
@@ -207,8 +256,6 @@ it.effect.each([
 it.effect("a part whose need is gone does not end where another part is signed meanwhile", () =>
   divided(function* (options) {
     const less = yield* changed(options.treasury, '"target":"600"', '"target":"700"')
-    const { now, replace } = yield* ConfigInForce
-    const before = now()
     const [bob, eve] = yield* parts
     const facts = yield* SigningFacts
     const during = yield* Effect.context<Effect.Services<ReturnType<typeof signIntent>>>()
@@ -223,7 +270,7 @@ it.effect("a part whose need is gone does not end where another part is signed m
           ),
     })
     // Both are judged again; their rule pays less only while this one is judged.
-    yield* replace(before, Effect.void)
+    for (const treasury of [less, options.treasury]) yield* reloadedAs(treasury)
     yield* signIntent(eve!).pipe(Effect.provideService(SigningFacts, slow))
     assert.deepStrictEqual(yield* partStates, ["bob in_flight", "eve proposed"])
   }),

@@ -52,6 +52,7 @@ export interface JournalHead {
 }
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+const KindRow = Schema.Struct({ kind: Schema.String })
 export const TrailRow = Schema.Struct({ ...HeadRow.fields, kind: Schema.String, body: Schema.String })
 export const EntryRow = Schema.Struct({
   seq: Schema.Int,
@@ -96,6 +97,8 @@ interface Entries {
   readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
   /** All entries about a subject, oldest first. */
   readonly trail: (subject: string) => Effect.Effect<ReadonlyArray<typeof TrailRow.Type>, StoreError>
+  /** Kinds of entries about the treasury itself since the first one about a subject. */
+  readonly kindsSince: (subject: string) => Effect.Effect<ReadonlySet<string>, StoreError>
   /** The hash of an entry; undefined where there is none. */
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -143,6 +146,12 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
           trail: (subject) =>
             sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
               rowsOf(TrailRow, "Journal.trail"),
+            ),
+          kindsSince: (subject) =>
+            sql`SELECT DISTINCT kind FROM journal WHERE subject = ${treasury}
+              AND seq > COALESCE((SELECT MIN(seq) FROM journal WHERE subject = ${subject}), 0)`.pipe(
+              rowsOf(KindRow, "Journal.kindsSince"),
+              Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
             ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
