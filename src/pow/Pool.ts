@@ -234,7 +234,7 @@ export const makePool = (options: PoolOptions): Pool => {
       const place = { rank: difficulty, round: nextRound(owner) }
       const before = [
         ...begun.filter(({ job }) => job.difficulty <= difficulty),
-        ...queue.filter((entry) => !isBehind(entry, place)),
+        ...queue.filter((entry) => !entry.once && !isBehind(entry, place)),
       ]
       if (before.length < options.size) return 0
       return before.reduce((sum, { job }) => sum + 2 ** job.difficulty, 0) / options.size

@@ -223,12 +223,13 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     const early = begun.get(name)
     begun.delete(name)
     const found = early === undefined ? undefined : yield* Fiber.await(early)
-    return yield* found !== undefined && Exit.isSuccess(found) ? found : searchFor(request)
-  })
-  const searchFor = Effect.fnUntraced(function* (request: WorkRequest) {
+    if (found !== undefined && Exit.isSuccess(found)) return found.value
     const { difficulty, millisMax = Number.POSITIVE_INFINITY } = request
     const refused = yield* judge({ difficulty, millisMax })
-    if (refused !== undefined) return yield* refused
+    return yield* refused ?? searchFor(request, millisMax)
+  })
+  const searchFor = Effect.fnUntraced(function* (request: WorkRequest, millisMax: number) {
+    const { difficulty } = request
     const preimage = powPreimage(request, 0n)
     if (request.blockHash.length !== 64 || preimage.length !== preimageBytes) {
       return yield* powError({ _tag: "WorkRefused", detail: "a block hash has 64 characters, and so has a tid" })
@@ -247,7 +248,7 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     const hashesMax = begunMillisMax * (pace.rate() ?? unmeasuredPerMilli)
     if (begun.has(name) || pace.ahead(request.difficulty) + 2 ** request.difficulty > hashesMax) return
     if (begun.size >= begunMax) begun.clear()
-    const search = searchFor({ ...request, millisMax: begunMillisMax })
+    const search = searchFor(request, begunMillisMax)
     begun.set(name, yield* Effect.forkIn(search, scope, { startImmediately: true }))
   })
   return ProofOfWork.of({ solve, judge, begin, forget: Effect.sync(() => begun.clear()) })

@@ -39,4 +39,13 @@ describe("a pool that treasuries share", () => {
   it("refuses what a greedy treasury asks beyond its share, and nobody else", async () => {
     assert.strictEqual(await ends(2, [..."aaaaab"]), "a refused a refused a a b a")
   })
+
+  it("counts no measurement as a search that comes first: it ends with its first part", async () => {
+    const pool = quickPool(64)
+    const job = (difficulty: number) => ({ preimage: new Uint8Array(0), difficulty })
+    pool.run("a", job(5), () => {})
+    for (let i = 0; i < 2; i++) pool.measure(job(32), () => {})
+    assert.strictEqual(pool.ahead("a", 5), 2 ** 5)
+    await pool.close()
+  })
 })

@@ -260,6 +260,19 @@ describe("the pool of threads", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("finds the work of several payments at once, before anything was measured", () => {
+    const { layer } = watched(1)
+    return Effect.gen(function* () {
+      const { begin, solve } = yield* ProofOfWork
+      const works = [..."0123"].map((digit) => ({ ...request(vectors[3]), tid: digit.repeat(64) }))
+      for (const work of works) yield* begin(work)
+      const found = yield* Effect.forEach(works, (work) => Effect.exit(solve({ ...work, millisMax: 90_000 })), {
+        concurrency: 4,
+      })
+      assert.deepStrictEqual(found.filter(Exit.isFailure), [])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("does not touch other searches when one is interrupted", () => {
     const { workers, layer } = watched(2)
     return Effect.gen(function* () {
