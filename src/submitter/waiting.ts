@@ -113,7 +113,7 @@ const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
 
 /** Ends a payment that is not signed and has waited its time; says whether it did. */
 export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: Intent) {
-  if (!isUnsigned(intent) || intent.state === "awaiting_approval") return false
+  if (!isUnsigned(intent)) return false
   const { facts, signed } = yield* factsOf(intent)
   const wait = judgeWait(yield* standing(intent), facts)
   if (wait._tag === "Waits" || !(yield* clockAgrees)) return false

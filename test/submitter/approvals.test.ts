@@ -328,6 +328,37 @@ describe("approvals and another policy", () => {
       assert.lengthOf(yield* paid(sandbox), 1)
     }, desk),
   )
+
+  it.effect("that asks for nobody lets no planned payment go whose time is over", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3)
+        assert.strictEqual((yield* newestIntent).state, "awaiting_approval")
+        yield* TestClock.adjust("20 minutes")
+        yield* rounds(options, sandbox, 3)
+        const other = yield* changed(options, ',"approval":"desk"', "")
+        yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
+        yield* rounds(other, sandbox, 3, undecided)
+        assert.strictEqual((yield* newestIntent).state, "cancelled")
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
+      {
+        ...desk,
+        keepBob: {
+          topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "0.000001", target: "1" }] },
+        },
+        rules: [
+          {
+            name: "wage",
+            payout: { from: "alice", to: "eve", asset: "USDT", amount: "150" },
+            schedule: { cron: "1 8 * * *", missed: "skip", late: "10m" },
+          },
+        ],
+      },
+    ),
+  )
 })
 
 const divide = {
