@@ -55,16 +55,22 @@ const give = Effect.fnUntraced(function* ({ client }: World, to: string, amount:
   yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
 })
 
+const outOfBand = {
+  condition: "out_of_band",
+  severity: "warn" as const,
+  headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
+  remedy: /"cofferer plan"/,
+  alert: { receiver: "log" as const, severity: "ticket" as const, subject: /^out of band$/ },
+  alertSeconds: 200,
+}
+
 /** Bob's money goes, and what his rule would pay is more than it may. */
 const needsMore = (world: World) => payElsewhere(world, "bob", 150n * one)
 const isHeldBy = (reason: string) => ({
+  ...outOfBand,
   begin: needsMore,
   end: (world: World) => give(world, "bob", 140n * one),
-  condition: "out_of_band",
-  severity: "warn" as const,
   headline: new RegExp(`^Out of band .*: bob/USDT \\d+\\.\\d+ for \\d+ s \\(keep-bob: ${reason}\\); `),
-  remedy: /"cofferer plan"/,
-  alert: { receiver: "log" as const, severity: "ticket" as const, subject: /^out of band$/ },
   alertSeconds: 90,
 })
 /** Eve has money of her own to give. */
@@ -378,6 +384,7 @@ const outages: ReadonlyArray<Outage> = [
     end: (world) => give(world, "bob", 140n * one),
   },
   {
+    ...outOfBand,
     name: "an account out of band for longer than its rule takes",
     begin: (world) =>
       Effect.gen(function* () {
@@ -385,14 +392,9 @@ const outages: ReadonlyArray<Outage> = [
         yield* payElsewhere(world, "bob", 150n * one)
       }),
     end: ({ options }) => resumeScope(options, { scope: "rule:keep-bob", ...ana }),
-    condition: "out_of_band",
-    severity: "warn",
-    headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
-    remedy: /"cofferer plan"/,
-    alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
-    alertSeconds: 200,
   },
   {
+    ...outOfBand,
     name: "a second account out of band, after the first was acknowledged",
     setup: { ...keepsEve({}), transfersPer24h: 10 },
     begin: (world) => Effect.andThen(pauseRules(world), payElsewhere(world, "bob", 150n * one)),
@@ -401,12 +403,6 @@ const outages: ReadonlyArray<Outage> = [
         yield* joins(world, /^Now also eve\/USDT\. Out of band .*: bob\/USDT .*, eve\/USDT /, { min: 60, max: 90 })
         for (const scope of ["rule:keep-bob", "rule:keep-eve"]) yield* resumeScope(world.options, { scope, ...ana })
       }),
-    condition: "out_of_band",
-    severity: "warn",
-    headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
-    remedy: /"cofferer plan"/,
-    alert: { receiver: "log", severity: "ticket", subject: /^out of band$/ },
-    alertSeconds: 200,
   },
   {
     name: "a second rule that is held, after the first was acknowledged",
