@@ -6,6 +6,7 @@ import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile, version } from "./config/files.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { neededOf, operatorsInForce } from "./http/agreeing.ts"
+import { forgetUndelivered } from "./http/readFacts.ts"
 import { noteStarted } from "./http/reload.ts"
 import { termsLoop } from "./http/termsApproval.ts"
 import { healthLoop } from "./http/watchHealth.ts"
@@ -47,6 +48,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* applyHaltFile(options)
   yield* watchDiskSpace()
   yield* noteStarted()
+  yield* forgetUndelivered
   const { treasury, mode } = config.now()
   const body = { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis }
   const { write, takeover } = yield* Database.Database

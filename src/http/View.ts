@@ -211,8 +211,10 @@ export interface PolicyView {
 export interface Found extends Omit<ConditionView, "condition"> {
   /** True if another part alerts to it, or to its cause. */
   readonly isAlerted?: boolean
-  /** Accounts or rules that it holds for and no other part alerts to: one that joins is a new alert. */
+  /** Accounts, rules, gateways or receivers that only this alerts to: one that joins is a new alert. */
   readonly parts?: ReadonlyArray<string>
+  /** What makes it a page: one that joins is a page. */
+  readonly pages?: ReadonlyArray<string>
   /** Receivers that cannot get its alert. All others get it, whatever their routes are. */
   readonly unreachable?: ReadonlyArray<string>
 }
@@ -240,12 +242,12 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   readonly refusedReload: string | undefined
   /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
   readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
-  /** Receivers with an alert that waits: how many, how many of them pages, and for how long the oldest does. */
+  /** Receivers with alerts that wait: how many, for how long any does, and for how long a page does. */
   readonly undelivered: ReadonlyArray<{
     readonly receiver: string
     readonly n: number
-    readonly pages: number
     readonly seconds: number
+    readonly pageSeconds: number
   }>
   readonly outOfBand: ReadonlyArray<OutOfBand>
   /** True if mempools decoded none of the wire forms that are tried, as far as the last 24 hours show. */

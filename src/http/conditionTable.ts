@@ -5,86 +5,8 @@ import { timeText } from "../domain/Time.ts"
 import { plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
-import type { Found, GatewayView, HealthFacts, IntentView, OutOfBand, RuleView } from "./View.ts"
-
-const isDown = ({ state, otherChain }: GatewayView): boolean =>
-  otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
-
-/** Fewer gateways are heard than must agree. */
-const isQuorumLost = ({ network: { gateways, quorum } }: Pick<HealthFacts, "network">): boolean =>
-  gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
-  gateways.some(({ state }) => state !== "unknown")
-
-const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found | undefined => {
-  const halt = facts.halts.find(({ reason }) => reason === "chain_changed")
-  const { gateways, chainId } = facts.network
-  const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
-  if (halt === undefined && elsewhere.length === 0) return undefined
-  const words = elsewhere.map(({ name, otherChain }) => `gateway ${name} is on chain ${otherChain}`)
-  const text =
-    words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
-  const correct = "correct the address in network.gateways, or wait until the right chain is back"
-  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason, halt.detail)}`
-  const isBad = halt !== undefined || isQuorumLost(facts)
-  return { severity: isBad ? "bad" : "warn", text, remedy, isAlerted: halt !== undefined }
-}
-
-const ntp = '"timedatectl" or "chronyc tracking" on this host'
-
-const clock = ({ wrongClock, gap }: Pick<HealthFacts, "wrongClock" | "gap">): Found | undefined => {
-  if (wrongClock === undefined) return undefined
-  const { whose, aheadMillis, gateways } = wrongClock
-  const by = timeText(Math.abs(aheadMillis))
-  const names = gateways.join(", ")
-  const [own, theirs] = aheadMillis > 0 ? ["behind", "ahead of"] : ["ahead of", "behind"]
-  const stops = gap === undefined ? "" : "; nothing is signed"
-  const severity = gap === undefined ? "warn" : "bad"
-  if (whose === "ours") {
-    const text = `This host's clock is ${by} ${own} the blocks of ${plural(gateways.length, "gateway")} (${names})${stops}`
-    return { severity, text, remedy: `set this host's clock: check NTP with ${ntp}` }
-  }
-  if (whose === "either") {
-    const text = `This host's clock is ${by} ${own} the blocks of gateway ${names}; one of the two clocks is wrong${stops}`
-    return { severity, text, remedy: `check NTP with ${ntp}; where that is right, gateway ${names} is wrong` }
-  }
-  const text = `The blocks of gateway ${names} are ${by} ${theirs} this host's clock, and other gateways differ${stops}`
-  return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
-}
-
-/** Reasons of rules that wait for newer balances. */
-const unseen: ReadonlySet<string | null> = new Set(["stale", "disagreement"])
-const unsigned: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "reserved"])
-
-/** Consequences of too few answers: they have no alerts of their own. */
-const waitingText = ({ rules: all = [], intents = [] }: Partial<Pick<HealthFacts, "rules" | "intents">>): string => {
-  const rules = all.filter(({ trial, reason }) => !trial && unseen.has(reason)).length
-  const payments = intents.filter(({ state }) => unsigned.has(state)).length
-  const words = [
-    ...(rules === 0 ? [] : [plural(rules, "rule")]),
-    ...(payments === 0 ? [] : [plural(payments, "payment")]),
-  ]
-  return words.length === 0 ? "" : `; waiting for it: ${words.join(" and ")}`
-}
-
-const gatewayDown = (
-  facts: Pick<HealthFacts, "network"> & Partial<Pick<HealthFacts, "rules" | "intents">>,
-): Found | undefined => {
-  const { gateways, quorum } = facts.network
-  const down = gateways.filter(isDown)
-  const [first] = down
-  if (first === undefined) return undefined
-  const words = down.map(({ name, state, detail }) =>
-    state === "banned" ? `${name} is ${detail}` : `${name} is ${state}${detail === "" ? "" : ` (${detail})`}`,
-  )
-  const isBad = isQuorumLost(facts)
-  const all = down.length === gateways.length && down.length > 1 ? "all gateways" : plural(down.length, "gateway")
-  const stops = isBad ? `; ${quorum} must agree, and nothing is signed${waitingText(facts)}` : ""
-  return {
-    severity: isBad ? "bad" : "warn",
-    text: `No usable answer from ${all}: ${words.join(", ")}${stops}`,
-    remedy: `check the node of gateway ${first.name} and the network to it; it counts again once it answers`,
-  }
-}
+import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
+import type { Found, HealthFacts, IntentView, OutOfBand, RuleView } from "./View.ts"
 
 /** A wrong answer of the network passes: it is bad once it lasts. */
 const lasting = (at: string, { since, remedy }: { readonly since: string; readonly remedy: string }, text: string) => ({
@@ -197,8 +119,10 @@ const undelivered = (facts: HealthFacts): Found | undefined => {
     ({ receiver, n, seconds }) => `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
   )
   const remedy = "check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically"
-  const found = late.some(({ pages }) => pages > 0) ? bad(several(words), remedy) : warn(several(words), remedy)
-  return { ...found, unreachable: late.map(({ receiver }) => receiver) }
+  const parts = late.map(({ receiver }) => receiver)
+  const pages = late.flatMap((one) => (one.pageSeconds * 1_000 >= minute ? [`a page to ${one.receiver}`] : []))
+  const found = pages.length > 0 ? bad(several(words), remedy) : warn(several(words), remedy)
+  return { ...found, unreachable: parts, parts, pages }
 }
 
 const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | undefined => {

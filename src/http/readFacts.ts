@@ -1,13 +1,13 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
-import type { Pending } from "../store/alerts/AlertQueue.ts"
+import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
-import { makeTimes, Settings } from "../store/database/Settings.ts"
+import { makeRecord, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
@@ -21,7 +21,7 @@ const paymentMillis = 60_000
 const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
 
 /** Setting: since when each account is out of its band, by the mode and its name. */
-const times = Effect.map(Settings, (settings) => makeTimes(settings, "outOfBand"))
+const times = Effect.map(Settings, (settings) => makeRecord(settings, "outOfBand", Schema.Finite))
 
 type Accounts = Pick<View, "mode" | "accounts" | "rules">
 
@@ -70,6 +70,45 @@ export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: n
   yield* keep(new Map(sinceOf(view, yield* known, now).map(({ key, since }) => [key, since])))
 })
 
+/** Setting: since when alerts wait for each receiver, and pages, by the rounds of this process. */
+const waits = Effect.map(Settings, (settings) => makeRecord(settings, "undelivered", Schema.Finite))
+
+const pageKey = (receiver: string): string => `page ${receiver}`
+
+/**
+ * Start of each wait. The times at which alerts were raised do not tell it: nobody may have run then, one that is
+ * repeated or escalates is older, and a clock may have been wrong.
+ */
+const waitingSince = (pending: ReadonlyArray<Pending>, before: ReadonlyMap<string, number>, now: number) =>
+  new Map(
+    pending
+      .flatMap(({ receiver, due, pages }) => [
+        ...(due === 0 ? [] : [receiver]),
+        ...(pages === 0 ? [] : [pageKey(receiver)]),
+      ])
+      .map((key) => [key, Math.min(before.get(key) ?? now, now)] as const),
+  )
+
+const readUndelivered = Effect.fnUntraced(function* (pending: ReadonlyArray<Pending>, now: number) {
+  const since = waitingSince(pending, yield* (yield* waits).now, now)
+  const secondsOf = (key: string) => (now - (since.get(key) ?? now)) / 1_000
+  return pending.map(({ receiver, n }) => ({
+    receiver,
+    n,
+    seconds: secondsOf(receiver),
+    pageSeconds: secondsOf(pageKey(receiver)),
+  }))
+})
+
+/** Stores since when alerts wait. */
+export const noteUndelivered = Effect.fnUntraced(function* (now: number) {
+  const { now: known, keep } = yield* waits
+  yield* keep(waitingSince(yield* (yield* AlertQueue).pending, yield* known, now))
+})
+
+/** All that waits is counted anew: at the start of a process. */
+export const forgetUndelivered = Effect.flatMap(waits, ({ keep }) => keep(new Map()))
+
 const dayMillis = 86_400_000
 /** A disk at its bound would be low and not low in turn: this much more room ends it. */
 const endShare = 1.25
@@ -101,8 +140,7 @@ export const readFacts = Effect.fnUntraced(function* (
     disk: { dir, free: space.free, low: enoughSpace(space) * (isLow ? endShare : 1) },
     refusedReload: refused?.detail,
     quarantine: yield* readQuarantine(view),
-    // One from later than now was raised while the clock was wrong, and waits since then at least.
-    undelivered: pending.map(({ oldest, ...one }) => ({ ...one, seconds: Math.abs(now - oldest) / 1_000 })),
+    undelivered: yield* readUndelivered(pending, now),
     outOfBand: yield* readOutOfBand(treasury, view, now),
     isUndecoded: isNeeded(view) && (yield* readUndecoded(treasury, now)),
     crashes: yield* crashes,

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect } from "effect"
+import { Clock, Context, Effect, Schema } from "effect"
 import { noteWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
@@ -6,9 +6,9 @@ import { several } from "../domain/text.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { makeTimes, Settings } from "../store/database/Settings.ts"
+import { makeRecord, Settings } from "../store/database/Settings.ts"
 import { type HealthCondition, troubleKey } from "./conditions.ts"
-import { noteOutOfBand } from "./readFacts.ts"
+import { noteOutOfBand, noteUndelivered } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
 import type { View } from "./View.ts"
 
@@ -28,7 +28,9 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
   const noteHeadline = yield* HeadlineSink
   noteHeadline(view.sentence)
   const round = Effect.gen(function* () {
-    yield* noteOutOfBand(view, yield* Clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
+    yield* noteOutOfBand(view, now)
+    yield* noteUndelivered(now)
     const conditions = view.conditions as ReadonlyArray<HealthCondition>
     const { gateways, quorum } = view.network
     const heard = gateways.filter(({ isHeard }) => isHeard).length
@@ -63,33 +65,36 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: R
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
   const settings = yield* Settings
   const trouble = makeTrouble(settings, troubleKey(name), afterMillis)
-  const times = makeTimes(settings, partsKey(name))
+  const parts = makeRecord(settings, `${troubleKey(name)}/parts`, Part)
   // Nobody is alerted to it any more: what stands ends.
   const found = afterMillis === undefined ? undefined : conditions.find(({ condition }) => condition === name)
   if (found === undefined) {
     const over = yield* trouble.end
-    yield* times.keep(new Map())
+    yield* parts.keep(new Map())
     if (over?.isTold === true) yield* raiseOver("health", factsOf(name, over.since))
     return
   }
   if (found.isAlerted === true) return
   // Noted with its severity: a condition that became worse is alerted once more.
   const noted = yield* trouble.note(found.severity)
-  const known = yield* times.now
+  const known = yield* parts.now
   const now = yield* Clock.currentTimeMillis
-  const { parts = [] } = found
-  const joined = parts.filter((part) => known.get(part) !== told)
-  const since = (part: string) => Math.min(known.get(part) ?? now, now)
-  const isGrown = joined.some((part) => now - since(part) >= (afterMillis ?? 0))
+  const held = [...(found.parts ?? []), ...(found.pages ?? [])].map((part) => {
+    const { since = now, isTold = false } = known.get(part) ?? {}
+    return { part, since: Math.min(since, now), isTold }
+  })
+  const joined = held.filter(({ isTold }) => !isTold)
+  const isGrown = joined.some(({ since }) => now - since >= (afterMillis ?? 0))
+  const names = joined.map(({ part }) => part)
   const isHeard =
-    noted !== undefined ? yield* alert(found, noted) : isGrown && (yield* alert(found, yield* trouble.now, joined))
-  yield* times.keep(new Map(parts.map((part) => [part, isHeard ? told : since(part)])))
+    noted !== undefined ? yield* alert(found, noted) : isGrown && (yield* alert(found, yield* trouble.now, names))
+  yield* parts.keep(
+    new Map(held.map(({ part, since, isTold }) => [part, { since, isTold: isHeard || isTold }] as const)),
+  )
 })
 
-/** Setting: since when (Unix milliseconds) a condition holds for each of its parts, or `told`. */
-const partsKey = (name: ConditionName): string => `${troubleKey(name)}/parts`
-/** In place of a time: people heard of it. */
-const told = 0
+/** Since when (Unix milliseconds) a condition holds for one of its parts, and whether people heard of it. */
+const Part = Schema.Struct({ since: Schema.Finite, isTold: Schema.Boolean })
 const joinedMax = 10
 
 /**
@@ -97,14 +102,16 @@ const joinedMax = 10
  * acknowledgement nor a text that names three of many covers them.
  */
 const alert = Effect.fnUntraced(function* (
-  { condition, severity, text: words, remedy, unreachable }: HealthCondition,
+  { condition, severity, text: words, remedy, unreachable, pages = [] }: HealthCondition,
   noted: Noted | undefined,
   joined: ReadonlyArray<string> = [],
 ) {
   if (noted?.isTold !== true) return false
   const { receivers } = (yield* ConfigInForce).now().treasury
   const to = receivers.map(({ name }) => name).filter((name) => unreachable?.includes(name) === false)
-  const urgency = severity === "bad" || alwaysPages.has(condition) ? "page" : "ticket"
+  const isPage =
+    joined.length > 0 ? joined.some((part) => pages.includes(part)) : severity === "bad" || alwaysPages.has(condition)
+  const urgency = isPage ? "page" : "ticket"
   const [mark, text] =
     joined.length === 0
       ? [urgency, words]

@@ -224,7 +224,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
   [
     "alerts_undelivered",
     "bad",
-    { undelivered: [{ receiver: "desk", n: 2, pages: 1, seconds: 130 }] },
+    { undelivered: [{ receiver: "desk", n: 2, seconds: 130, pageSeconds: 61 }] },
     "desk has not taken 2 alerts for 2 min; check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically.",
   ],
   [
@@ -407,7 +407,7 @@ describe("the conditions of health", () => {
     ],
     [
       "an alert is on its way",
-      { undelivered: [{ receiver: "desk", n: 1, pages: 1, seconds: 59 }] },
+      { undelivered: [{ receiver: "desk", n: 1, seconds: 59, pageSeconds: 59 }] },
       "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old.",
     ],
   ] as const)("are green where %s", (_, change, text) => {

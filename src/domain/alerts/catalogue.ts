@@ -49,7 +49,7 @@ const ofTreasury = {
     remedy: "{remedy}",
     fields: ["condition", "since"],
     raised:
-      "once a condition of health holds for its time, and again where it becomes worse or an account or rule joins it",
+      "once a condition of health holds for its time, and again where it becomes worse or an account, rule, gateway or receiver joins it",
     ends: "the condition does not hold any more",
     over: {
       text: "over; it held since {since}",

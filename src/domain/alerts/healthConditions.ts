@@ -27,7 +27,7 @@ export const healthConditions = {
   },
   wrong_chain: {
     holds: "a gateway is on another chain",
-    alert: "page with the halt; ticket for one of several",
+    alert: "page with the halt; ticket for each of several",
     act: "correct the address in network.gateways, or wait until the right chain is back",
     alertAfterMillis: 0,
   },
@@ -40,7 +40,7 @@ export const healthConditions = {
   },
   gateway_down: {
     holds: "a gateway is down, banned or quarantined",
-    alert: "ticket after 60 s; page where fewer than must agree are left",
+    alert: "ticket for each after 60 s; page where fewer than must agree are left",
     act: "check its node and the network to it; it counts again once it answers",
     alertAfterMillis: minute,
   },
@@ -80,7 +80,7 @@ export const healthConditions = {
   },
   alerts_undelivered: {
     holds: "a receiver has not accepted an alert for 60 s",
-    alert: "ticket to the others; page if a page waits",
+    alert: "ticket for each to the others; page if a page waits",
     act: "check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically",
     alertAfterMillis: 0,
   },

@@ -30,6 +30,8 @@ export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
 export interface Pending {
   readonly receiver: string
   readonly n: number
+  /** Those that do not wait for their group. */
+  readonly due: number
   readonly pages: number
   /** Unix milliseconds at which the oldest was raised. */
   readonly oldest: number
@@ -87,6 +89,7 @@ const noDelivery = { at: null, written: null }
 const PendingRow = Schema.Struct({
   receiver: Schema.String,
   n: Schema.Int,
+  due: Schema.Int,
   pages: Schema.Int,
   oldest: Schema.Int,
 })
@@ -275,7 +278,7 @@ export class AlertQueue extends Context.Service<
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
     /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
-    /** Stored deliveries that wait, by receiver: how many, how many of them pages, and when the oldest was raised. */
+    /** Stored deliveries that wait, by receiver. */
     readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
     /** Forgets alerts that ended, and that every receiver took, before a time (Unix milliseconds). */
     readonly prune: (before: number) => Effect.Effect<void, StoreError>
@@ -368,6 +371,7 @@ export class AlertQueue extends Context.Service<
           pending: memoryOf<ReadonlyArray<Pending>>("alerts", "deliveries")(
             "",
             sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
+              sum(CASE WHEN ${tried} THEN 1 ELSE 0 END) AS due,
               sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
               JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
               rowsOf(PendingRow, "AlertQueue.pending"),

@@ -92,15 +92,14 @@ export const memoizeLast = <A>(
   }
 }
 
-const decodeTimes = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
-
-/** Times (Unix milliseconds) by names, kept under one key. */
-export const makeTimes = (settings: Settings["Service"], key: string) => {
-  const stored = Effect.map(settings.get(key), (text) => Option.getOrElse(decodeTimes(text), () => ({})))
+/** Values by names, kept under one key. A text that is none of them counts as nothing. */
+export const makeRecord = <A>(settings: Settings["Service"], key: string, value: Schema.Codec<A>) => {
+  const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, value)))
+  const stored = Effect.map(settings.get(key), (text) => Option.getOrElse(decode(text), () => ({})))
   return {
-    now: Effect.map(stored, (times): ReadonlyMap<string, number> => new Map(Object.entries(times))),
-    keep: Effect.fnUntraced(function* (times: ReadonlyMap<string, number>) {
-      const text = JSON.stringify(Object.fromEntries(times))
+    now: Effect.map(stored, (values): ReadonlyMap<string, A> => new Map(Object.entries(values))),
+    keep: Effect.fnUntraced(function* (values: ReadonlyMap<string, A>) {
+      const text = JSON.stringify(Object.fromEntries(values))
       if (text !== JSON.stringify(yield* stored)) yield* settings.set(key, text)
     }),
   }
