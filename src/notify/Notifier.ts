@@ -21,7 +21,7 @@ export const logChannel = (name: string): Channel => ({
   name,
   send: (notification) =>
     logEvent(
-      "alert raised",
+      notification.resolves === undefined ? "alert raised" : "alert resolved",
       {
         subject: subjectText(notification),
         detail: notification.detail,

@@ -141,10 +141,12 @@ export const logEvents = {
   "not halted elsewhere": failure,
   "payments paused": "info paused | {scope} | by {author}[ until {until}]: {reason}",
   "payments resumed":
-    "info resumed | {scope} | by {author}[, approved by {approvers}]: {reason}[; {count:pause} ended][; still halted: {stillHalted}]",
+    "info resumed | {scope} | by {author}[, approved by {approvers}]: {reason}[; still halted: {stillHalted}] + [{count}]",
 
   // Alerts, store and the embedded network
   "alert raised": "info ALERT | {subject} | {detail}   {severity}, delivered to {receiver} + {kind} {id} [{delivered}]",
+  "alert resolved":
+    "info resolved | {subject} | {detail}   delivered to {receiver} + {severity} {kind} {id} [{delivered}]",
   "alert not delivered": failure,
   "heartbeat not accepted": failure,
   "receivers not read": failure,

@@ -17,11 +17,11 @@ import { soon } from "../support/until.ts"
 type Severity = "page" | "ticket" | "info"
 
 /** A log whose lines can be read: level, subject and id of each alert. */
-const memoryLog = () => {
+const memoryLog = (event = "alert raised") => {
   const lines: Array<{ readonly level: string; readonly subject: string; readonly id: string }> = []
   const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
     const [word, fields] = message as readonly [string, { readonly subject: string; readonly id: string }]
-    if (word === "alert raised") lines.push({ level: logLevel, subject: fields.subject, id: fields.id })
+    if (word === event) lines.push({ level: logLevel, subject: fields.subject, id: fields.id })
   })
   return { lines, layer: Logger.layer([logger]) }
 }
@@ -92,6 +92,22 @@ describe("the loop of alerts", () => {
           ["Info", "info"],
           ["Warn", "ticket"],
         ],
+      )
+    }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer)))
+  })
+
+  it.effect("logs the end of an alert as an event of its own", function* () {
+    const log = memoryLog("alert resolved")
+    yield* Effect.gen(function* () {
+      yield* raise("page", "stuck")
+      yield* deliverOnce("t")
+      assert.lengthOf(log.lines, 0)
+      const over = { dedup: "stuck/over", severity: "info", kind: "intent", subject: "stuck", detail: "over" } as const
+      yield* (yield* AlertQueue).allClear({ ...over, fields: {}, resolves: ["stuck"] })
+      yield* deliverOnce("t")
+      assert.deepStrictEqual(
+        log.lines.map(({ level, subject }) => [level, subject]),
+        [["Info", "stuck"]],
       )
     }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer)))
   })

@@ -114,7 +114,7 @@ describe("what a round tells", () => {
           { account: "reserve/TOK", role: "pays", balance: "90000.00", rehearsed: null, reserved: "0.00", floor: "0" },
         ],
         wanted: [{ from: "reserve", to: "hot", amount: "16210.00", spendable: "90000.00" }],
-        firing: { since: now, observations: 1 },
+        firing: { since: new Date(now).toISOString(), observations: 1 },
       },
     )
     assert.strictEqual(old?.seconds, 30)

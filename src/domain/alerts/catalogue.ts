@@ -87,7 +87,7 @@ const ofTreasury = {
     id: "gap/{since}/{until}",
     subject: "gap",
     text: "balance changes between {from} and {to} are lost: {cause}; balances start again as they are, exports and backtests miss that time",
-    fields: ["since", "until"],
+    fields: ["from", "to"],
     act: "remove the cause that the text names; the balances need no repair",
     raised: "once the loss is found",
     until: "week",

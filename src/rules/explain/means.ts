@@ -5,14 +5,14 @@ import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 import { amountText, floorOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
 
-/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text. */
-export interface Means {
+/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text; `T` is a point in time. */
+export interface Means<T = number> {
   readonly asset: string
   readonly accounts: ReadonlyArray<SeenAccount>
   /** How long the condition has been true, and in how many observations. */
-  readonly firing: { readonly since: number; readonly observations: number } | null
-  readonly lines: ReadonlyArray<SeenLine>
-  readonly quotas: ReadonlyArray<SeenQuota>
+  readonly firing: { readonly since: T; readonly observations: number } | null
+  readonly lines: ReadonlyArray<SeenLine<T>>
+  readonly quotas: ReadonlyArray<SeenQuota<T>>
   readonly underWay: ReadonlyArray<SeenPayment>
 }
 
@@ -30,7 +30,7 @@ interface SeenAccount {
 }
 
 /** The policy line for one way of the money, and how much of it is used, what is decided included. */
-interface SeenLine {
+interface SeenLine<T> {
   readonly from: string
   readonly to: string
   /** null: no line allows it. */
@@ -39,19 +39,19 @@ interface SeenLine {
   readonly used: string
   readonly per24h: string
   readonly left: string
-  /** The next that leaves the period, Unix milliseconds; null where time alone frees nothing. */
-  readonly nextFree: { readonly amount: string; readonly at: number } | null
+  /** The next that leaves the period; null where time alone frees nothing. */
+  readonly nextFree: { readonly amount: string; readonly at: T } | null
   readonly transfers: number
   readonly transfersPer24h: number
 }
 
 /** The network's transfers of this epoch; all but the name null if it does not report them. */
-interface SeenQuota {
+interface SeenQuota<T> {
   readonly party: string
   readonly used: number | null
   readonly limit: number | null
   readonly kept: number
-  readonly endsAt: number | null
+  readonly endsAt: T | null
 }
 
 interface SeenPayment {
@@ -64,18 +64,22 @@ interface SeenPayment {
   readonly amount: string
 }
 
-/** How amounts are written: for people, or without separators for machines. */
-interface Form {
+/** How amounts and times (Unix milliseconds) are written. */
+interface Form<T> {
   readonly amount: typeof amountText
   readonly level: typeof levelText
+  readonly time: (at: number) => T
 }
-export const peopleForm: Form = { amount: amountText, level: levelText }
-export const machineForm: Form = {
+/** Amounts with separators, times as they are: its readers count from them. */
+export const peopleForm: Form<number> = { amount: amountText, level: levelText, time: (at) => at }
+/** For logs: amounts without separators, times in ISO 8601. */
+export const machineForm: Form<string> = {
   amount: (facts, units) => amountText(facts, units).replaceAll(",", ""),
   level: (facts, units) => levelText(facts, units).replaceAll(",", ""),
+  time: (at) => new Date(at).toISOString(),
 }
 
-export const meansOf = (facts: SubjectFacts, form: Form): Means => {
+export const meansOf = <T>(facts: SubjectFacts, form: Form<T>): Means<T> => {
   const { subject, snapshot, timer } = facts
   const payers = subject.payers.filter(({ publicKey }) =>
     subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
@@ -87,9 +91,12 @@ export const meansOf = (facts: SubjectFacts, form: Form): Means => {
       ...subject.accounts.map((account) => accountOf(facts, form, account, "watched")),
       ...payers.map((party) => accountOf(facts, form, free(party), "pays")),
     ],
-    firing: timer.firingSince === undefined ? null : { since: timer.firingSince, observations: timer.observations },
+    firing:
+      timer.firingSince === undefined
+        ? null
+        : { since: form.time(timer.firingSince), observations: timer.observations },
     lines: waysOf(subject).map(({ from, to }) => lineOf(facts, form, from, to)),
-    quotas: subject.payers.map((payer) => quotaOf(facts, payer)),
+    quotas: subject.payers.map((payer) => quotaOf(facts, form, payer)),
     underWay: snapshot.open
       .filter((intent) => isOfSubject(intent, subject) || touchesSubject(facts, intent.payment))
       .map(({ id, state, rule, payment }) => ({
@@ -113,7 +120,12 @@ const touchesSubject = (
   return keys.some((key) => payment.fromKey === key || payment.toKey === key)
 }
 
-const accountOf = (facts: SubjectFacts, form: Form, account: RuleAccount, role: SeenAccount["role"]): SeenAccount => {
+const accountOf = <T>(
+  facts: SubjectFacts,
+  form: Form<T>,
+  account: RuleAccount,
+  role: SeenAccount["role"],
+): SeenAccount => {
   const { subject, snapshot } = facts
   const { party, asset, balance } = account
   const units = snapshot.balance(party.publicKey, asset.id, balance)
@@ -128,7 +140,7 @@ const accountOf = (facts: SubjectFacts, form: Form, account: RuleAccount, role: 
   }
 }
 
-const lineOf = (facts: SubjectFacts, form: Form, from: Party, to: Receiver): SeenLine => {
+const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver): SeenLine<T> => {
   const { subject, snapshot } = facts
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
@@ -143,13 +155,13 @@ const lineOf = (facts: SubjectFacts, form: Form, from: Party, to: Receiver): See
     used: form.level(facts, use.amount),
     per24h: form.level(facts, per24h),
     left: form.level(facts, per24h > use.amount ? per24h - use.amount : 0n),
-    nextFree: next === undefined ? null : { amount: form.level(facts, next.amount), at: next.at },
+    nextFree: next === undefined ? null : { amount: form.level(facts, next.amount), at: form.time(next.at) },
     transfers: use.count,
     transfersPer24h: line?.transfersPer24h ?? 0,
   }
 }
 
-const quotaOf = ({ snapshot }: SubjectFacts, payer: Party): SeenQuota => {
+const quotaOf = <T>({ snapshot }: SubjectFacts, form: Form<T>, payer: Party): SeenQuota<T> => {
   const quota = snapshot.quota(payer.publicKey)
   const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
   return {
@@ -157,6 +169,6 @@ const quotaOf = ({ snapshot }: SubjectFacts, payer: Party): SeenQuota => {
     used: quota === undefined ? null : quota.used + unsigned,
     limit: quota?.limit ?? null,
     kept: payer.transfersKept,
-    endsAt: quota?.endsAt ?? null,
+    endsAt: quota?.endsAt === undefined ? null : form.time(quota.endsAt),
   }
 }
