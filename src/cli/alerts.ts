@@ -22,7 +22,9 @@ const instant = (millis: number): string => `${new Date(millis).toISOString().sl
 const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
 /** Alerts that a silence matches. */
 const matchText = ({ name, kind, subject }: Readonly<Record<"name" | "kind" | "subject", string | null>>): string =>
-  [...new Set([name, kind, subject].filter((word) => word !== null))].join(" ")
+  Object.entries({ name, kind, subject })
+    .flatMap(([part, word]) => (word === null ? [] : [`${part} ${word}`]))
+    .join(", ")
 const path = (rest: string) => `/api/v1/alerts${rest}`
 
 const list = Command.make(
@@ -47,7 +49,7 @@ const list = Command.make(
       ])
       const silences = body.silences.map(
         ({ id, name, kind, subject, author, reason, until }) =>
-          `silence ${id} until ${instant(until)}: ${matchText({ name, kind, subject })}, by ${author}: ${reason}`,
+          `silence ${id} until ${instant(until)}: alerts with ${matchText({ name, kind, subject })}; by ${author}: ${reason}`,
       )
       return [rows.length === 0 ? `no ${all ? "" : "firing or undelivered "}alerts` : table(rows), ...silences].join(
         "\n",
@@ -127,7 +129,7 @@ const silence = Command.make(
       chosen.output,
       body,
       () =>
-        `silence ${body.silenced}: ${matchText(body)} is sent to nobody until ${instant(body.until)}; what still fires then is sent`,
+        `silence ${body.silenced}: alerts with ${matchText(body)} are sent to nobody until ${instant(body.until)}; what still fires then is sent`,
     )
   }),
 ).pipe(Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"))

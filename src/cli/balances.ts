@@ -1,7 +1,9 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import type { Treasury } from "../config/Treasury.ts"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
-import type { BlockMark } from "../domain/Balance.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -67,6 +69,18 @@ const flags = {
   ...pagingFlags,
 }
 
+/** The party's name in the treasury file, else the beginning of its key. */
+const partyText = ({ parties }: Treasury, key: string): string =>
+  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key.slice(0, 8)
+
+/** In units of a pinned asset; of another, whose decimals are unknown here, in base units. */
+const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChange, "asset" | "balance">): string => {
+  const pinned = [...assets.values()].find(({ id }) => id === asset)
+  return pinned === undefined
+    ? `${balance} base units of ${asset.slice(0, 8)}`
+    : `${formatAmount(balance, pinned.decimals)} ${pinned.symbol}`
+}
+
 const hourNanos = 3_600_000_000_000n
 
 const asOf = (mark: BlockMark | undefined, now: number): string =>
@@ -81,7 +95,8 @@ export const balances = Command.make(
   Effect.fn(function* (chosen) {
     const now = yield* Clock.currentTimeMillis
     const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : nanosOf(now) - hourNanos
-    const gateway = gatewayOf((yield* setup(chosen)).treasury, chosen.gateway)
+    const { treasury } = yield* setup(chosen)
+    const gateway = gatewayOf(treasury, chosen.gateway)
     const page = yield* reading(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>
@@ -99,14 +114,13 @@ export const balances = Command.make(
     yield* printResult(chosen.output, page, () =>
       [
         table([
-          ["time", "party", "asset", "market", "type", "base units"],
+          ["time", "party", "balance", "market", "type"],
           ...page.rows.map(({ node }) => [
             isoOf(node.timestamp),
-            node.party,
-            node.asset.slice(0, 8),
+            partyText(treasury, node.party),
+            balanceText(treasury, node),
             node.market.slice(0, 8) || "-",
             node.type.replace("ACCOUNT_TYPE_", "").toLowerCase(),
-            String(node.balance),
           ]),
         ]),
         `${page.rows.length} rows ${asOf(page.mark, now)}, from ${Option.getOrElse(chosen.gateway, () => gateway.name)}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
@@ -114,6 +128,6 @@ export const balances = Command.make(
     )
   }),
 ).pipe(
-  Command.withDescription("List balance changes of accounts, in base units of their asset"),
+  Command.withDescription("List balance changes of accounts; --output json has whole keys, and amounts in base units"),
   Command.withSubcommands([rebase]),
 )

@@ -55,8 +55,14 @@ describe("the verbs of alerts", () => {
         /no alert has the name halted/,
       )
       const silenced = yield* call("silence", "1", "--for", "1h", "--reason", "drill")
-      assert.match(silenced.stdout, /^silence 1: halt operator is sent to nobody until 2027-01-15T09:00:00Z/)
-      assert.match((yield* call("list")).stdout, /silence 1 until \S+: halt operator, by \S+: drill$/m)
+      assert.match(
+        silenced.stdout,
+        /^silence 1: alerts with name halt, kind halt, subject operator are sent to nobody until 2027-01-15T09:00:00Z/,
+      )
+      assert.match(
+        (yield* call("list")).stdout,
+        /silence 1 until \S+: alerts with name halt, kind halt, subject operator; by \S+: drill$/m,
+      )
       assert.strictEqual((yield* call("silence", "--end", "1")).code, 0)
       assert.strictEqual((yield* call("silence", "--end", "1")).code, 4)
       assert.strictEqual((yield* call("silence", "1", "--for", "32d", "--reason", "drill")).code, 2)

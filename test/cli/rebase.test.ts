@@ -34,6 +34,8 @@ describe("balances rebase on the command line", () => {
       assert.include(early.stderr, "no balance was read yet")
       assert.strictEqual((yield* run("run", "--once")).code, 0)
       const db = new DatabaseSync(join(dir, "data", databaseFile))
+      const listed = yield* run("balances")
+      assert.match(listed.stdout, /^\S+Z +alice +[\d,]+\.\d\d USDT +- +general$/m)
       const odd = usdt.toUpperCase()
       db.prepare(
         "INSERT INTO account_names (party, asset, market, type) VALUES (?, ?, '', 'ACCOUNT_TYPE_GENERAL')",
