@@ -23,13 +23,16 @@ import {
 const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
+/** An account that no balance is known of is neither. */
+const bandWords = { true: "in band", false: "OUT OF BAND", null: "no balance seen" }
+
 /** The page in words. Without a daemon the headline has no sign: the database alone never means that all is well. */
 export const viewText = (view: View, isRunning = true): string => {
   const seen = [...new Set(view.accounts.map(({ observation }) => observationText(observation)))]
   const accounts = view.accounts.map((a) => [
     `  ${a.party}`,
     `${a.balance} ${a.asset}`,
-    a.inBand ? (a.levels.length === 0 ? "" : "in band") : "OUT OF BAND",
+    a.levels.length === 0 ? "" : bandWords[String(a.inBand) as keyof typeof bandWords],
     a.levels.map((l) => `${l.name} ${l.value}${l.trial ? " (on trial)" : ""}`).join("  "),
     ...(seen.length === 1 ? [] : [observationText(a.observation)]),
   ])
@@ -37,7 +40,7 @@ export const viewText = (view: View, isRunning = true): string => {
     `  ${r.name}`,
     r.subject,
     r.fires?.toUpperCase() ?? (r.trial ? "on trial" : ruleWord(r)),
-    r.sentence.replace(/^holds: /, ""),
+    r.reading,
   ])
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`, p.free])
   const { accepted, refused, lost } = view.acceptance

@@ -59,13 +59,17 @@ export type Decision =
 /** Where a rule stands for one subject. */
 export type RuleState = "inactive" | "pending" | "acting" | "holding"
 
-/** "cooldown, 12 s left"; the detail of a pause names the reason itself: "paused (all): audit". */
+/** "cooldown, 12 s left", "halted by ana: audit", "paused (all) by ana: audit". */
 export const reasonText = (reason: string, detail: string): string =>
-  reason === "paused" ? detail : `${reason.replaceAll("_", " ")}, ${detail}`
+  reason === "paused" || reason === "halted" ? `${reason} ${detail}` : `${reason.replaceAll("_", " ")}, ${detail}`
+
+/** A hold beside its state: "has nothing to do: 25,000 (trigger 10,000)", "cooldown, 12 s left". */
+export const restText = (reason: string, detail: string): string =>
+  reason === "in_band" ? `has nothing to do: ${detail}` : reasonText(reason, detail)
 
 /** A hold as a verb phrase: "has nothing to do: 25,000 (trigger 10,000)", "holds: cooldown, 12 s left". */
 export const holdText = (reason: string, detail: string): string =>
-  reason === "in_band" ? `has nothing to do: ${detail}` : `holds: ${reasonText(reason, detail)}`
+  `${reason === "in_band" ? "" : "holds: "}${restText(reason, detail)}`
 
 /** Amount moved, before "FROM -> TO": "16,210.00 USDT". */
 export const sumText = (payment: Pick<Payment, "amount" | "asset">, decimals: number): string =>

@@ -21,6 +21,10 @@ export const keptReasons: ReadonlyArray<HaltReason> = ["foreign_payment", "resto
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
+/** A halt after the word "halted": "by ana: audit", "(foreign payment): …". A person's detail begins with the name. */
+export const haltText = ({ reason, detail }: { readonly reason: string; readonly detail: string }): string =>
+  reason === "operator" ? `by ${detail}` : `(${reason.replaceAll("_", " ")}): ${detail}`
+
 /** Remedy for a halt, as text; its detail names the hash that the commands take. */
 export const remedyOf = (reason: string, detail = ""): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"

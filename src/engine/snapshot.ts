@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
+import { haltText } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import type { BalanceKind } from "../rules/Account.ts"
@@ -71,7 +72,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* disagreed).now)?.detail
-  const halts = (yield* controls.halts).map((h) => h.reason)
+  const halts = (yield* controls.halts).map(haltText)
   const pauses = yield* controls.pauses
   const chainUnsettled = yield* (yield* ChainState).oddWork
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])

@@ -115,7 +115,8 @@ export interface AccountView {
   /** Place of now, and of now with money under way, on a bar from 0 to 1; for drawing only. */
   readonly share: number
   readonly shareSoon: number
-  readonly inBand: boolean
+  /** null where no balance was seen, so that no level can be compared with it. */
+  readonly inBand: boolean | null
   /** Source of the balance; null if no balance of the account was ever seen, which is not the same as zero. */
   readonly observation: ObservationView | null
 }
@@ -145,6 +146,8 @@ export interface RuleView {
   /** Result of the last evaluation; empty before it, and of rules without state. */
   readonly detail: string
   readonly sentence: string
+  /** The sentence where the state stands beside it: without "holds" or "acting". */
+  readonly reading: string
 }
 
 export interface IntentView {

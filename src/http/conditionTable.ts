@@ -1,6 +1,6 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { alertAfterMillis, type ConditionName } from "../domain/alerts/healthConditions.ts"
-import { remedyOf } from "../domain/Halt.ts"
+import { haltText, remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Controls.ts"
@@ -74,12 +74,9 @@ const time = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC
 const halted = ({ halts }: HealthFacts): Found | undefined => {
   const [first, ...more] = halts
   if (first === undefined) return undefined
-  const { reason, detail, at } = first
-  // A person's halt begins with who made it: "ana: audit".
-  const by = reason === "operator" ? `by ${detail.replace(/: /, ` since ${time(at)}: `)}` : ""
-  const what = by === "" ? `since ${time(at)}, ${spaced(reason)}: ${detail}` : by
   const also = more.length === 0 ? "" : ` (also ${more.map((one) => spaced(one.reason)).join(", ")})`
-  return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason, detail))
+  const text = `Halted since ${time(first.at)} ${haltText(first)}${also}; nothing is signed`
+  return bad(text, remedyOf(first.reason, first.detail))
 }
 
 const termsWaiting = ({ halts: [first, ...more] }: HealthFacts): Found | undefined => {

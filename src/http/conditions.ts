@@ -45,9 +45,16 @@ export const headline = (
     ({ name, until }) => `Maintenance ${name} until ${until.slice(0, 16).replace("T", " ")} UTC: rules pay nothing.`,
   )
   const activity = `${plural(confirmedToday, "payment")} in 24 h, ${open} open. Balances ${ageText(ageSeconds)}.`
-  const out = accounts.filter(({ inBand }) => !inBand).map(({ party, asset }) => `${party}/${asset}`)
+  const named = (wanted: boolean | null) =>
+    accounts.filter(({ inBand }) => inBand === wanted).map(({ party, asset }) => `${party}/${asset}`)
+  const out = named(false)
+  const unseen = named(null)
   // Its rule has not had the time that it takes.
-  const band = out.length === 0 ? "All in band." : `Healthy; out of band for now: ${out.join(", ")}.`
+  const odd = [
+    ...(out.length === 0 ? [] : [`out of band for now: ${out.join(", ")}`]),
+    ...(unseen.length === 0 ? [] : [`no balance seen of ${unseen.join(", ")}`]),
+  ]
+  const band = odd.length === 0 ? "All in band." : `Healthy; ${odd.join("; ")}.`
   const idle = mode === "live" ? [] : [`Mode ${mode}: nothing is paid.`]
   return { severity: "ok", text: [band, ...idle, ...windows, activity].join(" ") }
 }

@@ -190,13 +190,15 @@ const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof Res
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
   const stillHalted = (yield* controls.halts).map((halt) => halt.reason)
   const stillPaused = (yield* controls.pauses).map(viewOf)
-  yield* logEvent("payments resumed", {
-    scope,
-    author: asked.author,
-    reason,
-    count: ended,
-    approvers: agreed.length === 0 ? undefined : agreed,
-    stillHalted: stillHalted.length === 0 ? undefined : stillHalted,
-  })
+  if (ended > 0 || haltFile === "removed") {
+    yield* logEvent("payments resumed", {
+      scope,
+      author: asked.author,
+      reason,
+      count: ended,
+      approvers: agreed.length === 0 ? undefined : agreed,
+      stillHalted: stillHalted.length === 0 ? undefined : stillHalted,
+    })
+  }
   return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
 })

@@ -33,7 +33,7 @@ const nameOf = ({ party, asset }: View["accounts"][number]): string => `${party}
  */
 const sinceOf = ({ mode, accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
   accounts
-    .filter(({ inBand }) => !inBand)
+    .filter(({ inBand }) => inBand === false)
     .map((account) => {
       const name = nameOf(account)
       const rests = rules.some(({ subject, reason }) => subject === name && resting.has(reason))

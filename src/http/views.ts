@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { holdText } from "../domain/Decision.ts"
+import { holdText, restText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { instantText, isoOf, millisOf } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
@@ -38,7 +38,7 @@ export const observationOf =
           changedAt: isoOf(timestamp),
         }
 
-/** Accounts that rules bound, or that pay; those out of band first. */
+/** Accounts that rules bound, or that pay; those out of band or unknown first. */
 export const accountViews = (
   treasury: Treasury,
   seen: ReadonlyArray<AccountBalance>,
@@ -86,7 +86,7 @@ export const accountViews = (
             share: share(balance),
             shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
             observation: account === undefined ? null : observed(account),
-            inBand: levels.every((l) => l.trial || (account !== undefined && l.holds(balance))),
+            inBand: account === undefined ? null : levels.every((l) => l.trial || l.holds(balance)),
           },
         ]
       }),
@@ -216,10 +216,12 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: 
       const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
       const sentence = `alerts when ${asset} becomes ${rule.becomes.join(" or ")}`
       const view = { name: rule.name, kind: rule.kind, subject: asset, trial: false, state: "watching" }
-      return [{ ...view, reason: null, fires: null, detail: "", sentence }]
+      return [{ ...view, reason: null, fires: null, detail: "", sentence, reading: sentence }]
     }
     const own = memories.filter((m) => m.rule === rule.name)
+    const rehearsal = rehearsalText(rule, mode)
     if (own.length === 0) {
+      const sentence = `${rehearsal}not yet evaluated`
       return [
         {
           name: rule.name,
@@ -230,7 +232,8 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: 
           reason: null,
           fires: null,
           detail: "",
-          sentence: `${rehearsalText(rule, mode)}not yet evaluated`,
+          sentence,
+          reading: sentence,
         },
       ]
     }
@@ -243,9 +246,8 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: 
       reason: m.reason ?? null,
       fires: null,
       detail: m.detail,
-      sentence: `${rehearsalText(rule, mode)}${
-        m.reason === undefined ? `acting: ${m.detail}` : holdText(m.reason, m.detail)
-      }`,
+      sentence: `${rehearsal}${m.reason === undefined ? `acting: ${m.detail}` : holdText(m.reason, m.detail)}`,
+      reading: `${rehearsal}${m.reason === undefined ? m.detail : restText(m.reason, m.detail)}`,
     }))
   })
 
@@ -262,14 +264,12 @@ const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): Reado
   const waits = `alerts when ${conditionText(rule.when)}`
   const view = { name, kind: "notify", subject: "", trial: false }
   if (memory === undefined)
-    return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits }]
+    return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits, reading: waits }]
   const { state, reason, detail } = memory
   const fires = isOn(memory) ? rule.severity : null
-  const words =
-    state === "acting"
-      ? "fires"
-      : reason === undefined || reason === "in_band"
-        ? "nothing to report"
-        : `holds: ${reason.replaceAll("_", " ")}`
-  return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${detail} (${waits})` }]
+  const held = reason === undefined || reason === "in_band" ? undefined : reason.replaceAll("_", " ")
+  const words = state === "acting" ? "fires" : held === undefined ? "nothing to report" : `holds: ${held}`
+  const rest = `${detail} (${waits})`
+  const reading = `${held ?? words}; ${rest}`
+  return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${rest}`, reading }]
 }

@@ -77,6 +77,7 @@ export interface Snapshot {
   readonly settled: ReadonlyArray<Intent>
   /** Funding requests: open ones, and those that ended a short time ago. */
   readonly requests: ReadonlyArray<FundingRequest>
+  /** Halts in force, each as `haltText` names it. */
   readonly halts: ReadonlyArray<string>
   /** Why the network's rules for transactions are not to be relied on yet, in words. */
   readonly chainUnsettled: string | undefined
@@ -90,6 +91,8 @@ export interface Snapshot {
   readonly pauses: ReadonlyArray<{
     readonly scope: string
     readonly reason: string
+    /** Absent in a backtest. */
+    readonly author?: string
     readonly until?: number | undefined
   }>
   readonly policy: Policy

@@ -1,5 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
+import { reasonText } from "../domain/Decision.ts"
+import { haltText } from "../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
@@ -17,8 +19,9 @@ import { InFlight } from "./InFlight.ts"
 export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
   const controls = yield* Controls
   const halts = yield* controls.halts
-  if (halts.length > 0) return `halted: ${halts.map(({ reason }) => reason.replaceAll("_", " ")).join(", ")}`
-  return pausesText((yield* controls.pauses).filter(stopsPayment(intent.rule, intent.payment)))
+  if (halts.length > 0) return reasonText("halted", halts.map(haltText).join("; "))
+  const pauses = pausesText((yield* controls.pauses).filter(stopsPayment(intent.rule, intent.payment)))
+  return pauses === undefined ? undefined : reasonText("paused", pauses)
 })
 
 type Work = NonNullable<Attempt["work"]>

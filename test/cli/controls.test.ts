@@ -63,6 +63,8 @@ describe("pause and resume at the command line", () => {
         yield* resumeScope(options, { scope: "party:bob", author, reason: "looked" })
         yield* haltAll({ author, reason })
         yield* resumeScope(options, { scope: "all", author, reason: "it was nothing" })
+        // Nothing is paused any more, so there is nothing to tell.
+        yield* resumeScope(options, { scope: "party:bob", author, reason: "again" })
         assert.lengthOf(lines, 4, lines.join("\n"))
         assert.deepStrictEqual(lines.slice(0, 2), [
           '["payments paused",{"scope":"party:bob","author":"ana","reason":"audit"}]',

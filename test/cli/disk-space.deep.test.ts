@@ -234,7 +234,7 @@ describe.concurrent("a disk without room", () => {
       disk.fill(2_200)
       await line(({ msg, subject }) => msg === "alert raised" && subject === "disk_full", low)
       const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as View
-      assert.match(view.sentence.text, /^Halted since .*, disk full: .*it ends by itself/)
+      assert.match(view.sentence.text, /^Halted since .* \(disk full\): .*it ends by itself/)
       assert.include(view.sentence.text, `free space under ${data}`)
       assert.include(cli("status"), `free space under ${data}`)
       const metrics = (await get(`${page}/metrics`)).body

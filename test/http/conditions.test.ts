@@ -85,6 +85,7 @@ const rule = (reason: string, more: Partial<View["rules"][number]> = {}): View["
   fires: null,
   detail: "its code throws",
   sentence: "",
+  reading: "",
   ...more,
 })
 const hot: View["accounts"][number] = {
@@ -117,13 +118,13 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "halted",
     "bad",
     halt("operator", "ana: audit"),
-    `Halted by ana since 2026-11-21 02:14 UTC: audit; nothing is signed; ${resume}.`,
+    `Halted since 2026-11-21 02:14 UTC by ana: audit; nothing is signed; ${resume}.`,
   ],
   [
     "halted",
     "bad",
     halt("foreign_payment", "1 payment of alice"),
-    'Halted since 2026-11-21 02:14 UTC, foreign payment: 1 payment of alice; nothing is signed; if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen.',
+    'Halted since 2026-11-21 02:14 UTC (foreign payment): 1 payment of alice; nothing is signed; if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen.',
   ],
   [
     "wrong_chain",

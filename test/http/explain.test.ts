@@ -119,12 +119,12 @@ export const rules = [{ name: "keep", code: { ...of, need } }]
 const cases = {
   halted: {
     store: Effect.flatMap(Controls, (controls) => controls.halt("foreign_payment", "who was that")),
-    says: /^foreign payment$/,
+    says: /^\(foreign payment\): who was that$/,
     after: /"cofferer resume --reason TEXT"/,
   },
   paused: {
     store: pause("party:reserve", now + 600_000),
-    says: /^paused \(party:reserve\): audit of May$/,
+    says: /^\(party:reserve\) by ana: audit of May$/,
     endsIn: 600,
   },
   maintenance: {

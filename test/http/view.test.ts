@@ -128,6 +128,15 @@ describe("a rule that tells people", () => {
   })
 })
 
+describe("an account of which no balance is known", () => {
+  it.live("is neither in its band nor out of it", function* () {
+    const { view } = yield* shown(Effect.void)
+    const text = viewText(view)
+    assert.match(text, /bob +unknown TOK +no balance seen/)
+    assert.notMatch(text, /OUT OF BAND|in band/i)
+  })
+})
+
 describe("a rule on trial", () => {
   it.live("is marked, with its levels, and its band is not the account's", function* () {
     const { view } = yield* shown(

@@ -121,7 +121,7 @@ describe("a top-up", () => {
 
   /** World, timer, rule → the reason, and the number that decided. */
   const holds: ReadonlyArray<readonly [string, World, Partial<TopUpRule>, Timer, RegExp]> = [
-    ["halted", { snapshot: { halts: ["halt_file"] } }, {}, ripe, /halt file/],
+    ["halted", { snapshot: { halts: ["by ana: audit"] } }, {}, ripe, /by ana: audit/],
     [
       "paused",
       { snapshot: { pauses: [{ scope: "party:reserve", reason: "audit" }] } },
@@ -261,14 +261,14 @@ describe("a sweep", () => {
 
   it("is paused by each pause that stops it, and names each end", () => {
     const scopes = ["party:hot", "asset:VEGA", "rule:keep", "party:hot"]
-    const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}` }))
+    const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}`, ...(i === 2 ? { author: "ana" } : {}) }))
     const [subject] = subjectsOf(sweep)
     const snapshot = snapshotOf({ hot: 600, snapshot: { pauses } })
     const facts = subjectFacts(subject!, snapshot, { ...ripe, episode: 1 })
     const { decision } = judged(sweep, snapshot, ripe)
     assert.strictEqual(
       decision._tag === "Hold" && decision.detail,
-      "paused (party:hot): why 0; paused (rule:keep): why 2; paused (party:hot): why 3",
+      "(party:hot): why 0; (rule:keep) by ana: why 2; (party:hot): why 3",
     )
     const commands = ["party:hot", "rule:keep"].map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
     assert.strictEqual(endedBy.paused(facts), `a person ends each pause: ${commands.join(", ")}`)

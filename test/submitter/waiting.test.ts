@@ -68,7 +68,7 @@ describe("a planned payment", () => {
       yield* TestClock.adjust("20 minutes")
       yield* rounds(options, sandbox, 2)
       const [waiting] = yield* paymentsOf("wage")
-      assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
+      assert.include(waiting?.detail ?? "", "waits: halted by looks at it", "it says what it waits for")
       const { setAside } = yield* intentView(waiting!)
       assert.match(
         setAside ?? "",
@@ -176,7 +176,7 @@ describe("a planned payment", () => {
           alert ?? "",
           /^wage: 30\.00\S* USDT alice -> eve is cancelled, unpaid: planned for 2027-01-15 08:11Z/,
         )
-        assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\): looks at it; .*"cofferer submit"/)
+        assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\) by \w+: looks at it; .*"cofferer submit"/)
       },
       { rules: wage("1,11 8 * * *", { missed: "skip", late: "10m" }) },
     ),

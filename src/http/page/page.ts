@@ -35,8 +35,8 @@ const Bar = (a: AccountView) => html`
   </svg>`
 
 const Account = (a: AccountView) => html`
-  <div class=${a.inBand ? "account" : "account out"}>
-    <div class="name">${a.party} <small>${a.asset}</small>${a.inBand ? "" : html`<b> out of band</b>`}</div>
+  <div class=${a.inBand === false ? "account out" : "account"}>
+    <div class="name">${a.party} <small>${a.asset}</small>${a.inBand === false ? html`<b> out of band</b>` : ""}</div>
     <div class="figure">${a.balance}</div>
     ${a.levels.length === 0 ? "" : Bar(a)}
     <div class="levels">

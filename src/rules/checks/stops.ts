@@ -71,9 +71,13 @@ export const pausesOf = (facts: SubjectFacts): SubjectFacts["snapshot"]["pauses"
   return pauses.filter(({ scope }) => scopes.includes(scope))
 }
 
-/** Each pause with its reason; undefined where there is none. */
-export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>) =>
-  pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `paused (${scope}): ${reason}`).join("; ")
+/** Each pause after the word "paused": "(all) by ana: audit"; undefined where there is none. */
+export const pausesText = (pauses: SubjectFacts["snapshot"]["pauses"]) =>
+  pauses.length === 0
+    ? undefined
+    : pauses
+        .map(({ scope, author, reason }) => `(${scope})${author === undefined ? "" : ` by ${author}`}: ${reason}`)
+        .join("; ")
 
 const lockOf = ({ subject, snapshot }: SubjectFacts) =>
   snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
@@ -82,7 +86,7 @@ const lockOf = ({ subject, snapshot }: SubjectFacts) =>
 export const stops: ReadonlyArray<Check> = [
   {
     reason: "halted",
-    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.join(", ").replaceAll("_", " ") : undefined),
+    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.join("; ") : undefined),
     passed: () => "nothing is halted",
   },
   {

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
-import { type HaltReason, keptReasons, remedyOf } from "../../domain/Halt.ts"
+import { type HaltReason, haltText, keptReasons, remedyOf } from "../../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
@@ -248,9 +248,7 @@ export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
 }: Pick<Intent, "rule" | "payment" | "state">) {
   if (isFinalIntent(state)) return []
   const controls = yield* Controls
-  const halts = (yield* controls.halts).map(
-    ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason, detail)}`,
-  )
+  const halts = (yield* controls.halts).map((halt) => `halted ${haltText(halt)}; ${remedyOf(halt.reason, halt.detail)}`)
   const pauses = (yield* controls.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
   return [...halts, ...pauses]
 })
