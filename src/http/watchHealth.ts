@@ -31,15 +31,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
     const now = yield* Clock.currentTimeMillis
     yield* noteOutOfBand(view, now)
     yield* noteUndelivered(now)
-    const conditions = view.conditions as ReadonlyArray<HealthCondition>
-    const { gateways, quorum } = view.network
-    const heard = gateways.filter(({ isHeard }) => isHeard).length
-    for (const name of conditionNames) {
-      // Without answers, as at a start, nothing shows that a condition is over.
-      const needed = name === "clock" ? quorum : name === "gateway_down" || name === "wrong_chain" ? gateways.length : 0
-      if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
-      yield* watchOne(name, conditions)
-    }
+    for (const name of conditionNames) yield* watchOne(name, view)
     yield* watchLimits(view)
   })
   yield* (yield* Database).write(round)
@@ -60,14 +52,26 @@ const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
   }
 })
 
-const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<HealthCondition>) {
+/** True while no answer shows that a condition of gateways is over, as at a start; `parts` are those it held for. */
+const isUnseen = (name: ConditionName, { gateways, quorum }: View["network"], parts: ReadonlyMap<string, unknown>) => {
+  const heard = gateways.filter(({ isHeard }) => isHeard).map((gateway) => gateway.name)
+  if (name === "clock") return heard.length < quorum
+  if (name !== "gateway_down" && name !== "wrong_chain") return false
+  return gateways.some((one) => !heard.includes(one.name) && (parts.size === 0 || parts.has(one.name)))
+}
+
+const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   const { conditions: changed } = (yield* ConfigInForce).now().treasury.alerting
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
   const settings = yield* Settings
   const trouble = makeTrouble(settings, troubleKey(name), afterMillis)
   const parts = makeRecord(settings, `${troubleKey(name)}/parts`, Part)
+  const known = yield* parts.now
+  const conditions = view.conditions as ReadonlyArray<HealthCondition>
+  const holding = conditions.find(({ condition }) => condition === name)
+  if (holding === undefined && isUnseen(name, view.network, known)) return
   // Nobody is alerted to it any more: what stands ends.
-  const found = afterMillis === undefined ? undefined : conditions.find(({ condition }) => condition === name)
+  const found = afterMillis === undefined ? undefined : holding
   if (found === undefined) {
     const over = yield* trouble.end
     yield* parts.keep(new Map())
@@ -77,7 +81,6 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: R
   if (found.isAlerted === true) return
   // Noted with its severity: a condition that became worse is alerted once more.
   const noted = yield* trouble.note(found.severity)
-  const known = yield* parts.now
   const now = yield* Clock.currentTimeMillis
   const held = [...(found.parts ?? []), ...(found.pages ?? [])].map((part) => {
     const { since = now, isTold = false } = known.get(part) ?? {}

@@ -139,6 +139,23 @@ describe("a second cause of a condition whose alert is acknowledged", () => {
   )
 })
 
+describe("a gateway that was on another chain", () => {
+  it.effect("has its all-clear though another gateway is down for ever", () =>
+    flow(function* () {
+      yield* up(...names)
+      yield* elsewhere("a", "other")
+      yield* passDown(60, "b")
+      yield* elsewhere("a")
+      yield* passDown(60, "b")
+      const standing = (yield* listAlerts(100, "standing")).filter(({ name }) => name === "health")
+      assert.deepStrictEqual(
+        standing.map(({ subject }) => subject),
+        ["gateway down"],
+      )
+    }, setup),
+  )
+})
+
 describe("a receiver that has not taken an alert", () => {
   const undelivered = Effect.map(heard, (all) => all.filter((one) => one.includes("has not taken")))
   const waits = (dedup: string, severity: "page" | "ticket", more: Partial<Alert> = {}) =>
