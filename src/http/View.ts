@@ -252,6 +252,8 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
     readonly seconds: number
     readonly pageSeconds: number
   }>
+  /** Conditions whose alerts the configuration switches off. */
+  readonly muted: ReadonlySet<string>
   readonly outOfBand: ReadonlyArray<OutOfBand>
   /** True if mempools decoded none of the wire forms that are tried, as far as the last 24 hours show. */
   readonly isUndecoded: boolean

@@ -35,7 +35,8 @@ const stale = (facts: HealthFacts): Found | undefined => {
   const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
   if (gap === undefined) return undefined
   // The cause has its own alert, and its end ends this.
-  const isAlerted = [wrongChain(facts), clock(facts), gatewayDown(facts)].some((one) => one?.severity === "bad")
+  const causes = { wrong_chain: wrongChain(facts), clock: clock(facts), gateway_down: gatewayDown(facts) }
+  const isAlerted = Object.entries(causes).some(([name, one]) => one?.severity === "bad" && !facts.muted.has(name))
   const remedy = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
   if (blockAgeSeconds === null) {
     return { severity: "warn", text: "No balance was read yet; nothing is signed", remedy, isAlerted }
@@ -171,7 +172,7 @@ const outOfBand = (facts: HealthFacts): Found | undefined => {
   })
   // A slower rule that is held was alerted before, with its reason.
   const isToldByRule = ({ account, cycleSeconds }: OutOfBand) =>
-    cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined
+    !facts.muted.has("rule_held") && cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined
   const parts = long.filter((one) => !isToldByRule(one)).map(({ account }) => account)
   const isAlerted = parts.length === 0 || isStopped(facts)
   const text = `Out of band for longer than its rule's cycle: ${several(words)}`
@@ -246,6 +247,7 @@ const ruleHeld = (facts: HealthFacts): Found | undefined => {
   const nameOf = ({ name, subject }: RuleView) => `${name} ${subject}`.trim()
   const words = held.map((rule) => `${nameOf(rule)} (${spaced(String(rule.reason))})`)
   const isQuick = (account: string) =>
+    !facts.muted.has("out_of_band") &&
     facts.outOfBand.some((one) => one.account === account && one.cycleSeconds * 1_000 < heldMillis)
   const isElsewhere = ({ reason, kind, subject }: RuleView) =>
     alertedElsewhere.has(reason) ||

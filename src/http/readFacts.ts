@@ -130,6 +130,7 @@ export const readFacts = Effect.fnUntraced(function* (
   const { dir, room } = yield* DiskSpace
   const space = yield* room
   const isLow = (yield* makeTrouble(yield* Settings, troubleKey("low_disk")).now) !== undefined
+  const muted = [...treasury.alerting.conditions].flatMap(([name, millis]) => (millis === undefined ? [name] : []))
   const refused = yield* (yield* refusedReload).now
   const { blockAgeSeconds } = more
   return {
@@ -141,6 +142,7 @@ export const readFacts = Effect.fnUntraced(function* (
     refusedReload: refused?.detail,
     quarantine: yield* readQuarantine(view),
     undelivered: yield* readUndelivered(pending, now),
+    muted: new Set<string>(muted),
     outOfBand: yield* readOutOfBand(treasury, view, now),
     isUndecoded: isNeeded(view) && (yield* readUndecoded(treasury, now)),
     crashes: yield* crashes,

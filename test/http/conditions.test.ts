@@ -51,6 +51,7 @@ const calm: HealthFacts = {
   refusedReload: undefined,
   quarantine: undefined,
   undelivered: [],
+  muted: new Set(),
   outOfBand: [],
   isUndecoded: false,
   crashes: [],
@@ -458,6 +459,18 @@ describe("the conditions of health", () => {
     // Whoever is told second is not told again.
     const out = conditions.find(({ condition }) => condition === "out_of_band")
     if (out !== undefined) assert.strictEqual(out.isAlerted, !isAlerted)
+  })
+
+  it.each([
+    ["rule_held", "out_of_band", 90],
+    ["out_of_band", "rule_held", 400],
+  ])("alert as %s where the alert as %s is switched off", (name, muted, cycleSeconds) => {
+    const outOfBand = [{ account: "hot/USDT", balance: "9", seconds: 500, cycleSeconds }]
+    const { conditions } = said({ rules: [rule("limit")], outOfBand, muted: new Set([muted]) })
+    assert.deepInclude(
+      conditions.find(({ condition }) => condition === name),
+      { isAlerted: false },
+    )
   })
 
   it.each([

@@ -156,6 +156,19 @@ describe("a gateway that was on another chain", () => {
   )
 })
 
+describe("balances that stop", () => {
+  it.effect("page where the alert of their cause is switched off", () =>
+    flow(
+      function* () {
+        yield* up(...names)
+        yield* passDown(120, ...names)
+        assert.deepStrictEqual(yield* heard, ["page: No balance was read yet"])
+      },
+      { ...setup, more: { alerts: { ...alerts, conditions: { gateway_down: { alert: false } } } } },
+    ),
+  )
+})
+
 describe("a receiver that has not taken an alert", () => {
   const undelivered = Effect.map(heard, (all) => all.filter((one) => one.includes("has not taken")))
   const waits = (dedup: string, severity: "page" | "ticket", more: Partial<Alert> = {}) =>
