@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite"
 import { keptReasons } from "../../src/domain/Halt.ts"
+import { lostGateway } from "../../src/submitter/audit/settleListed.ts"
 import type { Docket } from "./Docket.ts"
 
 interface Entry {
@@ -35,7 +36,7 @@ export const judgeStops = (db: DatabaseSync, docket: Docket): void => {
   let stops = 0
   const entries = db.prepare(entriesSql).all() as unknown as ReadonlyArray<Entry>
   for (const { seq, at, kind, subject, body } of entries) {
-    const said = JSON.parse(body) as { readonly until?: number; readonly state?: string }
+    const said = JSON.parse(body) as { readonly until?: number; readonly state?: string; readonly gateway?: string }
     if (kind === "halt") halts.add(subject)
     if (kind === "pause") pauses.set(subject, [...(pauses.get(subject) ?? []), { until: said.until }])
     if (kind === "halt" || kind === "pause") stops++
@@ -45,7 +46,8 @@ export const judgeStops = (db: DatabaseSync, docket: Docket): void => {
       halts.delete(subject)
       pauses.delete(subject)
     }
-    if (kind !== "attempt" || said.state !== "sending") continue
+    // What a lost store has sent is noted under its halt: nothing leaves this process.
+    if (kind !== "attempt" || said.state !== "sending" || said.gateway === lostGateway) continue
     if (stops > 0) docket.chance("stop")
     const payment = payments.get(subject) as unknown as Payment | undefined
     const name = `a send of ${subject.slice(0, 8)} begins at entry ${seq}`

@@ -39,7 +39,7 @@ export const handOverKey = "handOver"
 
 const why = "the database is a restored backup, and the lost one may have paid it"
 /** Stands for the gateway of a send that only the lost store knows of. */
-const lostGateway = "lost store"
+export const lostGateway = "lost store"
 
 /**
  * Hands over to people what a recovered store has under way: the store that was lost went on from the same decisions.
