@@ -195,7 +195,7 @@ export const isWritten = Effect.gen(function* () {
 
 /** A loop that finished nothing for longer stands still. */
 const stalledMillis = 300_000
-const loops = ["engine", "submitter", "confirm", "alerts"] as const
+const loops = ["engine", "submitter", "confirm", "alerts", "health"] as const
 
 /** True while the loops go round and the store takes writes: what a process cannot say of itself once it is not so. */
 const isWorking = Effect.gen(function* () {

@@ -7,6 +7,7 @@ import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { makeRecord, Settings } from "../store/database/Settings.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { type HealthCondition, troubleKey } from "./conditions.ts"
 import { noteOutOfBand, noteUndelivered } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
@@ -133,8 +134,9 @@ const factsOf = (condition: ConditionName, since: number) => ({
 })
 
 /** The loop that no gateway holds up. */
-export const healthLoop = watchHealth().pipe(
-  Effect.andThen(noteWritten),
-  Effect.andThen(Effect.sleep(waitMillis)),
-  Effect.forever,
+export const healthLoop = Effect.flatMap(Metrics, ({ counted }) =>
+  counted("health", Effect.andThen(watchHealth(), noteWritten)).pipe(
+    Effect.andThen(Effect.sleep(waitMillis)),
+    Effect.forever,
+  ),
 )

@@ -17,6 +17,7 @@ const loops = [
   "alerts",
   "reconcile",
   "backfill",
+  "health",
 ] as const
 export type Loop = (typeof loops)[number]
 

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { beatOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import type { Loop } from "../../src/telemetry/metricTable.ts"
 import { serviceServer } from "../notify/Services.ts"
 import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -19,9 +20,9 @@ const layers = (url: string) => {
 }
 
 /** Each loop finishes a cycle. */
-const goRound = (loops: ReadonlyArray<"engine" | "submitter" | "confirm" | "alerts">) =>
+const goRound = (loops: ReadonlyArray<Loop>) =>
   Effect.flatMap(Metrics, ({ counted }) => Effect.forEach(loops, (loop) => counted(loop, Effect.void)))
-const all = ["engine", "submitter", "confirm", "alerts"] as const
+const all = ["engine", "submitter", "confirm", "alerts", "health"] as const
 
 describe("the heartbeat", () => {
   it.effect("is called while the loops go round, and not once one stands still", function* () {
@@ -38,10 +39,12 @@ describe("the heartbeat", () => {
       )
       const { text } = yield* Metrics
       assert.include(yield* Effect.promise(text), "cofferer_heartbeat_last_success_timestamp_seconds 1800000000")
-      yield* TestClock.adjust("5 minutes")
-      yield* goRound(["engine", "confirm", "alerts"])
-      yield* beatOnce()
-      assert.lengthOf(service.calls, 1, "the submitter stands still")
+      for (const stalled of all) {
+        yield* TestClock.adjust("5 minutes")
+        yield* goRound(all.filter((loop) => loop !== stalled))
+        yield* beatOnce()
+        assert.lengthOf(service.calls, 1, `${stalled} stands still`)
+      }
     }).pipe(Effect.provide(layers(`${service.url}/ping/SECRET`)))
   })
 
