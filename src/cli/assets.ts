@@ -13,6 +13,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Pagination } from "../gateway/readRows.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
+import type { PinnedAsset } from "../rules/Account.ts"
 import { failureOf, failWith, outputFlag, printResult, table } from "./common/output.ts"
 import { configFlag, dataFlag, fileArgument, fileOf, optionalText, setup, switchFlag } from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
@@ -105,13 +106,6 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
   return { raw, assets: walk.rows }
 })
 
-/** An asset as a file pins it. */
-export interface Pin {
-  readonly symbol: string
-  readonly id: string
-  readonly decimals: number
-}
-
 const isSymbol = Schema.is(Name)
 const isId = Schema.is(AssetIdText)
 
@@ -154,7 +148,7 @@ const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
   const asked = [...new Set([...pinning.symbols, ...byId])]
   const symbols = asked.length > 0 ? asked : symbolsOf(raw)
   if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
-  const pins: Array<Pin> = []
+  const pins: Array<PinnedAsset> = []
   for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
   for (const pin of pins) {
     const held = raw.assets?.[pin.symbol]

@@ -18,6 +18,10 @@ export const visible = (text: string): string => text.replace(unsafe, inBraces)
 /** The same for a text of several lines. */
 export const visibleLines = (text: string): string => text.replace(unsafeInLine, inBraces)
 
+/** JSON with integers of 64 bits and more as strings. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), indent)
+
 /** JSON that says the same in characters that are seen: the others as \uXXXX. It may be laid out in lines. */
 export const visibleJson = (json: string): string => json.replace(unsafeInLine, asUnits)
 

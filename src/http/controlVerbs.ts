@@ -141,7 +141,7 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
 })
 
 /** A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone. */
-const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: Where) {
+const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: StoreOwner) {
   if (neededOf(yield* operatorsInForce) === 0) return
   const said = yield* readHaltFile(dataDir)
   const isKnown = (yield* (yield* Controls).halts).some(({ reason }) => reason === "halt_file")
@@ -159,7 +159,8 @@ const endedBy = Effect.fnUntraced(function* (scope: string) {
   }
 })
 
-interface Where {
+/** The treasury and directory of the store. */
+export interface StoreOwner {
   readonly treasury: Treasury
   readonly dataDir: string
 }
@@ -168,7 +169,10 @@ interface Where {
  * Ends the pauses of a scope; with scope all also the halts, and takes the HALT file away. Halts, and what the machine
  * stopped, end when the operators agree to it, all in force and the reason being what they signed.
  */
-export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
+export const resumeScope = Effect.fnUntraced(function* (
+  where: StoreOwner,
+  { signature, ...asked }: typeof ResumeBody.Type,
+) {
   // A pause can be ended even if nothing has its name any more.
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Controls).pauses)
   if (unknown !== undefined) return unknown
@@ -178,7 +182,7 @@ export const resumeScope = Effect.fnUntraced(function* (where: Where, { signatur
   return yield* agreeing(where.treasury, signature, ended)
 })
 
-const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof ResumeBody.Type, "signature">) {
+const resume = Effect.fnUntraced(function* (where: StoreOwner, asked: Omit<typeof ResumeBody.Type, "signature">) {
   const { scope, reason } = asked
   const ends = yield* endedBy(scope)
   const isOwn = ends.halts.length + ends.stops.length === 0

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
+import { plainAmount } from "../domain/Amount.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
@@ -83,9 +83,6 @@ const balancesPage = Effect.fnUntraced(function* (asked: ExportAsked) {
   ]
   return { rows: [...first, ...rows], next } satisfies ExportPage
 })
-
-/** Exact, without separators: "16210.00". */
-const plainAmount = (units: bigint, decimals: number): string => formatAmount(units, decimals).replaceAll(",", "")
 
 /** Block times have nanoseconds, and keep them. */
 const nanosText = (nanos: bigint): string =>

@@ -15,15 +15,10 @@ import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.
 import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
+import type { StoreOwner } from "./controlVerbs.ts"
 import { problem } from "./stories.ts"
 
-/** The treasury and directory of the store. */
-interface Place {
-  readonly treasury: Treasury
-  readonly dataDir: string
-}
-
-const paying = ({ treasury }: Place): ReadonlyArray<string> =>
+const paying = ({ treasury }: StoreOwner): ReadonlyArray<string> =>
   [...treasury.parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
 
 const transferOf =
@@ -47,7 +42,7 @@ const transferOf =
   }
 
 /** Start of each paying key's listing: payments that a lost store made earlier are not recognized. */
-const reachOf = Effect.fnUntraced(function* (place: Place) {
+const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
   const oldest = yield* (yield* Findings).reach
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
@@ -60,7 +55,7 @@ export type LedgerVerb = "adopt" | "recover"
 
 /** Text that operators sign: the payments, and the halts that end. */
 const agreeTo =
-  (verb: LedgerVerb, { treasury }: Place, reason: string) =>
+  (verb: LedgerVerb, { treasury }: StoreOwner, reason: string) =>
   (found: ReadonlyArray<UnrecognizedTransfer>) =>
     Effect.gen(function* () {
       const ended = verb === "adopt" ? "foreign_payment" : "restored_store"
@@ -76,7 +71,7 @@ const agreeTo =
  */
 export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   verb: LedgerVerb,
-  place: Place,
+  place: StoreOwner,
   { signature, ...asked }: AuditRequest & { readonly signature?: string | undefined },
 ) {
   const agree = agreeTo(verb, place, asked.reason)

@@ -1,14 +1,12 @@
 import { Effect, Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { InForce } from "../config/ConfigInForce.ts"
-import { visibleJson } from "../domain/text.ts"
+import { jsonText, visibleJson } from "../domain/text.ts"
 import { explanationOf } from "./explanationOf.ts"
-
-const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
 
 /** JSON with large integers as strings; never cached. */
 export const json = (body: unknown, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(visibleJson(JSON.stringify(body, plain)), {
+  HttpServerResponse.text(visibleJson(jsonText(body)), {
     status,
     contentType: "application/json; charset=utf-8",
     headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },

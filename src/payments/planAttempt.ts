@@ -1,6 +1,6 @@
 import { general } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import type { AccountKey } from "../domain/Balance.ts"
+import type { AccountKey, BlockMark } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
@@ -20,12 +20,6 @@ interface Head {
   readonly height: bigint
   readonly hash: string
   readonly pow: WorkParameters
-}
-
-/** Newest block of the balances; height 0 where the gateway reports none. Timestamp in Unix nanoseconds. */
-interface Rows {
-  readonly height: bigint
-  readonly timestamp: bigint
 }
 
 /** Judgement of the rules in force on a decided payment. `later`: it cannot be judged or paid now, but may be soon. */
@@ -100,7 +94,8 @@ export interface Beginning {
   readonly needsApproval: boolean
   /** Accounts whose balances differed from the gateway's at any time since the decision. */
   readonly drifted: ReadonlyArray<AccountKey>
-  readonly rows: Rows | undefined
+  /** Newest block of the balances; height 0 where the gateway reports none. */
+  readonly rows: BlockMark | undefined
 }
 
 /** All values by which it is decided if a payment is signed, once `planBeginning` has nothing against it. */
@@ -239,7 +234,7 @@ const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | unde
  * head may be far above the one before, so some in a row lead anywhere; a payment on a block that has not come can
  * execute once it has, and until then nobody can end it.
  */
-const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number): string | undefined => {
+const aheadOfRows = ({ height }: Pick<Head, "height">, rows: BlockMark, now: number): string | undefined => {
   if (rows.height === 0n) return undefined
   const named = { height: rows.height, at: millisOf(rows.timestamp) }
   return height <= ceilingOf(named, now, rowsApart)
@@ -248,7 +243,7 @@ const aheadOfRows = ({ height }: Pick<Head, "height">, rows: Rows, now: number):
 }
 
 /** Why nothing is signed on this head; undefined where it may be, as far as its own values show. */
-export const headRefused = (head: Head, chainId: string, rows: Rows, now: number): Wait | Halt | undefined => {
+export const headRefused = (head: Head, chainId: string, rows: BlockMark, now: number): Wait | Halt | undefined => {
   if (head.chainId !== chainId) {
     return { _tag: "Halt", detail: `the gateway is on chain ${head.chainId}, this treasury on ${chainId}` }
   }

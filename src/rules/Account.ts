@@ -47,6 +47,9 @@ export interface Share {
   readonly denominator: bigint
 }
 
+export const percent = ({ numerator, denominator }: Share): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
 /** An account's name in decisions, messages and the store: "hot/USDT". */
 export const accountName = ({ party, asset }: Pick<RuleAccount, "party" | "asset">): string =>
   `${party.name}/${asset.symbol}`

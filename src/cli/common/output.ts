@@ -2,7 +2,7 @@ import type { Writable } from "node:stream"
 import { Clock, Console, Effect, Predicate, Runtime, Schedule, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
-import { fitted, shellWord, visible, visibleJson, visibleLines } from "../../domain/text.ts"
+import { fitted, jsonText, shellWord, visible, visibleJson, visibleLines } from "../../domain/text.ts"
 import type { GatewayError } from "../../gateway/GatewayError.ts"
 import { CommandFlags, withFlags } from "../../telemetry/commandFlags.ts"
 
@@ -46,10 +46,8 @@ export const outputFlag = Flag.Literals("output", ["text", "json"]).pipe(
 )
 export type Output = "text" | "json"
 
-const digitsOfBigints = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
-
 /** JSON with 64-bit and larger integers as strings. */
-export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, digitsOfBigints, 2))
+export const toJson = (value: unknown): string => visibleJson(jsonText(value, 2))
 
 /** Prints a result in the requested form. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>

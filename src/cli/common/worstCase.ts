@@ -2,7 +2,7 @@ import type { Treasury } from "../../config/Treasury.ts"
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { plural, several } from "../../domain/text.ts"
-import type { Share } from "../../rules/Account.ts"
+import { percent } from "../../rules/Account.ts"
 import type { PolicyLine } from "../../rules/policy/Policy.ts"
 import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
 
@@ -21,9 +21,6 @@ const receivers = (treasury: Treasury, line: PolicyLine): string => {
     ...outside.map(({ name, address }) => `${name} (${address}, outside the network)`),
   ].join(", ")
 }
-
-export const percent = ({ numerator, denominator }: Share): string =>
-  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
 /** ", each with 2 of ana, ben, chloe" */
 const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format: (units: bigint) => string): string =>

@@ -8,9 +8,9 @@ import { escapeText, GatewayError, wordsOf } from "../../gateway/GatewayError.ts
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { gatewayOptions, layerHttp, makeTransport } from "../../gateway/Transport.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
-import type { Share } from "../../rules/Account.ts"
+import type { PinnedAsset, Share } from "../../rules/Account.ts"
 import { fraction } from "../../rules/Snapshot.ts"
-import { type Pin, pinOf } from "../assets.ts"
+import { pinOf } from "../assets.ts"
 import { failureOf, failWith } from "../common/output.ts"
 import { layerMetrics } from "../run/logging.ts"
 
@@ -28,7 +28,7 @@ export interface InitAnswers {
   readonly gateway: ReadonlyArray<string>
   readonly chainId: string
   readonly feeFactor: Share | undefined
-  readonly asset: Pin
+  readonly asset: PinnedAsset
   readonly below: string
   readonly target: string
 }
@@ -106,7 +106,7 @@ const pinFor = (assets: ReadonlyArray<Asset>, named: string) => {
   return byId === undefined ? pinOf(named, assets, []) : pinOf(byId.symbol, assets, [named])
 }
 
-const askAmount = (message: string, { symbol, decimals }: Pin) =>
+const askAmount = (message: string, { symbol, decimals }: PinnedAsset) =>
   run(
     Prompt.String({
       message: `${message}, in ${symbol}`,

@@ -8,12 +8,10 @@ import { type Mode, treasuryOf } from "../../config/Treasury.ts"
 import { parseYaml } from "../../config/yaml/Yaml.ts"
 import { formatLevel, parseAmount } from "../../domain/Amount.ts"
 import { shellWord } from "../../domain/text.ts"
-import type { Share } from "../../rules/Account.ts"
+import { type PinnedAsset, percent, type Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
-import type { Pin } from "../assets.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
 import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
-import { percent } from "../common/worstCase.ts"
 import { askMissing, confirmWrite, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
 
 const nameFlag = (name: string, usual: string, description: string) =>
@@ -178,7 +176,7 @@ interface NewTreasury {
   readonly chainId: string
   /** Addresses by name. */
   readonly gateways: ReadonlyArray<readonly [name: string, url: string]>
-  readonly asset: Pin
+  readonly asset: PinnedAsset
   readonly payer: { readonly name: string; readonly publicKey: string; readonly keyFile: string }
   readonly payee: { readonly name: string; readonly publicKey: string }
   /** As a person wrote them, in units of the asset. */

@@ -1,17 +1,8 @@
 import { readSync, writeSync } from "node:fs"
 import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, resolve } from "node:path"
-import {
-  askNeed,
-  encode,
-  type FileFault,
-  lineCharsMax,
-  literally,
-  type Numbered,
-  placeAt,
-  type Reply,
-  thrownBy,
-} from "./codeWire.ts"
+import type { Problem } from "../yaml/ConfigError.ts"
+import { askNeed, encode, lineCharsMax, literally, type Numbered, placeAt, type Reply, thrownBy } from "./codeWire.ts"
 
 /**
  * Replacements in a rules file for globals through which an answer could depend on more than its arguments. Authors of
@@ -126,9 +117,9 @@ const own = { specifier: "cofferer/rules", url: new URL("./RulesFile.ts", import
 
 let texts = new Map<string, string>()
 /** The fault with its place: errors of the loader have no useful one. */
-let fault: FileFault | undefined
+let fault: Problem | undefined
 
-const fail = (found: FileFault): never => {
+const fail = (found: Problem): never => {
   fault ??= found
   throw new Error(found.message)
 }

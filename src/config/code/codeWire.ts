@@ -1,3 +1,5 @@
+import type { Problem } from "../yaml/ConfigError.ts"
+
 /** Longest line of JSON between a rules file's process and this one. */
 export const lineCharsMax = 4_000_000
 const nodesMax = 100_000
@@ -18,15 +20,6 @@ export interface Thrown {
   readonly message: string
   readonly stack: string
   readonly code: string
-}
-
-/** A fault in a file, with its place and remedy. */
-export interface FileFault {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-  readonly message: string
-  readonly remedy: string
 }
 
 /** Input of a function: amounts as digits. */
@@ -51,7 +44,7 @@ export type CodeReply = ({ readonly v: Wire } | { readonly e: Thrown }) & { read
 export type Reply =
   /** `rules`: undefined where it exports none. */
   | { readonly loaded: { readonly rules: Wire | undefined } }
-  | { readonly fault: FileFault }
+  | { readonly fault: Problem }
   | { readonly thrown: Thrown }
   | { readonly told: CodeReply }
   /** The text of a file is needed: a line with `text`, or with none where there is no such file. */

@@ -1,13 +1,12 @@
 import { accessSync, constants } from "node:fs"
 import { isIP } from "node:net"
+import type { Severity } from "../../domain/alerts/CatalogueEntry.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../../domain/alerts/healthConditions.ts"
 import { durationMillis, isLoopback } from "../schema/Fields.ts"
 import { mapSecrets, type ReceiverConfig } from "../schema/Receivers.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
 import { needFile, type Reporter } from "../yaml/Reporter.ts"
-
-type Severity = "page" | "ticket" | "info"
 
 /** Receivers of alerts of some severities. */
 export interface RouteConfig {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
 import { BaseUnits } from "../../domain/Amount.ts"
+import { jsonText } from "../../domain/text.ts"
 import type { Terms } from "./weakens.ts"
 
 const { String: Text, Int } = Schema
@@ -84,10 +85,8 @@ export const decodeTerms = (text: string): Terms | undefined =>
     })),
   )
 
-const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value)
-
 const byText = (rows: ReadonlyArray<ReadonlyArray<unknown>>): ReadonlyArray<string> =>
-  rows.map((row) => JSON.stringify(row, plain)).sort()
+  rows.map((row) => jsonText(row)).sort()
 
 /**
  * SHA-256 over all that bounds the money, in keys and base units: what operators approve, and what waits for its time.
@@ -120,9 +119,9 @@ export const termsHash = (terms: Terms): string => {
     byText(keeps),
     policy.maxFee.numerator,
     policy.maxFee.denominator,
-    lines.map((line) => JSON.stringify(Object.entries(line), plain)),
+    lines.map((line) => jsonText(Object.entries(line))),
     byText(groups),
     ...(fee === undefined ? [] : [fee]),
   ]
-  return createHash("sha256").update(JSON.stringify(facts, plain)).digest("hex")
+  return createHash("sha256").update(jsonText(facts)).digest("hex")
 }

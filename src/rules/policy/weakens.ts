@@ -1,7 +1,7 @@
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { timeText } from "../../domain/Time.ts"
-import type { Party, PinnedAsset, Share } from "../Account.ts"
+import { type Party, type PinnedAsset, percent, type Share } from "../Account.ts"
 import { type Cell, cellsOf, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */
@@ -167,9 +167,6 @@ const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
     ]
   })
 }
-
-const percent = ({ numerator, denominator }: Share): string =>
-  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
 const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
   next.numerator * old.denominator > old.numerator * next.denominator

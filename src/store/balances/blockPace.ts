@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import type { BlockMark } from "../../domain/Balance.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
 /** Milliseconds of a block before any were measured. */
@@ -10,21 +11,15 @@ const blockMillisMax = 10_000
 const blocksMin = 5n
 const blocksMax = 100n
 
-interface Seen {
-  readonly height: bigint
-  /** Block time, Unix nanoseconds. */
-  readonly timestamp: bigint
-}
-
 /**
  * Milliseconds that a block of the chain takes, by the times of the blocks up to which balances are known. Ask in each
  * round: it is measured from one asking to the next.
  */
 export const makeBlockPace = (
-  watermark: Effect.Effect<Seen | undefined, StoreError>,
+  watermark: Effect.Effect<BlockMark | undefined, StoreError>,
 ): Effect.Effect<number, StoreError> => {
-  let first: Seen | undefined
-  let middle: Seen | undefined
+  let first: BlockMark | undefined
+  let middle: BlockMark | undefined
   return Effect.map(watermark, (now) => {
     if (now === undefined || now.height === 0n) return blockMillis
     if (first === undefined || middle === undefined || now.height < middle.height) {
@@ -40,7 +35,7 @@ export const makeBlockPace = (
   })
 }
 
-const paceOf = (from: Seen, to: Seen): number => {
+const paceOf = (from: BlockMark, to: BlockMark): number => {
   const blocks = to.height - from.height
   if (blocks < blocksMin) return blockMillis
   const millis = Number(to.timestamp - from.timestamp) / 1e6 / Number(blocks)

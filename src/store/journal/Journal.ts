@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
+import { jsonText } from "../../domain/text.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
@@ -83,8 +84,7 @@ export const hashOfHashes = (hashes: ReadonlyArray<string>): string =>
 export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
 
 /** A body as the journal holds it. */
-export const bodyText = (body: JournalEntry["body"]): string =>
-  JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
+export const bodyText = (body: JournalEntry["body"]): string => jsonText(body)
 
 /** The entries, and how far they have come. */
 interface Entries {
