@@ -1,4 +1,4 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import { isAlert, isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
@@ -6,16 +6,14 @@ import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Settings } from "../store/database/Settings.ts"
+import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { forgetCode } from "./report.ts"
 
 /** Plans of payouts as written, by the key of their memories. */
 type Plans = Readonly<Record<string, string>>
 
-const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
-const decode = Schema.decodeUnknownOption(Stored)
-const encode = Schema.encodeSync(Stored)
+const { decode, encode } = jsonSetting(Schema.Record(Schema.String, Schema.String))
 const settingKey = "schedules"
 
 type Subjects = ReadonlyMap<string, Subject>
@@ -59,8 +57,7 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
   const now = yield* Clock.currentTimeMillis
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
-  const known =
-    before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(replaced)
+  const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
   for (const memory of yield* states.all) {

@@ -1,4 +1,4 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { overOf } from "../domain/alerts/Alert.ts"
@@ -21,7 +21,7 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { memoizeLast, Settings } from "../store/database/Settings.ts"
+import { jsonSetting, memoizeLast, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
@@ -169,9 +169,7 @@ const patienceMillis = 300_000
 
 /** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
 const key = "unknownBalances"
-const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite))
-const decode = Schema.decodeUnknownOption(Stored)
-const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
+const read = memoizeLast(jsonSetting(Schema.Record(Schema.String, Schema.Finite)).decode)
 
 /**
  * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { type AlertConfig, bothAlerts, type InForce, pagedNoMore, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { readSecrets } from "../config/files.ts"
 import { partHashes } from "../config/needsRestart.ts"
@@ -12,7 +12,7 @@ import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
 import { Database } from "../store/database/Database.ts"
-import { Settings } from "../store/database/Settings.ts"
+import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { operatorsIn } from "./agreeing.ts"
@@ -104,11 +104,9 @@ export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<
 })
 
 /** A gateway by its address, which may contain a secret: only its host and a hash of it are stored. */
-const Known = Schema.fromJsonString(
+const { decode, encode } = jsonSetting(
   Schema.Array(Schema.Struct({ name: Schema.String, host: Schema.String, hash: Schema.String })),
 )
-const decode = Schema.decodeUnknownOption(Known)
-const encode = Schema.encodeSync(Known)
 const key = "gatewaysLast"
 
 /** Gateways that were removed and added since the last start, with their hosts. */
@@ -128,7 +126,7 @@ const knownAs = ({ name, url }: GatewayConfig) => ({
 /** Which gateways a start exchanges, and notes them for the next; undefined where all are the same or none is known. */
 export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasury) {
   const settings = yield* Settings
-  const before = Option.getOrUndefined(decode(yield* settings.get(key)))
+  const before = decode(yield* settings.get(key))
   const now = network.gateways.map(knownAs)
   yield* settings.set(key, encode(now))
   if (before === undefined) return undefined

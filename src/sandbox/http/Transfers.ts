@@ -1,10 +1,10 @@
 import { Effect } from "effect"
-import type { Transfer, Withdrawal } from "../Chain.ts"
+import type { Chain, Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
 import { enums, nodeError, ok, refuseRequest, scalar } from "./Answer.ts"
 import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
-import type { Route } from "./Route.ts"
+import type { Route, RouteRequest, World } from "./Route.ts"
 
 /** Times have up to nine places; padded they sort as text. */
 const sortKey = (time: string, id: string): string => {
@@ -76,6 +76,16 @@ export const transfers: Route = {
     }),
 }
 
+/** The row whose id is in the path. */
+const foundById = <Row>(world: World, ask: RouteRequest, rows: (chain: Chain) => ReadonlyMap<string, Row>) => {
+  const id = (ask.params["id"] ?? "").toLowerCase()
+  const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
+  return Effect.flatMap(
+    world.node.read((chain) => rows(chain).get(id)),
+    (found) => (found === undefined ? refuseRequest(nodeError("NotFound", detail)) : Effect.succeed(found)),
+  )
+}
+
 /** One transfer by its id: the network's own word that a payment was executed, or why not. */
 export const transfer: Route = {
   operation: "transfer",
@@ -83,15 +93,10 @@ export const transfer: Route = {
   path: "/api/v2/transfer/:id",
   specified: false,
   answer: (world, ask) =>
-    Effect.gen(function* () {
-      const id = (ask.params["id"] ?? "").toLowerCase()
-      const found = yield* world.node.read((chain) => chain.transfers.get(id))
-      if (found === undefined) {
-        const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
-        return yield* refuseRequest(nodeError("NotFound", detail))
-      }
-      return ok({ transferNode: nodeOf(found) })
-    }),
+    Effect.map(
+      foundById(world, ask, (chain) => chain.transfers),
+      (found) => ok({ transferNode: nodeOf(found) }),
+    ),
 }
 
 const nodeOf = (transfer: Transfer) => ({
@@ -174,13 +179,8 @@ export const withdrawal: Route = {
   path: "/api/v2/withdrawal/:id",
   specified: false,
   answer: (world, ask) =>
-    Effect.gen(function* () {
-      const id = (ask.params["id"] ?? "").toLowerCase()
-      const found = yield* world.node.read((chain) => chain.withdrawals.get(id))
-      if (found === undefined) {
-        const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
-        return yield* refuseRequest(nodeError("NotFound", detail))
-      }
-      return ok({ withdrawal: withdrawalNode(found) })
-    }),
+    Effect.map(
+      foundById(world, ask, (chain) => chain.withdrawals),
+      (found) => ok({ withdrawal: withdrawalNode(found) }),
+    ),
 }

@@ -1,11 +1,10 @@
-import { Clock, Effect, Option, Schema } from "effect"
-import { memoizeLast, Settings } from "../database/Settings.ts"
+import { Clock, Effect, Schema } from "effect"
+import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
-const Stored = Schema.fromJsonString(
+const { decode } = jsonSetting(
   Schema.Struct({ since: Schema.Finite, detail: Schema.String, isTold: Schema.optionalKey(Schema.Boolean) }),
 )
-const decode = Schema.decodeUnknownOption(Stored)
 
 /** Something that is wrong, with a sentence about it. */
 export interface Noted {
@@ -35,7 +34,7 @@ export const makeTrouble = (
   tellAfterMillis = Number.POSITIVE_INFINITY,
 ): Trouble => {
   const read = (text: string): Noted | undefined => {
-    const stored = Option.getOrUndefined(decode(text))
+    const stored = decode(text)
     return stored === undefined ? undefined : { ...stored, isTold: stored.isTold === true }
   }
   const now = Effect.map(settings.get(key), memoizeLast(read))

@@ -1,11 +1,10 @@
-import { Clock, Effect, Option, Schema } from "effect"
-import { memoizeLast, Settings } from "../database/Settings.ts"
+import { Clock, Effect, Schema } from "effect"
+import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 
 /** Setting: the last starts of this store's processes, and how each process ended. */
 const key = "starts"
 const Starts = Schema.Array(Schema.Struct({ at: Schema.Finite, end: Schema.optionalKey(Schema.String) }))
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Starts))
-const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
+const read = memoizeLast(jsonSetting(Starts).decode)
 const kept = 20
 
 const startsNow = Effect.gen(function* () {

@@ -92,10 +92,20 @@ export const memoizeLast = <A>(
   }
 }
 
+/** A setting's value as JSON. What cannot be read, and no text, decode to undefined. */
+export const jsonSetting = <A, I>(schema: Schema.Codec<A, I>) => {
+  const json = Schema.fromJsonString(schema)
+  const decode = Schema.decodeUnknownOption(json)
+  return {
+    decode: (text: string | undefined): A | undefined => Option.getOrUndefined(decode(text)),
+    encode: Schema.encodeSync(json),
+  }
+}
+
 /** Values by names, kept under one key. A text that is none of them counts as nothing. */
 export const makeRecord = <A>(settings: Settings["Service"], key: string, value: Schema.Codec<A>) => {
-  const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, value)))
-  const stored = Effect.map(settings.get(key), (text) => Option.getOrElse(decode(text), () => ({})))
+  const { decode } = jsonSetting(Schema.Record(Schema.String, value))
+  const stored = Effect.map(settings.get(key), (text) => decode(text) ?? {})
   return {
     now: Effect.map(stored, (values): ReadonlyMap<string, A> => new Map(Object.entries(values))),
     keep: Effect.fnUntraced(function* (values: ReadonlyMap<string, A>) {

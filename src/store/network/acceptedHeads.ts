@@ -1,14 +1,14 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { alertOf } from "../../domain/alerts/Alert.ts"
 import type { HeadKnown } from "../../rules/saneHead.ts"
 import { AlertQueue } from "../alerts/AlertQueue.ts"
 import { Digits } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { Settings } from "../database/Settings.ts"
+import { jsonSetting, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
-const Stored = Schema.fromJsonString(
+const { decode, encode } = jsonSetting(
   Schema.Struct({
     accepted: Schema.optionalKey(
       Schema.Struct({
@@ -29,8 +29,6 @@ const Stored = Schema.fromJsonString(
     ),
   }),
 )
-const decode = Schema.decodeUnknownOption(Stored)
-const encode = Schema.encodeSync(Stored)
 
 /** The stored head may lag the one in memory by this much: a new process allows that much more room. */
 const behindBlocks = 5n
@@ -67,7 +65,7 @@ export const makeAcceptedHeads = Effect.gen(function* () {
       const known = now.get(chainId)
       if (known !== undefined) return known
       // An unreadable value counts as none: the next head is accepted as on the first day.
-      const read = Option.getOrElse(decode(yield* settings.get(keyOf(chainId))), (): HeadKnown => ({}))
+      const read: HeadKnown = decode(yield* settings.get(keyOf(chainId))) ?? {}
       now.set(chainId, read)
       stored.set(chainId, read)
       return read

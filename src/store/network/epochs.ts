@@ -1,11 +1,11 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { Statement } from "effect/sql"
 import { liveAttemptStates } from "../../domain/Attempt.ts"
 import { hasElapsed } from "../../domain/Time.ts"
 import type { Quota } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { memoizeLast, Settings } from "../database/Settings.ts"
+import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Listings } from "./Listings.ts"
@@ -28,9 +28,7 @@ export const KnownEpoch = Schema.Struct({
 })
 export type KnownEpoch = typeof KnownEpoch.Type
 
-const Stored = Schema.fromJsonString(KnownEpoch)
-const decode = Schema.decodeUnknownOption(Stored)
-const encode = Schema.encodeSync(Stored)
+const { decode, encode } = jsonSetting(KnownEpoch)
 const key = "epoch"
 /** An epoch that should have ended so long ago without news of the next is not known any more. */
 const lateMillisMax = 600_000
@@ -60,10 +58,7 @@ export const makeEpochs = Effect.gen(function* () {
   const settings = yield* Settings
   const listings = yield* Listings
   const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
-  const now = Effect.map(
-    settings.get(key),
-    memoizeLast((text) => Option.getOrUndefined(decode(text))),
-  )
+  const now = Effect.map(settings.get(key), memoizeLast(decode))
   const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
   const countRows = rowsOf(CountRow, "ChainState.quota")
   const count = (question: string, rows: Statement.Statement<unknown>) =>

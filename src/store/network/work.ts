@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import {
   isLegalWindow,
   isSameWork,
@@ -11,7 +11,7 @@ import {
 } from "../../rules/workParameters.ts"
 import { Digits } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { memoizeLast, Settings } from "../database/Settings.ts"
+import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Outbox } from "../payments/Outbox.ts"
 
@@ -22,7 +22,7 @@ interface SeenHead {
   readonly pow: WorkParameters
 }
 
-const Known = Schema.fromJsonString(
+const { decode, encode } = jsonSetting(
   Schema.Struct({
     chainId: Schema.String,
     work: Schema.Struct({
@@ -36,8 +36,6 @@ const Known = Schema.fromJsonString(
     larger: Schema.optionalKey(Schema.Struct({ window: Schema.Finite, until: Digits })),
   }),
 )
-const decode = Schema.decodeUnknownOption(Known)
-const encode = Schema.encodeSync(Known)
 const key = "chainRules"
 
 /**
@@ -57,8 +55,7 @@ export const makeKnownWork = Effect.gen(function* () {
   const settings = yield* Settings
   const outbox = yield* Outbox
   const database = yield* Database
-  const read = memoizeLast((text) => Option.getOrUndefined(decode(text)))
-  const known = Effect.map(settings.get(key), read)
+  const known = Effect.map(settings.get(key), memoizeLast(decode))
   const isNews = (before: WorkKnown | undefined, { chainId, pow }: SeenHead) =>
     before?.chainId !== chainId || !isSameWork(before.work, pow)
   const note = Effect.fnUntraced(function* (head: SeenHead) {

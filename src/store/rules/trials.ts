@@ -1,9 +1,9 @@
 import { Clock, Effect, Schema } from "effect"
 import { accountKey, type TrialMovement } from "../../rules/Snapshot.ts"
-import type { Settings } from "../database/Settings.ts"
+import { jsonSetting, type Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
-const Kept = Schema.fromJsonString(
+const { decode, encode } = jsonSetting(
   Schema.Record(
     Schema.String,
     Schema.Struct({
@@ -13,8 +13,6 @@ const Kept = Schema.fromJsonString(
     }),
   ),
 )
-const decode = Schema.decodeUnknownOption(Kept)
-const encode = Schema.encodeSync(Kept)
 const key = "rehearsals"
 
 const begun = (rule: string, now: number): TrialMovement => ({
@@ -43,13 +41,9 @@ export interface Trials {
 
 export const makeTrials = (settings: Settings["Service"]): Trials => {
   const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, TrialMovement> => {
-    const kept = decode(text ?? "")
-    if (kept._tag === "None") return new Map()
+    const kept = Object.entries(decode(text) ?? {})
     return new Map(
-      Object.entries(kept.value).map(([rule, { moved, ...rest }]) => [
-        rule,
-        { rule, ...rest, moved: new Map(Object.entries(moved)) },
-      ]),
+      kept.map(([rule, { moved, ...rest }]) => [rule, { rule, ...rest, moved: new Map(Object.entries(moved)) }]),
     )
   })
   const write = (all: Iterable<TrialMovement>) =>
