@@ -1,4 +1,4 @@
-import type { Dice } from "../support/Dice.ts"
+import { type Dice, shuffled } from "../support/Dice.ts"
 import { type Failpoint, failpoints, type Moment, moments, nameOf } from "./failpoints.ts"
 
 /** A step at which some life is to end. */
@@ -18,13 +18,6 @@ export interface Schedule {
   readonly fresh: ReadonlyArray<Target>
   readonly groups: ReadonlyArray<ReadonlyArray<Target>>
 }
-
-/** In an order that the seed decides. */
-const shuffled = <A>(list: ReadonlyArray<A>, dice: Dice): ReadonlyArray<A> =>
-  list
-    .map((one) => ({ one, rank: dice.next() }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ one }) => one)
 
 const targetsOf = (points: ReadonlyArray<Failpoint>): ReadonlyArray<Target> =>
   points.flatMap((point) => moments.map((moment) => ({ point, moment, misses: 0 })))

@@ -13,9 +13,9 @@ import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
 import { toldOf } from "../../src/rules/kinds/code.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { flow, paid, round } from "../support/Flow.ts"
+import { ruleState } from "../support/Intents.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { ticking } from "../support/ticking.ts"
 
@@ -58,12 +58,6 @@ writeFileSync(calm, rules.replace('"half"', '"calm"').replace(/need: [\s\S]*?\n 
 const alerts = Effect.map(alertRows, (due) =>
   due.filter(({ dedup }) => dedup.startsWith("code/")).map(({ severity, detail }) => `${severity} ${detail}`),
 )
-const stateOf = (rule: string) =>
-  Effect.map(
-    Effect.flatMap(RuleStates, (states) => states.all),
-    (all) => all.find((state) => state.rule === rule),
-  )
-
 const saidBy = (code: Code, told: CodeSeen): Effect.Effect<CodeAnswer> =>
   Effect.promise(async () => (await code.ask(told, told.time)).answer)
 
@@ -91,6 +85,21 @@ const isJournalled = Effect.fnUntraced(function* ({ treasury }: DaemonOptions) {
   assert.include(storyText(story), `by code ${rule.code.hash.slice(0, 8)}`)
 })
 
+const alerting = { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } }
+
+type Ask = Code["ask"]
+/** A round of rules of which one's code answers otherwise, put in force. */
+const lookWith = Effect.fnUntraced(function* ({ treasury }: DaemonOptions, name: string, instead: (ask: Ask) => Ask) {
+  const rules = treasury.rules.map((rule) =>
+    rule.name === name && rule.kind === "code"
+      ? { ...rule, code: { ...rule.code, ask: instead(rule.code.ask) } }
+      : rule,
+  )
+  const settings = { treasury: { ...treasury, rules }, mode: "live" } as const
+  yield* (yield* ConfigInForce).replace(settings, Effect.void)
+  return Effect.provideService(decideOnce(), CycleConfig, settings)
+})
+
 describe("a rule in TypeScript in a running treasury", () => {
   it.effect("is paid like every other, and tells people once where it fails, and once that it does no more", () =>
     flow(
@@ -99,7 +108,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         const minute = new Date(now).getUTCMinutes()
         yield* TestClock.adjust(`${(60 - minute) % 60} minutes`)
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-        const failed = yield* stateOf("half")
+        const failed = yield* ruleState("half")
         assert.strictEqual(failed?.reason, "code")
         assert.match(failed?.detail ?? "", /^its code fails at rules\.ts:12:\d\d: not in the first half$/)
         assert.isEmpty(yield* alerts, "it may pass")
@@ -113,16 +122,13 @@ describe("a rule in TypeScript in a running treasury", () => {
         for (let i = 0; i < 12; i++) yield* round(options, sandbox)
         assert.strictEqual((yield* paid(sandbox)).length, before + 1)
         yield* isJournalled(options)
-        assert.strictEqual((yield* stateOf("half"))?.reason, "in_band")
+        assert.strictEqual((yield* ruleState("half"))?.reason, "in_band")
         assert.lengthOf(yield* alerts, 1)
         yield* TestClock.adjust("1 minute")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox)
         assert.deepStrictEqual((yield* alerts).slice(1), ["info its code answers again"])
       },
-      {
-        rules: [file],
-        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
-      },
+      { rules: [file], more: alerting },
     ),
   )
 
@@ -132,30 +138,22 @@ describe("a rule in TypeScript in a running treasury", () => {
         yield* round(options, sandbox, new Set(["decide"]))
         // A second of this clock passes in a moment, and the code loops for half a real one.
         yield* ticking(decideOnce(), "1 second")
-        assert.deepInclude(yield* stateOf("loops"), { reason: "code", detail: "its code has not answered yet" })
-        assert.strictEqual((yield* stateOf("keep-bob"))?.state, "pending")
+        assert.deepInclude(yield* ruleState("loops"), { reason: "code", detail: "its code has not answered yet" })
+        assert.strictEqual((yield* ruleState("keep-bob"))?.state, "pending")
         assert.deepStrictEqual(yield* alerts, [])
         yield* decideOnce()
         const broken = { reason: "code", detail: "its code does not end within 500 ms" } as const
-        assert.deepInclude(yield* stateOf("loops"), broken)
+        assert.deepInclude(yield* ruleState("loops"), broken)
       },
-      {
-        rules: [loops],
-        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
-      },
+      { rules: [loops], more: alerting },
     ),
   )
 
   it.effect("tells people where it never answers in time", () =>
     flow(
       function* (options, sandbox) {
-        const rule = options.treasury.rules.find(({ name }) => name === "loops")
-        if (rule?.kind !== "code") return assert.fail("no code")
-        const never = { ...rule.code, ask: () => new Promise<never>(() => {}) }
-        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
-        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-        yield* (yield* ConfigInForce).replace(settings, Effect.void)
-        const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
+        const never: Ask = () => new Promise(() => {})
+        const look = ticking(yield* lookWith(options, "loops", () => never), "1 second")
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
         yield* TestClock.adjust("55 seconds")
@@ -165,67 +163,47 @@ describe("a rule in TypeScript in a running treasury", () => {
         yield* look
         assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
       },
-      {
-        rules: [loops],
-        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
-      },
+      { rules: [loops], more: alerting },
     ),
   )
 
   it.effect("tells people why it broke, though it is asked again and late when they are told", () =>
     flow(
       function* (options, sandbox) {
-        const rule = options.treasury.rules.find(({ name }) => name === "loops")
-        if (rule?.kind !== "code") return assert.fail("no code")
         let asked = 0
         const broken: CodeAnswer = { _tag: "Broken", detail: "its code takes too much", timed: false }
-        const code: Code = {
-          ...rule.code,
-          ask: (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise<never>(() => {})),
-        }
-        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
-        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-        yield* (yield* ConfigInForce).replace(settings, Effect.void)
-        const look = ticking(Effect.provideService(decideOnce(), CycleConfig, settings), "1 second")
+        const once: Ask = (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise(() => {}))
+        const look = ticking(yield* lookWith(options, "loops", () => once), "1 second")
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
         yield* TestClock.adjust("65 seconds")
         yield* look
         assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code takes too much"])
       },
-      {
-        rules: [loops],
-        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
-      },
+      { rules: [loops], more: alerting },
     ),
   )
 
   it.effect("waits a round where its input changes meanwhile", () =>
     flow(
       function* (options, sandbox) {
-        const rule = options.treasury.rules.find(({ name }) => name === "calm")
-        if (rule?.kind !== "code") return assert.fail("no code")
         let asked = 0
         /** Was told another balance the first time. */
-        const late: Code = {
-          ...rule.code,
-          ask: async (seen, now) => {
-            const { answer } = await rule.code.ask(seen, now)
+        const late =
+          (ask: Ask): Ask =>
+          async (seen, now) => {
+            const { answer } = await ask(seen, now)
             return asked++ === 0 ? { seen: { ...seen, balances: { "bob/USDT": 1n } }, answer } : { seen, answer }
-          },
-        }
-        const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: late } : one))
-        const settings = { treasury: { ...options.treasury, rules }, mode: "live" } as const
-        yield* (yield* ConfigInForce).replace(settings, Effect.void)
-        const look = Effect.provideService(decideOnce(), CycleConfig, settings)
+          }
+        const look = yield* lookWith(options, "calm", late)
         yield* round(options, sandbox, new Set(["decide"]))
         yield* look
         assert.strictEqual(asked, 1)
         const detail = "its code was asked, and its input has changed since"
-        assert.deepInclude(yield* stateOf("calm"), { reason: "code", detail } as const)
+        assert.deepInclude(yield* ruleState("calm"), { reason: "code", detail } as const)
         yield* look
         assert.strictEqual(asked, 2)
-        assert.strictEqual((yield* stateOf("calm"))?.reason, "in_band")
+        assert.strictEqual((yield* ruleState("calm"))?.reason, "in_band")
       },
       { rules: [calm] },
     ),

@@ -8,6 +8,7 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
+import { reasons } from "../support/Intents.ts"
 import { one } from "../support/TestSandbox.ts"
 
 const proposed = new Set(["submit", "confirm"])
@@ -16,11 +17,6 @@ const eveRule = (priority: number) => ({
   topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "190" }] },
   priority,
 })
-/** What each rule did last: its reason, or that it acts. */
-const reasons = Effect.map(
-  Effect.flatMap(RuleStates, (store) => store.all),
-  (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
-)
 /** Eve has an account once someone pays her. */
 const welcome = (amount: string) => ({
   idempotencyKey: "welcome",

@@ -5,27 +5,14 @@ import { TestClock } from "effect/testing"
 import { explanationOf } from "../../src/http/explanationOf.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
-import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
-import type { Fields } from "../support/treasury.ts"
+import { wageAt, wages } from "../support/LoneLiar.ts"
 
-/** The clock stands at 2027-01-15 08:00 UTC. */
-const wage = (cron: string, more: Fields = {}) => [
-  {
-    name: "wage",
-    payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
-    schedule: { cron, ...more },
-  },
-]
 const told = Effect.map(alertRows, (all) =>
   all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
-)
-const paidOf = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
-  (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),
 )
 const scope = "rule:wage"
 const pause = Effect.flatMap(Controls, (controls) =>
@@ -60,13 +47,13 @@ describe("a planned payment that is held before it is decided", () => {
         assert.lengthOf(yield* told, 2, "and the day after")
         yield* resume
         yield* rounds(options, sandbox, 12)
-        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
         assert.match(
           (yield* told).slice(2).join("; "),
           /^info wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
         )
       },
-      { rules: wage("1 8 15 * *") },
+      { rules: [wageAt("1 8 15 * *")] },
     ),
   )
 
@@ -82,7 +69,7 @@ describe("a planned payment that is held before it is decided", () => {
         assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
         assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short, alice has /)
       },
-      { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
+      { rules: [wageAt("1 8 15 * *")], alice: { floor: { USDT: "1000000" } } },
     ),
   )
 })
@@ -107,9 +94,9 @@ describe("a planned payment whose decision the database takes back", () => {
         yield* Effect.provideService(rounds(options, sandbox, 3), RuleStates, RuleStates.of({ ...states, save }))
         assert.isAtLeast(lost, 1)
         yield* rounds(options, sandbox, 9)
-        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
       },
-      { rules: wage("1 8 15 * *") },
+      { rules: [wageAt("1 8 15 * *")] },
     ),
   )
 })
@@ -126,14 +113,14 @@ describe("a planned payment that is signed after the next planned time", () => {
         yield* rounds(options, sandbox, 3, new Set(["submit"]))
         yield* TestClock.adjust("2 minutes")
         yield* rounds(options, sandbox, 3, new Set(["decide"]))
-        for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
+        for (let i = 0; i < 9 && (yield* wages)[0] !== "confirmed"; i++)
           yield* rounds(options, sandbox, 1, new Set(["decide"]))
-        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
         assert.match(yield* explained, /holds: not due, a later payment covers it$/)
         yield* rounds(options, sandbox, 9)
-        assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
       },
-      { rules: wage("1,3 8 15 * *") },
+      { rules: [wageAt("1,3 8 15 * *")] },
     ),
   )
 })
@@ -148,7 +135,7 @@ describe("a planned payment of a new rule, before which no block was read", () =
         yield* rounds(options, sandbox, 2, blind)
         assert.deepStrictEqual(yield* told, [])
         yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* paidOf, [])
+        assert.deepStrictEqual(yield* wages, [])
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
@@ -157,7 +144,7 @@ describe("a planned payment of a new rule, before which no block was read", () =
         assert.match(alert ?? "", /"cofferer submit"/)
         assert.deepStrictEqual(others, [])
       },
-      { rules: wage("1 8 15 * *") },
+      { rules: [wageAt("1 8 15 * *")] },
     ),
   )
 
@@ -169,7 +156,7 @@ describe("a planned payment of a new rule, before which no block was read", () =
         yield* rounds(options, sandbox, 6)
         assert.deepStrictEqual(yield* told, [])
       },
-      { rules: wage("1 9 15 * *") },
+      { rules: [wageAt("1 9 15 * *")] },
     ),
   )
 })

@@ -10,6 +10,7 @@ import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, flow, round } from "../support/Flow.ts"
+import { reasons } from "../support/Intents.ts"
 
 const look = ({ treasury }: DaemonOptions) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
@@ -22,10 +23,6 @@ const steps = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sand
 const confirmed = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
   (all) => all.filter((i) => i.state === "confirmed").map((i) => i.rule),
-)
-const reasons = Effect.map(
-  Effect.flatMap(RuleStates, (store) => store.all),
-  (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
 )
 const payment = (idempotencyKey: string) => ({
   idempotencyKey,

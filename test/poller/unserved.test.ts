@@ -7,17 +7,9 @@ import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { feeParametersOf } from "../../src/submitter/SigningFacts.ts"
 import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
-import {
-  addressesOf,
-  altered,
-  type Front,
-  honest,
-  type Manner,
-  rewritten,
-  startFront,
-  startFronts,
-} from "../support/Fronts.ts"
+import { addressesOf, altered, type Front, honest, type Manner, rewritten, startFronts } from "../support/Fronts.ts"
 import type { Body } from "../support/it.ts"
+import { behind as behindFront } from "../support/LoneLiar.ts"
 import { usdt } from "../support/TestSandbox.ts"
 
 const notFound = JSON.stringify({ code: 5, message: "Not Found", details: [] })
@@ -40,18 +32,7 @@ const usedUp = rewritten("countForEpoch", () => "1000000", countPath)
 
 /** The network behind one gateway. */
 const behind = (use: Body<[front: Front, ...Parameters<Flow>], FlowServices>) =>
-  Effect.suspend(() => {
-    let front: Front | undefined
-    const started = (url: string) =>
-      Effect.map(startFront("sandbox", url), (one) => {
-        front = one
-        return one.server.url
-      })
-    return flow((...args) => (front === undefined ? Effect.die("no front") : use(front, ...args)), {
-      front: started,
-      scenario: { transfersPerEpoch: 5, epochLength: "10d" },
-    })
-  })
+  behindFront({ scenario: { transfersPerEpoch: 5, epochLength: "10d" } }, (front, _, ...args) => use(front, ...args))
 
 const look = ({ treasury }: Parameters<Flow>[0]) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))

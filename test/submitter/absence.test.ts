@@ -1,22 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type Flow, type FlowSetup, paid, pass, round } from "../support/Flow.ts"
+import { type Flow, type FlowSetup, paid, pass, round, withdrawing } from "../support/Flow.ts"
 import type { Manner } from "../support/Fronts.ts"
 import { hiding, hidingButMovements, type Instead } from "../support/Instead.ts"
-import { behind, type Liar, pow } from "../support/LoneLiar.ts"
+import { behind, deposits, keepEve, pow } from "../support/LoneLiar.ts"
 import { ticking } from "../support/ticking.ts"
 
 const setup = { scenario: pow(20), network: { framing: "bare" } }
-const deposits = [
-  { party: "alice", asset: "USDT", amount: "1_000" },
-  { party: "bob", asset: "USDT", amount: "50" },
-  { party: "eve", asset: "USDT", amount: "50" },
-]
-const keepEve = {
-  name: "keep-eve",
-  topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "110" }] },
-}
 
 const noWithdrawals = { withdrawals: { edges: [], pageInfo: { hasNextPage: false, endCursor: "" } } }
 /** The same answers about withdrawals as about transfers. */
@@ -40,7 +31,7 @@ const losing = (
   payments: number,
   { lists, skip, ...more }: FlowSetup & { readonly lists: Instead; readonly skip?: ReadonlySet<string> },
 ) =>
-  behind({ ...setup, ...more }, function* (liar: Liar, _, ...[options, sandbox]: Parameters<Flow>) {
+  behind({ ...setup, ...more }, function* (liar, _, ...[options, sandbox]: Parameters<Flow>) {
     const outbox = yield* Outbox
     const sent = Effect.map(outbox.live, (live) => live.filter(({ sends }) => sends > 0).length)
     const step = (without?: ReadonlySet<string>) => Effect.ignore(ticking(round(options, sandbox, without)))
@@ -65,15 +56,7 @@ describe("a payment that executed, of a node that lost its transfers", () => {
   it.effect("is not proven absent where it is a withdrawal beside a transfer, and its movement is told", () =>
     losing(2, {
       lists: both(hidingButMovements),
-      rules: [
-        {
-          name: "to-vault",
-          withdraw: { from: "alice", asset: "USDT", above: "900", target: "800", to: "vault" },
-          priority: 1,
-        },
-      ],
-      allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "600", transfersPer24h: 2 }],
-      more: { addresses: { vault: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" } },
+      ...withdrawing,
     }),
   )
 })

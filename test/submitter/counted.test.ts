@@ -12,14 +12,12 @@ import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { fallsAmong } from "../../src/submitter/audit/recordListing.ts"
-import { alice, bob, type FlowServices, flow, paid, states } from "../support/Flow.ts"
+import { alice, bob, type FlowServices, flow, paid, states, vault } from "../support/Flow.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import type { Body } from "../support/it.ts"
 import { elsewhere, life } from "../support/Lives.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
-
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 /** One life of a daemon on a data directory of its own. */
 const onNewStore = (outer: DaemonOptions, use: Body<[options: DaemonOptions], FlowServices>) =>

@@ -5,7 +5,6 @@ import { general } from "../../src/domain/AccountType.ts"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { type Accounted, explainDebits, type KnownPayment, type Movements } from "../../src/payments/explainDebits.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -13,14 +12,10 @@ import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { alice, flow, lives, round, states } from "../support/Flow.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
 import { halts, hasAttempt, rounds } from "../support/Intents.ts"
+import { pages } from "../support/LoneLiar.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
-
-const told = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (due) => due.filter(({ severity }) => severity === "page").map(({ detail }) => detail),
-)
 
 const withdrawal = Command.cases.Withdraw.make({ amount: BaseUnits.make(30n * one), asset: usdt })
 
@@ -36,7 +31,7 @@ describe("a debit that no payment explains", () => {
       yield* by(client, withdrawal)
       yield* rounds(options, sandbox, 10)
       assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-      const [detail] = yield* told
+      const [detail] = yield* pages
       assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
       const [stranger] = yield* (yield* Findings).strangers
       assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
@@ -54,7 +49,7 @@ describe("a debit that no payment explains", () => {
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         yield* rounds(options, sandbox, 10)
         assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-        assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
+        assert.match((yield* pages)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
         yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
         yield* rounds(options, sandbox, 10)
         assert.deepStrictEqual(yield* halts, [], "told of once")
@@ -69,7 +64,7 @@ describe("a debit that no payment explains", () => {
       yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
       for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
       assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-      assert.include((yield* told)[0] ?? "", "by a transfer that the gateway does not list")
+      assert.include((yield* pages)[0] ?? "", "by a transfer that the gateway does not list")
       const [stranger] = yield* (yield* Findings).strangers
       assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
     }, behind(hidingButMovements)),

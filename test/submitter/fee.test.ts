@@ -10,9 +10,10 @@ import { Listings } from "../../src/store/network/Listings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowServices, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
-import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { altered, type Front, honest, type Manner } from "../support/Fronts.ts"
 import { hasAttempt } from "../support/Intents.ts"
 import type { Body } from "../support/it.ts"
+import { behind as behindFront } from "../support/LoneLiar.ts"
 import { waitUntil } from "../support/until.ts"
 
 const isAbout =
@@ -34,19 +35,7 @@ const silent = (isMeant: ReturnType<typeof isAbout>): Manner =>
 /** A network behind a gateway that has its manners from the start. */
 type Use = Body<[front: Front, ...args: Parameters<Flow>], FlowServices>
 const behind = (manner: Manner, use: Use, setup: FlowSetup) =>
-  Effect.suspend(() => {
-    let front: Front | undefined
-    const started = (url: string) =>
-      Effect.map(startFront("sandbox", url), (one) => {
-        front = one
-        one.manner = manner
-        return one.server.url
-      })
-    return flow((...args) => (front === undefined ? Effect.die("no front") : use(front, ...args)), {
-      ...setup,
-      front: started,
-    })
-  })
+  behindFront(setup, (front, _, ...args) => use(front, ...args), manner)
 
 const still = new Set(["decide"])
 const handIn = (options: Parameters<Flow>[0], amount = "100", key = "a") =>

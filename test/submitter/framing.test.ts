@@ -6,7 +6,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
-import { type Front, startFront } from "../support/Fronts.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -40,48 +40,36 @@ describe("the wire form of a chain", () => {
   )
 
   it.effect("that is remembered is the one that was executed, even if it went out during a slow lookup", () =>
-    Effect.suspend(() => {
-      let front: Front | undefined
-      const started = (url: string) =>
-        Effect.map(startFront("sandbox", url), (one) => {
-          front = one
-          return one.server.url
-        })
-      return flow(
-        function* (options, sandbox) {
-          const isRefused = Effect.map(newest, (all) => all.some(({ outcome }) => outcome === "framing"))
-          const unseen = round(options, sandbox, new Set(["confirm"]))
-          yield* waitUntil("a refusal of the wire form", isRefused, unseen)
-          assert.deepStrictEqual(
-            (yield* newest).map(({ framing }) => framing),
-            ["prefixed"],
-          )
-          if (front === undefined) return assert.fail("no front")
-          const context = yield* Effect.context<FlowServices>()
-          const happen = Effect.andThen(submitOnce(), sandbox.stepBlock)
-          let happened: Promise<unknown> | undefined
-          front.manner = async ({ url }, ask) => {
-            if (!url.pathname.startsWith("/api/v2/transfer/")) return await ask()
-            happened ??= Effect.runPromiseWith(context)(happen as Effect.Effect<void, unknown, FlowServices>)
-            await happened
-            return await ask()
-          }
-          yield* confirmOnce()
-          yield* TestClock.adjust("1 millis")
-          assert.isDefined(happened)
-          assert.deepStrictEqual(
-            (yield* newest).map(({ framing, outcome }) => [framing, outcome]),
-            [
-              ["prefixed", "framing"],
-              ["bare", "accepted"],
-            ],
-          )
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-          assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
-        },
-        { front: started },
+    behind({}, function* (front, _, options, sandbox) {
+      const isRefused = Effect.map(newest, (all) => all.some(({ outcome }) => outcome === "framing"))
+      const unseen = round(options, sandbox, new Set(["confirm"]))
+      yield* waitUntil("a refusal of the wire form", isRefused, unseen)
+      assert.deepStrictEqual(
+        (yield* newest).map(({ framing }) => framing),
+        ["prefixed"],
       )
+      const context = yield* Effect.context<FlowServices>()
+      const happen = Effect.andThen(submitOnce(), sandbox.stepBlock)
+      let happened: Promise<unknown> | undefined
+      front.manner = async ({ url }, ask) => {
+        if (!url.pathname.startsWith("/api/v2/transfer/")) return await ask()
+        happened ??= Effect.runPromiseWith(context)(happen as Effect.Effect<void, unknown, FlowServices>)
+        await happened
+        return await ask()
+      }
+      yield* confirmOnce()
+      yield* TestClock.adjust("1 millis")
+      assert.isDefined(happened)
+      assert.deepStrictEqual(
+        (yield* newest).map(({ framing, outcome }) => [framing, outcome]),
+        [
+          ["prefixed", "framing"],
+          ["bare", "accepted"],
+        ],
+      )
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
     }),
   )
 })

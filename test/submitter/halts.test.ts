@@ -12,11 +12,10 @@ import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
-import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, pass, round, states, toVault, withdrawing } from "../support/Flow.ts"
 import { halts, hasAttempt, newest, replay } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
-import type { Fields } from "../support/treasury.ts"
 import { waitUntil } from "../support/until.ts"
 
 const pages = Effect.map(
@@ -38,18 +37,6 @@ const toLastBlock = Effect.fnUntraced(function* (client: TestClient, step: Effec
     step,
   )
 })
-
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-const toVault = (levels: Fields) => ({
-  name: "to-vault",
-  withdraw: { from: "alice", asset: "USDT", ...levels, to: "vault" },
-  priority: 1,
-})
-const withdrawing = {
-  rules: [toVault({ above: "900", target: "800" })],
-  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "1200", transfersPer24h: 4 }],
-  more: { addresses: { vault } },
-}
 
 const windows = [5, 8, 13]
 

@@ -8,8 +8,9 @@ import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, flow, paid, round } from "../support/Flow.ts"
-import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { type Flow, paid, round } from "../support/Flow.ts"
+import { type Front, honest, type Manner } from "../support/Fronts.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { powOf } from "../support/TestSandbox.ts"
 import { turn, waitUntil } from "../support/until.ts"
 
@@ -130,29 +131,17 @@ describe("a send that has not begun", () => {
   for (const [moment, play] of Object.entries(moments)) {
     for (const [what, change] of Object.entries(changes)) {
       it.effect(`is stopped by ${what} ${moment}`, () =>
-        Effect.suspend(() => {
-          let front: Front | undefined
-          const started = (url: string) =>
-            Effect.map(startFront("sandbox", url), (one) => {
-              front = one
-              return one.server.url
-            })
-          return flow(
-            function* (options, sandbox) {
-              for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-              if (front === undefined) return assert.fail("no front")
-              const stage = { front, options, sandbox }
-              let before = { posts: -1, sends: -1 }
-              const noted = Effect.gen(function* () {
-                before = { posts: posts(stage.front), sends: yield* sends }
-                yield* change(stage)
-              })
-              yield* play(stage, noted)
-              assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
-              assert.lengthOf(yield* paid(sandbox), 0)
-            },
-            { front: started, scenario: { pow } },
-          )
+        behind({ scenario: { pow } }, function* (front, _, options, sandbox) {
+          for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+          const stage = { front, options, sandbox }
+          let before = { posts: -1, sends: -1 }
+          const noted = Effect.gen(function* () {
+            before = { posts: posts(stage.front), sends: yield* sends }
+            yield* change(stage)
+          })
+          yield* play(stage, noted)
+          assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
+          assert.lengthOf(yield* paid(sandbox), 0)
         }),
       )
     }

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { alice, bob, type Flow, paid, pass, round, states } from "../support/Flow.ts"
+import { alice, bob, type Flow, paid, pass, round, states, vault, withdrawing } from "../support/Flow.ts"
 import { honest, type Manner, rewritten } from "../support/Fronts.ts"
 import { hiding, hidingButMovements, type Instead, nowhere } from "../support/Instead.ts"
 import { halts, intentsOf, rounds } from "../support/Intents.ts"
@@ -226,18 +226,6 @@ describe("a lone gateway", () => {
   )
 })
 
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-const withdrawing = {
-  rules: [
-    {
-      name: "to-vault",
-      withdraw: { from: "alice", asset: "USDT", above: "900", target: "800", to: "vault" },
-      priority: 1,
-    },
-  ],
-  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "1200", transfersPer24h: 4 }],
-  more: { addresses: { vault } },
-}
 const withdrawals = intentsOf("withdraw")
 
 /** The gateway tells the truth again; what it kept back arrives within its window, and is the only payment. */

@@ -16,7 +16,7 @@ import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, withChainPrefix } from "../../src/tx/Transaction.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
-import { type FlowSetup, flow, round } from "../support/Flow.ts"
+import { type FlowSetup, flow, round, vault } from "../support/Flow.ts"
 import { addressesOf, type Manner, startFronts } from "../support/Fronts.ts"
 import { halts } from "../support/Intents.ts"
 import { copyTo, folder, life } from "../support/Lives.ts"
@@ -47,8 +47,6 @@ export const historyOf = (seed: string): { readonly history: History; readonly d
 }
 
 const begin = 1_800_000_000_000
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-
 const keyed = (name: string) => ({ publicKey: publicKeyOf("test", name), signer: { sandbox: name } })
 const parties = {
   alice: keyed("alice"),

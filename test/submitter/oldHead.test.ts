@@ -8,7 +8,8 @@ import { heightNow } from "../../src/submitter/beginSend.ts"
 import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round } from "../support/Flow.ts"
-import { type Front, honest, startFront } from "../support/Fronts.ts"
+import { type Front, honest } from "../support/Fronts.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { chainId, powOf } from "../support/TestSandbox.ts"
 import { turn } from "../support/until.ts"
 
@@ -18,17 +19,20 @@ const newest: ChainHead = { chainId, height: 7n, hash: "ab".repeat(32), pow }
 
 it.effect("nothing is sent by a head from before the machine slept", () =>
   Effect.suspend(() => {
-    let front: Front | undefined
     let slept = 0
-    const started = (url: string) =>
-      Effect.map(startFront("sandbox", url), (one) => {
-        front = one
-        return one.server.url
-      })
-    return flow(
-      function* (options, sandbox) {
+    return behind(
+      {
+        scenario: { pow: powOf(10) },
+        clock: (network) => ({
+          ...network,
+          currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + slept,
+          currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + slept),
+          currentTimeNanosUnsafe: () => network.currentTimeNanosUnsafe() + BigInt(slept) * 1_000_000n,
+          currentTimeNanos: Effect.map(network.currentTimeNanos, (now) => now + BigInt(slept) * 1_000_000n),
+        }),
+      },
+      function* (front, _, options, sandbox) {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-        if (front === undefined) return assert.fail("no front")
         front.manner = async (request, ask) =>
           request.method === "POST" ? { status: 503, headers: {}, text: "" } : await ask()
         yield* submitOnce()
@@ -48,17 +52,6 @@ it.effect("nothing is sent by a head from before the machine slept", () =>
           { posted, after: Result.map(after, ({ height }) => height) },
           { posted: 1, after: Result.succeed(before + 600n) },
         )
-      },
-      {
-        front: started,
-        scenario: { pow: powOf(10) },
-        clock: (network) => ({
-          ...network,
-          currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + slept,
-          currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + slept),
-          currentTimeNanosUnsafe: () => network.currentTimeNanosUnsafe() + BigInt(slept) * 1_000_000n,
-          currentTimeNanos: Effect.map(network.currentTimeNanos, (now) => now + BigInt(slept) * 1_000_000n),
-        }),
       },
     )
   }),

@@ -5,18 +5,10 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alertRows } from "../support/alertRows.ts"
-import { flow, paid, round, states } from "../support/Flow.ts"
-import {
-  addressesOf,
-  altered,
-  down,
-  type Front,
-  type Manner,
-  rewritten,
-  startFront,
-  startFronts,
-} from "../support/Fronts.ts"
+import { type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
+import { addressesOf, altered, down, type Front, type Manner, rewritten, startFronts } from "../support/Fronts.ts"
 import { halts } from "../support/Intents.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { head as headOf } from "../support/TestClient.ts"
 import { chainId, powOf } from "../support/TestSandbox.ts"
 
@@ -27,28 +19,20 @@ const attempts = Effect.gen(function* () {
 })
 
 /** A flow behind a front that adds to the height that its gateway tells. */
-const behindFront = (use: (add: (blocks: bigint, inRows?: boolean) => void) => Parameters<typeof flow>[0]) => {
-  let front: Front | undefined
-  let by = 0n
-  const add = (blocks: bigint, inRows = false) => {
-    by = blocks
-    const head = rewritten("height", (told) => String(BigInt(told) + by), "/blockchain/height")
-    front!.manner = async (request, ask) => {
-      const answer = await head(request, ask)
-      if (answer === "hang" || answer === "drop") return answer
-      const height = answer.headers["x-block-height"]
-      if (!inRows || height === undefined) return answer
-      return { ...answer, headers: { ...answer.headers, "x-block-height": String(BigInt(height) + by) } }
+const behindFront = (use: (add: (blocks: bigint, inRows?: boolean) => void) => FlowBody) =>
+  behind({}, (front, _, ...args) => {
+    const add = (blocks: bigint, inRows = false) => {
+      const head = rewritten("height", (told) => String(BigInt(told) + blocks), "/blockchain/height")
+      front.manner = async (request, ask) => {
+        const answer = await head(request, ask)
+        if (answer === "hang" || answer === "drop") return answer
+        const height = answer.headers["x-block-height"]
+        if (!inRows || height === undefined) return answer
+        return { ...answer, headers: { ...answer.headers, "x-block-height": String(BigInt(height) + blocks) } }
+      }
     }
-  }
-  return flow(use(add), {
-    front: (url) =>
-      Effect.map(startFront("a", url), (started) => {
-        front = started
-        return started.server.url
-      }),
+    return use(add)(...args)
   })
-}
 
 describe("a store that knows no head of the chain", () => {
   it.effect("signs nothing for ten seconds, then pays", () =>

@@ -7,19 +7,10 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { flow, round, states } from "../support/Flow.ts"
-import { behind, shown as doneAs, pages, pow } from "../support/LoneLiar.ts"
+import { behind, deposits, shown as doneAs, keepEve, pages, pow } from "../support/LoneLiar.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
 
-const deposits = [
-  { party: "alice", asset: "USDT", amount: "1_000" },
-  { party: "bob", asset: "USDT", amount: "50" },
-  { party: "eve", asset: "USDT", amount: "50" },
-]
-const keepEve = {
-  name: "keep-eve",
-  topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "110" }] },
-}
 const setup = { scenario: { ...pow(20), deposits }, network: { framing: "bare" }, rules: [keepEve] }
 
 describe("a payment that is confirmed and not seen to have moved", () => {

@@ -2,25 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
-import { alice, pass, round } from "../support/Flow.ts"
+import { alice, pass, round, vault, withdrawing } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
 import { intentsOf } from "../support/Intents.ts"
 import { behind, pages, pow } from "../support/LoneLiar.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
 
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-const withdrawing = {
-  rules: [
-    {
-      name: "to-vault",
-      withdraw: { from: "alice", asset: "USDT", above: "900", target: "800", to: "vault" },
-      priority: 1,
-    },
-  ],
-  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "600", transfersPer24h: 2 }],
-  more: { addresses: { vault } },
-}
 const isMissing =
   /^nothing is signed: to-vault: 200\.00 USDT alice -> vault is recorded as paid, and the ledger neither lists it .+"cofferer submit"/
 

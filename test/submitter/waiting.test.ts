@@ -13,9 +13,9 @@ import { standing } from "../../src/submitter/standing.ts"
 import { waits } from "../../src/submitter/waiting.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
+import { wageAt } from "../support/LoneLiar.ts"
 import { attemptOf } from "../support/Payments.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
-import type { Fields } from "../support/treasury.ts"
 
 /** While a gateway tells no height, these fail as well. */
 const headless = new Set(["compare", "reconcile", "confirm"])
@@ -42,15 +42,7 @@ const resume = (scope = "all") => Effect.flatMap(Controls, (controls) => control
 /** Runs all loops until nothing is open, but no longer than one needs. */
 const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
 
-/** The clock stands at 2027-01-15 08:00 UTC. */
-const wage = (cron: string, more: Fields = {}) => [
-  {
-    name: "wage",
-    payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
-    schedule: { cron, ...more },
-  },
-]
-const daily = { rules: wage("1 8 * * *") }
+const daily = { rules: [wageAt("1 8 * * *")] }
 /** Until the payment is decided, and nothing of it is signed. */
 const decided = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
   yield* rounds(options, sandbox, 3)
@@ -150,7 +142,7 @@ describe("a planned payment", () => {
           assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve confirmed"], "and 08:41 for itself")
         },
       ],
-      { rules: wage("1/10 8 * * *"), transfersPer24h: 9 },
+      { rules: [wageAt("1/10 8 * * *")], transfersPer24h: 9 },
     ),
   )
 
@@ -178,7 +170,7 @@ describe("a planned payment", () => {
         )
         assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\) by \w+: looks at it; .*"cofferer submit"/)
       },
-      { rules: wage("1,11 8 * * *", { missed: "skip", late: "10m" }) },
+      { rules: [wageAt("1,11 8 * * *", { missed: "skip", late: "10m" })] },
     ),
   )
 
@@ -199,7 +191,7 @@ describe("a planned payment", () => {
           assert.deepStrictEqual(others, [])
         },
       ],
-      { rules: wage("1,21 8 * * *", { missed: "skip", late: "10m" }) },
+      { rules: [wageAt("1,21 8 * * *", { missed: "skip", late: "10m" })] },
     ),
   )
 
@@ -223,7 +215,7 @@ describe("a planned payment", () => {
         assert.include(yield* statesOf("wage"), "eve confirmed")
         assert.notInclude((yield* statesOf("wage")).join(), "denied")
       },
-      { rules: wage("1 8 15 * *") },
+      { rules: [wageAt("1 8 15 * *")] },
     ),
   )
 

@@ -16,13 +16,12 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { adopt, compareHistory } from "../../src/submitter/audit/adopt.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { alice, type FlowSetup, flow } from "../support/Flow.ts"
+import { alice, type FlowSetup, flow, toVault, vault } from "../support/Flow.ts"
 import { halts, intentsOf, rounds, waitForTaken } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
-const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const line = {
   from: "alice",
   to: ["vault"],
@@ -32,13 +31,7 @@ const line = {
   transfersPer24h: 2,
 }
 const setup: FlowSetup = {
-  rules: [
-    {
-      name: "to-vault",
-      withdraw: { from: "alice", asset: "USDT", above: "500", target: "400", to: "vault" },
-      priority: 1,
-    },
-  ],
+  rules: [toVault({ above: "500", target: "400" })],
   allow: [line],
   more: { addresses: { vault } },
 }

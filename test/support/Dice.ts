@@ -21,3 +21,10 @@ export const makeDice = (seed: string): Dice => {
   const below = (count: number) => Math.floor(next() * count)
   return { next, below, pick: (list) => list[below(list.length)] }
 }
+
+/** In an order that the seed decides. */
+export const shuffled = <A>(list: ReadonlyArray<A>, dice: Dice): ReadonlyArray<A> =>
+  list
+    .map((one) => ({ one, rank: dice.next() }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ one }) => one)

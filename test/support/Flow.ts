@@ -115,6 +115,21 @@ const aliceLine = {
   per24h: "400",
 }
 
+/** An address outside of the network. */
+export const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+/** Withdraws from alice between such levels, before the rule of every flow. */
+export const toVault = (levels: Fields) => ({
+  name: "to-vault",
+  withdraw: { from: "alice", asset: "USDT", ...levels, to: "vault" },
+  priority: 1,
+})
+/** A flow that withdraws what alice has above 900 USDT. */
+export const withdrawing = {
+  rules: [toVault({ above: "900", target: "800" })],
+  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "1200", transfersPer24h: 4 }],
+  more: { addresses: { vault } },
+} satisfies FlowSetup
+
 /** One second, one block, and one round of each loop but those left out. */
 export const round = Effect.fnUntraced(function* (
   options: DaemonOptions,

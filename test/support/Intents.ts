@@ -20,6 +20,11 @@ export const halts = Effect.map(
   (all) => all.map(({ reason }) => reason),
 )
 
+/** By rule: the reason for which it holds, or its state. */
+export const reasons = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
+)
 /** What a rule last came to; undefined where it was never evaluated. */
 export const ruleState = (name: string) =>
   Effect.map(

@@ -2,15 +2,17 @@ import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alice, type Flow, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
-import { type Front, type Manner, startFront } from "./Fronts.ts"
+import { type Front, honest, type Manner, startFront } from "./Fronts.ts"
 import type { Body } from "./it.ts"
 import { powOf, usdt } from "./TestSandbox.ts"
+import type { Fields } from "./treasury.ts"
 
-/** A gateway that answers as it likes. */
-export type Liar = { manner: Manner }
-
-/** A treasury whose only gateway can lie for a while; `url` is the network behind it. */
-export const behind = (setup: FlowSetup, use: Body<[liar: Liar, url: string, ...Parameters<Flow>], FlowServices>) => {
+/** A treasury whose only gateway answers by its manner, at first this one; `url` is the network behind it. */
+export const behind = (
+  setup: FlowSetup,
+  use: Body<[liar: Front, url: string, ...Parameters<Flow>], FlowServices>,
+  manner: Manner = honest,
+) => {
   let front: Front | undefined
   let network = ""
   return flow((...args) => use(front!, network, ...args), {
@@ -18,6 +20,7 @@ export const behind = (setup: FlowSetup, use: Body<[liar: Liar, url: string, ...
     front: (url) =>
       Effect.map(startFront("liar", url), (started) => {
         front = started
+        started.manner = manner
         network = url
         return started.server.url
       }),
@@ -26,12 +29,23 @@ export const behind = (setup: FlowSetup, use: Body<[liar: Liar, url: string, ...
 
 /** Work of a network with a window of so many blocks, easy enough for a test. */
 export const pow = (window: number) => ({ pow: powOf(window) })
-/** A payday. */
-export const wage = {
+/** Balances of which both keep-bob and keep-eve pay in the same round. */
+export const deposits = [
+  { party: "alice", asset: "USDT", amount: "1_000" },
+  { party: "bob", asset: "USDT", amount: "50" },
+  { party: "eve", asset: "USDT", amount: "50" },
+]
+export const keepEve = {
+  name: "keep-eve",
+  topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "110" }] },
+}
+/** A payday. A flow begins at 2027-01-15 08:00 UTC. */
+export const wageAt = (cron: string, more: Fields = {}) => ({
   name: "wage",
   payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
-  schedule: { cron: "1 8 * * *" },
-}
+  schedule: { cron, ...more },
+})
+export const wage = wageAt("1 8 * * *")
 export const wages = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
   (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),

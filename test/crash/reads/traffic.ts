@@ -1,5 +1,5 @@
 import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
-import type { Dice } from "../../support/Dice.ts"
+import { type Dice, shuffled } from "../../support/Dice.ts"
 import { usdt, vega } from "../../support/TestSandbox.ts"
 
 const keySeed = "reads"
@@ -18,12 +18,6 @@ const others = ["other-1", "other-2"]
 export const watchedKeys: ReadonlySet<string> = new Set(watchedNames.map((name) => publicKeyOf(keySeed, name)))
 
 const coinOf = (pair: number) => (pair % 2 === 0 ? "USDT" : "VEGA")
-
-const shuffled = <A>(list: ReadonlyArray<A>, dice: Dice): ReadonlyArray<A> =>
-  list
-    .map((one) => ({ one, rank: dice.next() }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ one }) => one)
 
 /** What moves in each block: from 1 to 40 rows of watched accounts. */
 const plan = (blocks: number, dice: Dice) => {
