@@ -17,7 +17,7 @@ import {
   steps,
 } from "../support/Exchanged.ts"
 import { type Flow, lives, paid, states } from "../support/Flow.ts"
-import { addressesOf, altered, type Front, startFronts } from "../support/Fronts.ts"
+import { altered, threeFronts } from "../support/Fronts.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 
@@ -95,12 +95,7 @@ describe("another chain behind the same address", () => {
   )
 
   it.effect("of one of three gateways is left out, and others continue", () => {
-    let fronts: ReadonlyArray<Front> = []
-    const gateways = (url: string) =>
-      Effect.map(startFronts(url), (started) => {
-        fronts = started
-        return addressesOf(started)
-      })
+    const { fronts, gateways } = threeFronts()
     const use: Flow = (...args) =>
       Effect.gen(function* () {
         const other = yield* otherNetwork

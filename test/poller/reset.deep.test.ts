@@ -23,7 +23,7 @@ import {
   steps,
 } from "../support/Exchanged.ts"
 import { alice, type Flow, lives, paid, states } from "../support/Flow.ts"
-import { addressesOf, type Front, honest, startFronts } from "../support/Fronts.ts"
+import { honest, threeFronts } from "../support/Fronts.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 
@@ -229,12 +229,7 @@ describe("a node that was reset behind the same address", () => {
   })
 
   it.effect("of one of three gateways is left out and told of, and others continue", () => {
-    let fronts: ReadonlyArray<Front> = []
-    const gateways = (url: string) =>
-      Effect.map(startFronts(url), (started) => {
-        fronts = started
-        return addressesOf(started)
-      })
+    const { fronts, gateways } = threeFronts()
     const use: Flow = (...args) =>
       Effect.gen(function* () {
         yield* grow(args[1])
@@ -264,12 +259,7 @@ describe("a node that was reset behind the same address", () => {
   })
 
   it.effect("of two of three gateways halts, and a resume accepts it", () => {
-    let fronts: ReadonlyArray<Front> = []
-    const gateways = (url: string) =>
-      Effect.map(startFronts(url), (started) => {
-        fronts = started
-        return addressesOf(started)
-      })
+    const { fronts, gateways } = threeFronts()
     const use: Flow = (...args) =>
       Effect.gen(function* () {
         yield* untilConfirmed(args)

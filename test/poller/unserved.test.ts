@@ -7,7 +7,7 @@ import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { feeParametersOf } from "../../src/submitter/SigningFacts.ts"
 import { alice, type Flow, type FlowServices, flow } from "../support/Flow.ts"
-import { addressesOf, altered, type Front, honest, type Manner, rewritten, startFronts } from "../support/Fronts.ts"
+import { altered, type Front, honest, type Manner, rewritten, threeFronts } from "../support/Fronts.ts"
 import type { Body } from "../support/it.ts"
 import { behind as behindFront } from "../support/LoneLiar.ts"
 import { usdt } from "../support/TestSandbox.ts"
@@ -162,7 +162,7 @@ describe("parameters of the network that the gateway told", () => {
 
   it.effect("are taken back by as many gateways as must agree, and by no fewer", () =>
     Effect.suspend(() => {
-      let fronts: ReadonlyArray<Front> = []
+      const { fronts, gateways } = threeFronts()
       return flow(
         function* () {
           const [a, b] = fronts
@@ -177,11 +177,7 @@ describe("parameters of the network that the gateway told", () => {
           assert.strictEqual((yield* listed).size, 0)
         },
         {
-          gateways: (url) =>
-            Effect.map(startFronts(url), (three) => {
-              fronts = three
-              return addressesOf(three)
-            }),
+          gateways,
         },
       )
     }),

@@ -28,10 +28,11 @@ import {
   round,
   states,
 } from "../support/Flow.ts"
-import { addressesOf, type Front, rewritten, startFronts } from "../support/Fronts.ts"
+import { rewritten, threeFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
+import { wageAt } from "../support/LoneLiar.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -140,13 +141,7 @@ describe("what a store held open that was put back", () => {
         assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")
       },
       {
-        rules: [
-          {
-            name: "wage",
-            payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
-            schedule: { cron: "1,4 8 * * *", missed: "once" },
-          },
-        ],
+        rules: [wageAt("1,4 8 * * *", { missed: "once" })],
         transfersPer24h: 9,
       },
     ),
@@ -171,13 +166,7 @@ describe("what a store held open that was put back", () => {
         assert.match(told[0] ?? "", /is dropped.*; first look at transfer [0-9a-f]{64} \(done\), which another copy/)
       },
       {
-        rules: [
-          {
-            name: "wage",
-            payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
-            schedule: { cron: "1 8 15 * *", missed: "skip", late: "1m" },
-          },
-        ],
+        rules: [wageAt("1 8 15 * *", { missed: "skip", late: "1m" })],
         transfersPer24h: 9,
       },
     ),
@@ -338,7 +327,7 @@ describe("what a lost store paid and is handed in again", () => {
   )
 
   it.effect("is confirmed by the word of the quorum, whatever one gateway lists under its name", () => {
-    const fronts: Array<Front> = []
+    const { fronts, gateways } = threeFronts()
     return afterLoss(
       function* (options, world) {
         fronts[0]!.manner = rewritten("amount", (old) => `${old}0`, "/api/v2/transfers")
@@ -351,11 +340,7 @@ describe("what a lost store paid and is handed in again", () => {
       },
       {
         line: { per24h: "5_000" },
-        gateways: (url) =>
-          Effect.map(startFronts(url), (all) => {
-            fronts.push(...all)
-            return addressesOf(all)
-          }),
+        gateways,
       },
     )
   })

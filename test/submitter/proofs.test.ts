@@ -8,7 +8,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmIntent } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, pass, round, states } from "../support/Flow.ts"
-import { addressesOf, type Front, startFronts } from "../support/Fronts.ts"
+import { type Front, threeFronts } from "../support/Fronts.ts"
 import { waitUntil } from "../support/until.ts"
 
 const unsent = new Set(["submit", "confirm"])
@@ -66,7 +66,7 @@ const amnesiac = (front: Front) => {
 
 describe("a payment that several gateways show as rejected", () => {
   it.effect("is not failed where none tells movements, and the payer's balance fell by it", () => {
-    let fronts: ReadonlyArray<Front> = []
+    const { fronts, gateways } = threeFronts()
     return flow(
       function* (options, sandbox) {
         for (const front of fronts) amnesiac(front)
@@ -82,11 +82,7 @@ describe("a payment that several gateways show as rejected", () => {
         assert.deepStrictEqual(yield* states, ["manual"])
       },
       {
-        gateways: (url) =>
-          Effect.map(startFronts(url), (started) => {
-            fronts = started
-            return addressesOf(started)
-          }),
+        gateways,
         network: { quorum: 2 },
       },
     )

@@ -6,7 +6,7 @@ import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alertRows } from "../support/alertRows.ts"
 import { type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
-import { addressesOf, altered, down, type Front, type Manner, rewritten, startFronts } from "../support/Fronts.ts"
+import { altered, down, type Manner, rewritten, threeFronts } from "../support/Fronts.ts"
 import { halts } from "../support/Intents.ts"
 import { behind } from "../support/LoneLiar.ts"
 import { head as headOf } from "../support/TestClient.ts"
@@ -98,12 +98,7 @@ describe("a lone gateway that tells a head far ahead", () => {
 describe("three gateways of which one is down and one tells a head that others do not come to", () => {
   it.effect("name a block that the chain has come to", () =>
     Effect.suspend(() => {
-      let fronts: ReadonlyArray<Front> = []
-      const gateways = (url: string) =>
-        Effect.map(startFronts(url), (started) => {
-          fronts = started
-          return addressesOf(started)
-        })
+      const { fronts, gateways } = threeFronts()
       return flow(
         function* (options, sandbox, client) {
           fronts[2]!.manner = down
@@ -122,12 +117,7 @@ describe("three gateways of which one is down and one tells a head that others d
 describe("one of three gateways whose row headers are ahead and of no time", () => {
   it.effect("makes no other chain of nodes that are a block apart", () =>
     Effect.suspend(() => {
-      let fronts: ReadonlyArray<Front> = []
-      const gateways = (url: string) =>
-        Effect.map(startFronts(url), (started) => {
-          fronts = started
-          return addressesOf(started)
-        })
+      const { fronts, gateways } = threeFronts()
       const moved = (by: bigint, time?: string): Manner =>
         altered(
           ({ method }) => method === "GET",

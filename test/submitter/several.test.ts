@@ -20,7 +20,6 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowServices, flow, paid, reason, states } from "../support/Flow.ts"
 import {
-  addressesOf,
   altered,
   banned,
   down,
@@ -29,7 +28,7 @@ import {
   honest,
   type Manner,
   rewritten,
-  startFronts,
+  threeFronts,
 } from "../support/Fronts.ts"
 import type { Body } from "../support/it.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
@@ -47,12 +46,7 @@ const scenario = { pow: powOf(40) }
 /** One network behind gateways a, b and c, of which two must agree where nothing else is said. */
 const amongThree = (use: Use, network: Fields = {}) =>
   Effect.suspend(() => {
-    let fronts: ReadonlyArray<Front> = []
-    const gateways = (url: string) =>
-      Effect.map(startFronts(url), (started) => {
-        fronts = started
-        return addressesOf(started)
-      })
+    const { fronts, gateways } = threeFronts()
     return flow((...args) => use(fronts, ...args), { scenario, gateways, network })
   })
 

@@ -6,7 +6,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowBody, flow, paid, round, states } from "../support/Flow.ts"
-import { addressesOf, altered, type Front, startFronts } from "../support/Fronts.ts"
+import { altered, type Front, threeFronts } from "../support/Fronts.ts"
 import { behind, hiding, type Instead, unknown, withoutTransfers } from "../support/Instead.ts"
 import { effectOf } from "../support/it.ts"
 
@@ -192,7 +192,7 @@ const forgetful = (front: Front) => {
 describe("a payment that gateways show as another one", () => {
   const among = (arrange: (fronts: ReadonlyArray<Front>) => void, use: FlowBody) =>
     Effect.suspend(() => {
-      let fronts: ReadonlyArray<Front> = []
+      const { fronts, gateways } = threeFronts()
       return flow(
         function* (...flowed) {
           yield* sent(flowed)
@@ -200,11 +200,7 @@ describe("a payment that gateways show as another one", () => {
           yield* effectOf(use(...flowed))
         },
         {
-          gateways: (url) =>
-            Effect.map(startFronts(url), (started) => {
-              fronts = started
-              return addressesOf(started)
-            }),
+          gateways,
           network: { quorum: 2 },
         },
       )

@@ -109,3 +109,14 @@ export const startFronts = (network: string) =>
 /** The gateways of a treasury file, by name. */
 export const addressesOf = (fronts: ReadonlyArray<Front>) =>
   Object.fromEntries(fronts.map(({ name, server }) => [name, server.url]))
+
+/** Gateways a, b and c before the network of a flow; `fronts` are there once it has begun. */
+export const threeFronts = () => {
+  const fronts: Array<Front> = []
+  const gateways = (network: string) =>
+    Effect.map(startFronts(network), (started) => {
+      fronts.push(...started)
+      return addressesOf(started)
+    })
+  return { fronts, gateways }
+}
