@@ -9,15 +9,15 @@ import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
+import { decodeTreasury, nameIn } from "./decodeTreasury.ts"
 import { type AlertingConfig, type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolve/resolveNames.ts"
 import { resolveApprovals, resolvePolicy } from "./resolve/resolvePolicy.ts"
 import { resolveRules } from "./resolve/resolveRules.ts"
 import { type Address, durationMillis, parseListen } from "./schema/Fields.ts"
 import type { ReceiverConfig } from "./schema/Receivers.ts"
-import { TreasuryFile } from "./schema/TreasuryFile.ts"
+import type { TreasuryFile } from "./schema/TreasuryFile.ts"
 import { ConfigError, formatProblem, type Problem } from "./yaml/ConfigError.ts"
-import { decodeAll } from "./yaml/decodeAll.ts"
 import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readSources } from "./yaml/readSources.ts"
 import type { YamlDocument } from "./yaml/Yaml.ts"
@@ -96,15 +96,14 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
     if (document.problems.length > 0) return Effect.fail(allOf(document.problems))
+    const decoded = decodeTreasury(document)
+    if (decoded.raw === undefined) return Effect.fail(allOf(decoded.problems))
     const problems: Array<Problem> = []
-    const decoded = decodeAll(TreasuryFile, document.value)
-    if ("value" in decoded) {
-      const treasury = resolve(document, decoded.value, reporter(document, problems))
-      if (problems.length === 0) problems.push(...lintProblems(treasury))
-      return problems.length === 0 ? Effect.succeed(treasury) : Effect.fail(allOf(problems))
-    }
-    problems.push(...decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at)))
-    return Effect.fail(allOf(problems))
+    const treasury = resolve(decoded.document, decoded.raw, reporter(decoded.document, problems))
+    const faults = [...decoded.problems, ...problems.filter((problem) => !decoded.isConsequence(problem))]
+    const wrong = [...decoded.left, ...problems.map(decoded.pathOf)]
+    const all = [...faults, ...lintProblems(treasury, decoded.raw, wrong, document.value)]
+    return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(allOf(all))
   })
 
 /** In the order of the file, each once. */
@@ -218,8 +217,32 @@ export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> =>
 export const problemOf = ({ document }: Pick<Treasury, "document">, { path, message, remedy }: Finding): Problem =>
   document.problem(path, message, remedy)
 
-/** Problems that prevent the use of a treasury whose every value is valid. */
-const lintProblems = (treasury: Treasury): ReadonlyArray<Problem> =>
-  lintTreasury(treasury)
+/** Parts that the lint of rules and policy does not read. */
+const unread: ReadonlySet<PropertyKey | undefined> = new Set([
+  "version",
+  "name",
+  "network",
+  "hours",
+  "maintenance",
+  "alerts",
+  "store",
+  "daemon",
+])
+
+/** Problems of valid values together. Rules that are wrong themselves, at one of the paths, take no part. */
+const lintProblems = (
+  treasury: Treasury,
+  { rules = [] }: TreasuryFile,
+  wrong: ReadonlyArray<ReadonlyArray<PropertyKey>>,
+  written: unknown,
+): ReadonlyArray<Problem> => {
+  if (wrong.some(([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined))) return []
+  const unsound = new Set(wrong.flatMap((path) => (path[0] === "rules" ? nameIn(path, written) : [])))
+  const sound = rules.map(({ name }): Rule => {
+    const rule = treasury.rules.find((one) => one.name === name)
+    return rule === undefined || unsound.has(name) ? { kind: "notify", name, asset: "any", becomes: [] } : rule
+  })
+  return lintTreasury({ ...treasury, rules: sound })
     .filter(({ severity }) => severity === "error")
     .map((finding) => problemOf(treasury, finding))
+}

@@ -65,6 +65,31 @@ describe("a broken treasury file", () => {
     assert.lengthOf(error.problems, all.length, error.message)
   })
 
+  it.effect("has its mistakes of form, names and money told in one go", function* () {
+    const titles = ["a misspelled key of the poll", "a severity that is none"]
+    const ofForm = broken.filter(({ title }) => titles.includes(title))
+    const text = ofForm.reduce((given, { from, to }) => given.replace(from, to), goodText)
+    const more = `
+hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }
+`
+    const rules = text.replace(
+      "rules:\n",
+      `rules:
+  - { name: odd, sweep: { from: hot, to: nobody, asset: USDT, above: "9", target: "1" } }
+  - { name: bad, sweep: { from: hot, to: nowhere, asset: USDT, above: nine, target: "1" } }
+  - { name: denied, payout: { from: reserve, to: hot, asset: VEGA, amount: "4" }, schedule: { cron: "0 9 1 * *", location: UTC } }
+`,
+    )
+    const error = yield* Effect.flip(load(more + rules))
+    for (const { says } of ofForm) assert.match(error.message, says)
+    assert.match(error.message, /Mars\/Base/)
+    assert.match(error.message, /"nobody" is not a party/)
+    assert.match(error.message, /rules #2 sweep\.above/)
+    assert.match(error.message, /denied is denied/)
+    assert.notMatch(error.message, /nowhere/, "a rule that is not read whole is judged by its form")
+    for (const line of error.message.split("\n")) assert.match(line, form)
+  })
+
   it.effect("is told once for a mistake from which others follow", function* () {
     for (const [from, to] of [
       ["decimals: 6", "decimals: six"],
