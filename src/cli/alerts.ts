@@ -101,7 +101,7 @@ const silence = Command.make(
     subject: optionalText("subject", 'Alerts about this, such as "gateway down"'),
     for: Flag.String("for").pipe(
       Flag.withSchema(DurationText),
-      Flag.withDescription("How long, at most 31d"),
+      Flag.withDescription("How long, at most 31d; default 2h"),
       Flag.withDefault("2h"),
     ),
     end: Flag.Int("end").pipe(Flag.withDescription("End the silence of this number instead"), Flag.optional),

@@ -128,6 +128,6 @@ export const balances = Command.make(
     )
   }),
 ).pipe(
-  Command.withDescription("List balance changes of accounts; --output json has whole keys, and amounts in base units"),
+  Command.withDescription("List balance changes; --output json has whole keys and base units"),
   Command.withSubcommands([rebase]),
 )

@@ -64,8 +64,11 @@ export const nameIn = (path: Path, value: unknown): ReadonlyArray<unknown> => {
 
 const beginsWith = (path: Path, start: Path): boolean => start.every((step, i) => path[i] === step)
 
-/** The map whose other keys may be wrong only since the key is left out. */
-const around = (path: Path): Path => (typeof path.at(-1) === "number" || path.length < 3 ? path : path.slice(0, -1))
+/** The part that may be wrong only since the key is left out. */
+const around = (path: Path): Path => {
+  if (path[0] === "network") return ["network"]
+  return typeof path.at(-1) === "number" || path.length < 3 ? path : path.slice(0, -1)
+}
 
 /** Decodes a treasury file, and what is left of one that has mistakes of form. */
 export const decodeTreasury = (document: YamlDocument): Decoded => {

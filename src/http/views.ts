@@ -196,7 +196,7 @@ const paymentView = (
     limit: `${say(line.per24h)} ${symbol}`,
     share: Math.max(shareOf(amount, line.per24h), countShare(line, count)),
     transfers: `${count} of ${line.transfersPer24h}`,
-    free: isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} free about ${instantText(next.at)}` : "",
+    free: isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} more from ${instantText(next.at)} on` : "",
   }
 }
 

@@ -254,14 +254,14 @@ const funds: ReadonlyArray<LintCase> = [
     "floor",
     sweep("skim", "reserve", "cold", "600", "90", here),
     ['target: "90"', 'target: "100"'],
-    /skim is to leave 90 TOK with reserve, whose floor is 100 TOK/,
+    /skim leaves 90 TOK with reserve, whose floor is 100 TOK/,
   ),
   wrong(
     "a split under the rule's own floor",
     "floor",
     `${split("600", "90", "hot: 1, ops: 1", here)}\n    floor: { TOK: "200" }`,
     ['floor: { TOK: "200" }', 'floor: { TOK: "80" }'],
-    /share is to leave 90 TOK with vault, whose floor is 200 TOK/,
+    /share leaves 90 TOK with vault, whose floor is 200 TOK/,
   ),
   wrong(
     "a funder that is emptied before it can pay",

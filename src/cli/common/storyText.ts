@@ -69,7 +69,7 @@ const ofAttempt = (body: Body): string => {
     }
     case "sending": {
       const where = `${said(body["gateway"])} in the ${said(body["framing"])} wire form`
-      return `${name}: send ${said(body["n"])} begins to ${where}, tx ${short(body["txHash"])}`
+      return `${name}: send ${said(body["n"])} to ${where}, tx ${short(body["txHash"])}`
     }
     default:
       return `${name}${behind(": ", body["detail"] ?? outcomeOf(body))}`

@@ -92,7 +92,7 @@ export const stops: ReadonlyArray<Check> = [
   {
     reason: "paused",
     held: (facts) => pausesText(pausesOf(facts)),
-    passed: (facts) => `no pause of ${scopesOf(facts).join(", ")}`,
+    passed: (facts) => `no pause with scope ${scopesOf(facts).join(", ")}`,
     ends: (facts) => {
       const ends = pausesOf(facts).map(({ until }) => until)
       return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined

@@ -37,7 +37,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
         severity: policyGravity(set, rule),
         path: placeOf(spot, first.to.name),
         message: `${rule.name} is denied ${names}: no policy line allows ${subject.asset.symbol} there`,
-        remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove it`,
+        remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove the rule`,
       },
     ]
   })
@@ -131,7 +131,7 @@ const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
       lint: "floor",
       severity: gravity(rule),
       path: targetPath(spot),
-      message: `${rule.name} is to leave ${assetAmount(level.asset, level.target)} with ${level.party.name}, whose floor is ${assetAmount(level.asset, floor)}`,
+      message: `${rule.name} leaves ${assetAmount(level.asset, level.target)} with ${level.party.name}, whose floor is ${assetAmount(level.asset, floor)}`,
       remedy: `set target to ${assetAmount(level.asset, floor)} or more, or lower the floor`,
     },
   ]

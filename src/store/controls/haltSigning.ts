@@ -23,7 +23,8 @@ export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R
       yield* controls.halt(reason, detail)
       const halt = (yield* controls.halts).find((h) => h.reason === reason)
       const remedy = remedyOf(reason, detail)
-      const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail, remedy })
+      const words = reason === "operator" ? `halted by ${detail}` : detail
+      const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail: words, remedy })
       return isNew ? { reason: detail, remedy } : undefined
     }),
   )
