@@ -136,7 +136,7 @@ describe("the first steps", () => {
       }
       assert.lengthOf(said, 6)
       assert.match(said[1] ?? "", /^fund-hot hot\/USDT /)
-      assert.match(said[3] ?? "", /paused \(all\): first try/)
+      assert.match(said[3] ?? "", /paused \(all\) by \S+: first try/)
       assert.match(said[5] ?? "", /confirmed +16,000\.00 USDT +reserve -> hot/)
 
       const { urls } = await daemon.line((line) => line["msg"] === "gateways configured")

@@ -98,9 +98,9 @@ describe("a payment of a person that a halt or a pause holds", () => {
       assert.strictEqual(halted.code, 8, halted.stderr)
       assert.match(
         halted.stderr,
-        /halted \(operator\): .*: drill; once the cause is gone: "cofferer resume --reason TEXT -c \S+ --data \S+"/,
+        /halted by \S+: drill; once the cause is gone: "cofferer resume --reason TEXT -c \S+ --data \S+"/,
       )
-      assert.match((await call("intents")).stdout, /proposed .*halted \(operator\)/)
+      assert.match((await call("intents")).stdout, /proposed .*halted by \S+/)
     } finally {
       await daemon.stop()
     }

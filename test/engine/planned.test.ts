@@ -36,7 +36,7 @@ describe("a planned payment that is held before it is decided", () => {
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
-          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\): looks at it/,
+          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\) by \S+: looks at it/,
         )
         assert.deepStrictEqual(others, [], "told once")
         yield* TestClock.adjust("23 hours")
