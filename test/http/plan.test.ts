@@ -27,6 +27,12 @@ const shown = (treasury: Treasury, inForce?: Treasury, asLastSeen = false) =>
     (answer) => ({ ...answer, text: planText(answer, !asLastSeen) }),
   )
 
+const onTrial = {
+  name: "keep",
+  mode: "shadow",
+  topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
+}
+
 describe("a plan", () => {
   it.effect("says what would be paid, and stores nothing of it", () =>
     explained({}, function* (treasury) {
@@ -47,14 +53,7 @@ describe("a plan", () => {
     [50_000n, /keep hot\/USDT pays .* 500\.00 is below 1,000 \(on trial: only rehearsed\)$/m],
     [200_000n, /idle {6}keep hot\/USDT has nothing to do: .* \(on trial\)$/m],
   ] as const)("marks a rule on trial, as its explanation does, with %d base units", ([hot, says]) => {
-    const trying = [
-      {
-        name: "keep",
-        mode: "shadow",
-        topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
-      },
-    ]
-    return explained({ instead: trying }, function* (treasury) {
+    return explained({ instead: [onTrial] }, function* (treasury) {
       yield* arrange({ hot })
       const { plan, text } = yield* shown(treasury)
       assert.match(text, says)
@@ -67,14 +66,7 @@ describe("a plan", () => {
   })
 
   it.effect("of rules whose trial ends leaves what the trial has counted so far", () => {
-    const rehearsing = [
-      {
-        name: "keep",
-        mode: "shadow",
-        topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
-      },
-    ]
-    return explained({ instead: rehearsing }, function* (treasury) {
+    return explained({ instead: [onTrial] }, function* (treasury) {
       yield* arrange()
       const states = yield* RuleStates
       yield* states.trials(["keep"])

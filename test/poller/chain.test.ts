@@ -11,13 +11,13 @@ import {
   behindOneAddress,
   contents,
   elsewhere,
-  halts,
   otherAsset,
   resume,
   steps,
 } from "../support/Exchanged.ts"
 import { type Flow, lives, paid, states } from "../support/Flow.ts"
 import { altered, threeFronts } from "../support/Fronts.ts"
+import { halts } from "../support/Intents.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 

@@ -12,18 +12,10 @@ import { Settings } from "../../src/store/database/Settings.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
-import {
-  alerts,
-  beginNetwork,
-  behindOneAddress,
-  contents,
-  elsewhere,
-  halts,
-  resume,
-  steps,
-} from "../support/Exchanged.ts"
+import { alerts, beginNetwork, behindOneAddress, contents, elsewhere, resume, steps } from "../support/Exchanged.ts"
 import { alice, type Flow, lives, paid, states } from "../support/Flow.ts"
 import { honest, threeFronts } from "../support/Fronts.ts"
+import { halts, newestAttempts } from "../support/Intents.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
 
@@ -46,7 +38,7 @@ const untilSent = Effect.fnUntraced(function* (args: Parameters<Flow>) {
   yield* steps(args, 30, undefined, (name) => name !== "decide")
   for (let i = 0; i < 20; i++) {
     yield* steps(args, 1, undefined, (name) => name !== "confirm")
-    if ((yield* states)[0] === "in_flight" && (yield* attemptsOf)[0]?.sends !== 0) return
+    if ((yield* states)[0] === "in_flight" && (yield* newestAttempts)[0]?.sends !== 0) return
   }
 })
 
@@ -56,11 +48,6 @@ const spend = Effect.fnUntraced(function* ([, , client]: Parameters<Flow>) {
   yield* submit(client, signed(client, { from: "bob", command, ...(yield* head(client)) }))
 })
 
-const attemptsOf = Effect.gen(function* () {
-  const outbox = yield* Outbox
-  const [intent] = yield* outbox.recent(1)
-  return yield* outbox.attempts(intent!.id)
-})
 const drifts = Effect.flatMap(Drifts, (store) => store.all)
 const haltWords = Effect.map(
   Effect.flatMap(Controls, (controls) => controls.halts),
@@ -116,12 +103,12 @@ describe("a node that was reset behind the same address", () => {
             yield* steps(args, 90, other)
             assert.deepStrictEqual(yield* halts, ["chain_changed"])
             assert.include(["in_flight", "unknown"], (yield* states)[0])
-            assert.lengthOf(yield* attemptsOf, 1)
+            assert.lengthOf(yield* newestAttempts, 1)
             front.manner = honest
             yield* resume
             yield* steps(args, 20)
             assert.deepStrictEqual(yield* states, ["confirmed"])
-            assert.lengthOf(yield* attemptsOf, 1)
+            assert.lengthOf(yield* newestAttempts, 1)
             assert.lengthOf(yield* paid(args[1]), 1)
             assert.lengthOf(yield* paid(other), 0)
             assert.deepStrictEqual([yield* halts, yield* drifts], [[], []])
@@ -178,7 +165,7 @@ describe("a node that was reset behind the same address", () => {
             yield* resume
             yield* steps(args, 40, other)
             assert.deepStrictEqual([yield* halts, yield* states], [[], ["manual"]])
-            assert.lengthOf(yield* attemptsOf, 1)
+            assert.lengthOf(yield* newestAttempts, 1)
             assert.lengthOf(yield* paid(other), 0)
             const [intent] = yield* (yield* Outbox).recent(1)
             assert.match(intent?.detail ?? "", /^signed on block [12][0-9]{2} of the chain before the reset, /)

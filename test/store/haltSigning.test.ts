@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Controls } from "../../src/store/controls/Controls.ts"
 import { haltSigning } from "../../src/store/controls/haltSigning.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors, isDoubtful, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { metricsLayer } from "../recordings/replay.ts"
+import { halts } from "../support/Intents.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { isWoken } from "../support/woken.ts"
@@ -19,11 +19,6 @@ const withStore = Effect.fnUntraced(function* (use: Work<Store>) {
   )
 })
 
-const reasons = Effect.map(
-  Effect.flatMap(Controls, (controls) => controls.halts),
-  (all) => all.map(({ reason }) => reason),
-)
-
 /** A failure of SQLite, as the adapter wraps it. */
 const sqlite = (errcode: number | undefined, message = "it failed") =>
   new StoreError({ operation: "move", cause: { reason: { cause: Object.assign(new Error(message), { errcode }) } } })
@@ -32,7 +27,7 @@ const sqlite = (errcode: number | undefined, message = "it failed") =>
 const failed = Effect.fnUntraced(function* (error: StoreError) {
   const ended = yield* Effect.flip(haltingOnStoreErrors(Effect.fail(error)))
   assert.strictEqual(ended, error)
-  return { halts: yield* reasons, ends: isUnwritable(ended), isDoubted: isDoubtful(ended) }
+  return { halts: yield* halts, ends: isUnwritable(ended), isDoubted: isDoubtful(ended) }
 })
 
 describe("a failure of the store", () => {

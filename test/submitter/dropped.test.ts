@@ -1,19 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
+import { dueDetails } from "../support/Intents.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
 /** While a gateway tells no height, these fail as well. */
 const headless = new Set(["compare", "reconcile", "confirm"])
 const undone = new Set(["submit", "confirm"])
 
-const told = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (all) => all.map(({ detail }) => detail),
-)
 const tenMinutes = Effect.fnUntraced(function* (
   options: Parameters<Flow>[0],
   sandbox: Parameters<Flow>[1],
@@ -33,9 +29,9 @@ describe("a payment whose rule decides anew", () => {
       yield* tenMinutes(options, sandbox, 5)
       const dropped = (yield* (yield* Outbox).recent(20)).filter(({ state }) => state === "cancelled")
       assert.isAbove(dropped.length, 1, "a decision waits for some minutes only")
-      assert.deepStrictEqual(yield* told, [], "it may pass by itself")
+      assert.deepStrictEqual(yield* dueDetails, [], "it may pass by itself")
       yield* tenMinutes(options, sandbox, 8)
-      const [said = "", ...more] = yield* told
+      const [said = "", ...more] = yield* dueDetails
       assert.deepStrictEqual(more, [], "once in a day")
       assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob is decided again and again since 2027-01-15 08:00Z/)
       assert.match(said, /never signed; it waited: .*503.*; fix what it waits for/)

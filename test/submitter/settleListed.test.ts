@@ -5,14 +5,13 @@ import { isFinalAttempt } from "../../src/domain/Attempt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Tags } from "../../src/store/payments/Tags.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
 import { flow, pass, round } from "../support/Flow.ts"
 import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
-import { rounds } from "../support/Intents.ts"
+import { dueDetails, rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { arm } from "../support/TestFaults.ts"
@@ -55,10 +54,6 @@ const front = (url: string) =>
     fronts.push(one)
     return one.server.url
   })
-const tickets = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (all) => all.map(({ detail }) => detail),
-)
 
 describe("a payment that another copy of the database made as well", () => {
   it.effect("does not end, by a head that is too high for a moment, while bytes of this one may execute", () =>
@@ -113,7 +108,7 @@ describe("a payment that another copy of the database made as well", () => {
           yield* rounds(options, world, 5)
           const [intent = assert.fail()] = yield* wages
           assert.include(["reserved", "awaiting_approval"], intent.state, intent.detail)
-          const told = yield* tickets
+          const told = yield* dueDetails
           assert.lengthOf(
             told.filter((one) => one.includes("cofferer intents cancel")),
             1,
@@ -126,7 +121,7 @@ describe("a payment that another copy of the database made as well", () => {
           const verb = { intentId: intent.id, verb: { verb: "cancel" }, author: "ana", reason: "looked" } as const
           yield* endIntent(verb, () => Effect.void)
           assert.strictEqual((yield* wages)[0]?.state, "cancelled")
-          const [end] = (yield* tickets).filter((one) => one.includes("ends unpaid"))
+          const [end] = (yield* dueDetails).filter((one) => one.includes("ends unpaid"))
           assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another copy of this database/)
         },
         {

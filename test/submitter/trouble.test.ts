@@ -9,6 +9,7 @@ import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
+import { newestAttempts } from "../support/Intents.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -31,11 +32,6 @@ const sendsOf = Effect.gen(function* () {
   const outbox = yield* Outbox
   const [intent] = yield* outbox.recent(1)
   return yield* outbox.sends(intent!.id)
-})
-const attemptsOf = Effect.gen(function* () {
-  const outbox = yield* Outbox
-  const [intent] = yield* outbox.recent(1)
-  return yield* outbox.attempts(intent!.id)
 })
 
 /** Whatever the gateway says to it. */
@@ -91,7 +87,7 @@ describe("a payment in trouble", () => {
         assert.strictEqual(sends[1]?.txHash, sends[0]?.txHash)
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
         assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.strictEqual((yield* attemptsOf).length, 1, "signed once")
+        assert.strictEqual((yield* newestAttempts).length, 1, "signed once")
         assert.strictEqual((yield* paid(sandbox)).length, 1)
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
       },
@@ -116,7 +112,7 @@ describe("a payment in trouble", () => {
       yield* disarm(client)
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
       assert.deepStrictEqual(yield* states, ["confirmed"])
-      assert.strictEqual((yield* attemptsOf).length, 1)
+      assert.strictEqual((yield* newestAttempts).length, 1)
       assert.strictEqual(new Set((yield* sendsOf).map((s) => s.txHash)).size, 1)
       assert.strictEqual((yield* paid(sandbox)).length, 1)
     }),
@@ -191,7 +187,7 @@ describe("a payment in trouble", () => {
         yield* go
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
         assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.strictEqual((yield* attemptsOf).length, 1)
+        assert.strictEqual((yield* newestAttempts).length, 1)
         assert.strictEqual((yield* paid(sandbox)).length, 1)
       }),
     )
@@ -205,7 +201,7 @@ describe("a payment in trouble", () => {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
       yield* disarm(client)
       for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
-      const [attempt, second] = yield* attemptsOf
+      const [attempt, second] = yield* newestAttempts
       assert.strictEqual(attempt?.state, "expired")
       assert.strictEqual(second?.state, "confirmed")
       assert.notStrictEqual(second?.nonce, attempt?.nonce)
@@ -227,7 +223,7 @@ describe("a payment in trouble", () => {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
       yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
       yield* pass(sandbox, 210, round(options, sandbox, decided))
-      const attempts = yield* attemptsOf
+      const attempts = yield* newestAttempts
       assert.deepStrictEqual(
         attempts.map((a) => a.state),
         ["expired", "expired", "expired"],
@@ -253,7 +249,7 @@ describe("a payment in trouble", () => {
       yield* ticking(adopt([alice], { reason: "the other's payment was ours", author: "ana" }, () => Effect.void))
       yield* pass(sandbox, 70, ticking(round(options, sandbox, decided), "20 millis"))
       assert.deepStrictEqual(yield* states, ["abandoned"])
-      assert.lengthOf(yield* attemptsOf, 1)
+      assert.lengthOf(yield* newestAttempts, 1)
       assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")
     }),
   )

@@ -4,7 +4,6 @@ import { TestClock } from "effect/testing"
 import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { intentView } from "../../src/http/stories.ts"
-import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -12,7 +11,7 @@ import { SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { standing } from "../../src/submitter/standing.ts"
 import { waits } from "../../src/submitter/waiting.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
-import { rounds } from "../support/Intents.ts"
+import { dueDetails, rounds } from "../support/Intents.ts"
 import { wageAt } from "../support/LoneLiar.ts"
 import { attemptOf } from "../support/Payments.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
@@ -29,11 +28,7 @@ const paymentsOf = (rule: string) =>
   )
 const statesOf = (rule: string) =>
   Effect.map(paymentsOf(rule), (all) => all.map(({ payment, state }) => `${payment.to} ${state}`))
-const alerts = Effect.map(
-  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
-  (all) => all.map(({ detail }) => detail),
-)
-const told = (pattern: RegExp) => Effect.map(alerts, (all) => all.filter((detail) => pattern.test(detail)))
+const told = (pattern: RegExp) => Effect.map(dueDetails, (all) => all.filter((detail) => pattern.test(detail)))
 const by = { reason: "looks at it", author: "ana" }
 const halt = Effect.flatMap(Controls, (controls) => controls.halt("operator", "looks at it"))
 const pause = (scope: string) =>

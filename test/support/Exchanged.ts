@@ -88,11 +88,6 @@ export const steps = Effect.fnUntraced(function* (
   }
 })
 
-export const halts = Effect.map(
-  Effect.flatMap(Controls, (controls) => controls.halts),
-  (all) => all.map(({ reason }) => reason),
-)
-
 /** Tables in which another chain's word would stand. */
 const tables = [
   "changes",

@@ -2,6 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { IntentCommand, IntentState } from "../../src/domain/Intent.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -25,6 +26,12 @@ export const reasons = Effect.map(
   Effect.flatMap(RuleStates, (store) => store.all),
   (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
 )
+/** Texts of the alerts that are due. */
+export const dueDetails = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (all) => all.map(({ detail }) => detail),
+)
+
 /** What a rule last came to; undefined where it was never evaluated. */
 export const ruleState = (name: string) =>
   Effect.map(
@@ -46,6 +53,13 @@ export const newestIntent = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
   ([intent = assert.fail("no payment")]) => intent,
 )
+
+/** Attempts of the newest payment. */
+export const newestAttempts = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return yield* outbox.attempts(intent!.id)
+})
 
 /** Intents of one command, the newest first, with the attempts of the newest. */
 export const intentsOf = (command: IntentCommand) => {
