@@ -37,7 +37,12 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
   ["a party that nobody defined", "from: reserve\n", "from: reserv\n", /"reserv" is not a party/],
   ["a watch-only payer", "from: reserve\n", "from: hot\n", /no signer/],
   ["an asset that is not pinned", "{ party: hot, asset: USDT", "{ party: hot, asset: USDC", /"USDC" is not pinned/],
-  ["a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /target 2_500 is less than below/],
+  [
+    "a target on the wrong side",
+    'target: "25_000" }',
+    'target: "2_500" }',
+    /target 2_500 is less than the trigger 10_000 \(below\)/,
+  ],
   ["a limit below one transfer", 'per24h: "100_000"', 'per24h: "10_000"', /per24h/],
   ["a rule of no kind", "    topUp:\n", "    topup:\n", /unknown key "topup"; did you mean "topUp"/],
   [

@@ -288,7 +288,12 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a negative amount", 'min: { USDT: "500" }', "min: { USDT: -500 }", /min\.USDT.*an amount/),
   mistake("an amount beyond every ledger", 'above: "60"', `above: "${"9".repeat(90)}"`, /too large/),
   mistake("a party that nobody defined", "from: reserve\n", "from: resreve\n", /"resreve" is not a party/),
-  mistake("a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /target 2_500 is less than below/),
+  mistake(
+    "a target on the wrong side",
+    'target: "25_000" }',
+    'target: "2_500" }',
+    /target 2_500 is less than the trigger 10_000 \(below\)/,
+  ),
   mistake(
     "a payment to itself",
     "from: [hot], to: cold, asset: VEGA, above",
@@ -316,7 +321,7 @@ export const broken: ReadonlyArray<Broken> = [
     "a limit below one transfer",
     'per24h: "100_000"',
     'per24h: "10_000"',
-    /per24h 10_000 is below perTransfer 25_000; raise it/,
+    /per24h 10_000 is below perTransfer 25_000; set per24h to at least 25_000/,
   ),
   mistake(
     "a policy for an unknown party",

@@ -145,7 +145,7 @@ const limits: ReadonlyArray<LintCase> = [
     "denied",
     topUp("keep", "reserve", "hot", "100", "500", here),
     ["to: [warm]", "to: [hot]"],
-    /keep is denied reserve -> hot: no policy line allows TOK there/,
+    /no policy line allows keep to pay TOK reserve -> hot/,
     { policy: line("reserve", "warm", "500", "5_000", 10) },
   ),
   wrong(
@@ -160,7 +160,7 @@ const limits: ReadonlyArray<LintCase> = [
         hot: 1
         ops: 1${here}`,
     ["to: [hot]", "to: [hot, ops]"],
-    /share is denied vault -> ops/,
+    /no policy line allows share to pay TOK vault -> ops/,
     { policy: line("vault", "hot", "500", "5_000", 10) },
   ),
   wrong(
@@ -172,7 +172,7 @@ const limits: ReadonlyArray<LintCase> = [
       weights: { hot: 1, warm: 1 }${here}
       tolerance: 5%`,
     ["from: [hot]", "from: [hot, warm]"],
-    /even is denied warm -> hot/,
+    /no policy line allows even to pay TOK warm -> hot/,
     { policy: line("hot", "warm, hot", "500", "5_000", 10) },
   ),
   wrong(
@@ -180,7 +180,7 @@ const limits: ReadonlyArray<LintCase> = [
     "denied",
     topUp("keep", "reserve", "hot", "100", "500", here),
     ["transfersPer24h: 0", "transfersPer24h: 1"],
-    /keep is denied/,
+    /no policy line allows keep to pay/,
     { policy: line("reserve", "hot", "500", "5_000", 0) },
   ),
   wrong(

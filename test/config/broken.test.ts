@@ -85,7 +85,7 @@ hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Ma
     assert.match(error.message, /Mars\/Base/)
     assert.match(error.message, /"nobody" is not a party/)
     assert.match(error.message, /rules #2 sweep\.above/)
-    assert.match(error.message, /denied is denied/)
+    assert.match(error.message, /no policy line allows denied to pay/)
     assert.notMatch(error.message, /nowhere/, "a rule that is not read whole is judged by its form")
     for (const line of error.message.split("\n")) assert.match(line, form)
   })

@@ -48,7 +48,10 @@ const refused = [
   ["notify: { becomes: [enabled] }", "notify.asset is missing"],
   ["notify: { asset: any, becomes: [enabled], severity: page }", "alerts about assets are always info"],
   ["notify: { asset: any, becomes: [enabled] }, for: 1m", "for means nothing for notify"],
-  [`notify: { when: { ${low} } }, clear: "9"`, "clear 9 is less than below 10; set clear above 10, or remove it"],
+  [
+    `notify: { when: { ${low} } }, clear: "9"`,
+    "clear 9 is less than the trigger 10 (below); set clear above 10, or remove it",
+  ],
   [`notify: { when: { stale: { longerThan: 1m } } }, clear: "9"`, "a level clears a condition on one balance alone"],
   [`notify: { when: { ${low} } }, during: dsk`, 'no hours are named "dsk"'],
   [`notify: { when: { ${low} } }, settle: 1m`, "settle means nothing for notify"],

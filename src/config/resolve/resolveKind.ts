@@ -188,7 +188,7 @@ const resolveLevel = (
   const sound = raw.word === "below" ? target >= trigger : target <= trigger
   if (!sound && isAmount(raw.trigger, asset) && isAmount(raw.target, asset)) {
     const [problem, bound] = raw.word === "below" ? ["less", "at least"] : ["more", "at most"]
-    const message = `target ${raw.target} is ${problem} than ${raw.word} ${raw.trigger}`
+    const message = `target ${raw.target} is ${problem} than the trigger ${raw.trigger} (${raw.word})`
     report.add([...path, "target"], message, `set target to ${bound} ${raw.trigger}`)
   }
   if (party === undefined || asset === undefined) return []

@@ -47,7 +47,11 @@ export const resolvePolicy = (
     const per24h = report.amount([...path, "per24h"], line.per24h, asset)
     const areAmounts = isAmount(line.perTransfer, asset) && isAmount(line.per24h, asset)
     if (asset !== undefined && areAmounts && per24h < perTransfer) {
-      report.add([...path, "per24h"], `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`, "raise it")
+      report.add(
+        [...path, "per24h"],
+        `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`,
+        `set per24h to at least ${line.perTransfer}`,
+      )
     }
     const group = approvalOfLine(line, approvals, path, report)
     const above = line.approvalAbove ?? "0"

@@ -185,7 +185,7 @@ const clearOf = (
   if (isBelow ? units < when.units : units > when.units) {
     const level = formatLevel(when.units, when.account.asset.decimals)
     const remedy = `set clear ${isBelow ? "above" : "below"} ${level}, or remove it: the condition then ends at ${level}`
-    report.add(path, `clear ${raw} is ${isBelow ? "less" : "more"} than ${when.side} ${level}`, remedy)
+    report.add(path, `clear ${raw} is ${isBelow ? "less" : "more"} than the trigger ${level} (${when.side})`, remedy)
   }
   // Back at the level itself is back.
   return { _tag: "Not", of: { ...when, units } }

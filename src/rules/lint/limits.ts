@@ -36,7 +36,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
         lint: "denied",
         severity: policyGravity(set, rule),
         path: placeOf(spot, first.to.name),
-        message: `${rule.name} is denied ${names}: no policy line allows ${subject.asset.symbol} there`,
+        message: `no policy line allows ${rule.name} to pay ${subject.asset.symbol} ${names}`,
         remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove the rule`,
       },
     ]

@@ -134,7 +134,7 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
         severity: "warning",
         path: ["parties", payer.name],
         message: `rules and policy permit ${payer.name} ${most} transfers in 24 h; the network lets a key send ${transfersPerDay}${kept}`,
-        remedy: "rules hold with quota when they are used: lower transfersPer24h, or set longer cooldowns",
+        remedy: "once these are used, rules hold as quota: lower transfersPer24h, or set longer cooldowns",
       },
     ]
   })
