@@ -33,11 +33,16 @@ const rebase = Command.make(
       (found, asked) =>
         rebaseBalances(found.treasury, { party, asset, ...asked }).pipe(Effect.provide(Reconciliation.layer)),
     )
-    const { rebased, rows, accounts } = done
+    const { rebased, rows, symbol, decimals, accounts } = done
+    const sum = (units: bigint | string) =>
+      decimals === undefined ? `${units} base units` : `${formatAmount(BigInt(units), decimals)} ${symbol}`
     yield* printResult(chosen.output, done, () =>
       [
-        `${rebased} begins again; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
-        ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
+        `${rebased}: ${rows} rows are read again; its rules hold until two comparisons agree`,
+        ...accounts.map(({ type, stored, reported }) => {
+          const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
+          return `  ${kind}: ${sum(stored)} before, ${sum(reported)} now`
+        }),
       ].join("\n"),
     )
   }),

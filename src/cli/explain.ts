@@ -30,7 +30,7 @@ const stampText = (millis: number): string => `${new Date(millis).toISOString().
 const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: ReadonlyArray<string>): string => {
   const { when, clear, firingSince } = alert
   const since =
-    firingSince === null ? [] : [`  true      since ${stampText(firingSince)}, ${timeText(at - firingSince)}`]
+    firingSince === null ? [] : [`  true      since ${stampText(firingSince)}, for ${timeText(at - firingSince)}`]
   return [
     alert.sentence,
     ...decided,
@@ -141,7 +141,7 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
 /** The engine's last stored decision, and since when it is in force. */
 const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
   if (decided === null) return ["  not evaluated yet"]
-  const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
+  const since = `since ${stampText(decided.at)}, for ${timeText(now - decided.at)}`
   if (decided.reason === reason) return [`  ${since}`]
   const was = decided.reason === null ? "it acted" : `it held: ${words(decided.reason)}`
   return [`  at the last evaluation ${was}, ${since}`]
@@ -163,7 +163,7 @@ const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
   const lines = e.lines.map(({ from, to, ...l }) =>
     l.line === null
       ? `${from} -> ${to}: no policy line allows it`
-      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left${l.nextFree === null ? "" : `, ${l.nextFree.amount} more from ${stampText(l.nextFree.at)} on`}`,
+      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left${l.nextFree === null ? "" : `, ${l.nextFree.amount} more are free at ${stampText(l.nextFree.at)}`}`,
   )
   const quotas = e.quotas.map((q) => {
     if (q.limit === null) return `${q.party}: the network's transfers per epoch are not known`
@@ -218,7 +218,7 @@ const pastSubjectText = (
     ].join("\n")
   }
   const lasted =
-    after === null ? `still in force, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
+    after === null ? `still in force for ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
     `${name} ${inForce.reason !== null ? "held" : tells ? "fired" : "acted"} at ${stampText(at)}: ${storedText(inForce)}`,
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,

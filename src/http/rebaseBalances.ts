@@ -146,7 +146,8 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     rows,
     approvers: agreed.length === 0 ? undefined : agreed,
   })
-  return { rebased: subject, rows, accounts }
+  const pin = [...treasury.assets.values()].find(({ id }) => id === asset)
+  return { rebased: subject, rows, symbol: pin?.symbol, decimals: pin?.decimals, accounts }
 })
 
 /** How the payment ends. One that waits until rows and balances agree would wait for ever. */

@@ -196,7 +196,8 @@ const paymentView = (
     limit: `${say(line.per24h)} ${symbol}`,
     share: Math.max(shareOf(amount, line.per24h), countShare(line, count)),
     transfers: `${count} of ${line.transfersPer24h}`,
-    free: isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} more from ${instantText(next.at)} on` : "",
+    free:
+      isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} more are free at ${instantText(next.at)}` : "",
   }
 }
 

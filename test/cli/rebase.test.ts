@@ -45,8 +45,10 @@ describe("balances rebase on the command line", () => {
       db.close()
       const gone = yield* rebase(odd)
       assert.strictEqual(gone.code, 0, gone.stderr)
-      assert.include(gone.stdout, `alice/${odd} begins again; 0 rows are read again`)
-      assert.include(gone.stdout, "ACCOUNT_TYPE_GENERAL: 7 before, 0 now, in base units")
+      assert.include(gone.stdout, `alice/${odd}: 0 rows are read again; its rules hold`)
+      assert.include(gone.stdout, "general: 7 base units before, 0 base units now")
+      const text = yield* rebase("USDT")
+      assert.include(text.stdout, "general: 1,000.00 USDT before, 1,000.00 USDT now", text.stderr)
       const known = yield* rebase("USDT", "--output", "json")
       assert.containSubset(JSON.parse(known.stdout), {
         rebased: "alice/USDT",
