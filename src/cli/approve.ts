@@ -301,7 +301,11 @@ const sign = Command.make(
     yield* Console.error(`signs this text:\n${shownText(text)}`)
     return yield* Console.log(yield* signApproval(key, text))
   }),
-).pipe(Command.withDescription("Sign the text of approve --print from standard input, on any machine"))
+).pipe(
+  Command.withDescription(
+    "Read the text of approve --print on standard input and print its signature; works on any machine",
+  ),
+)
 
 /** An operator's approval of one payment: a signature over exactly that payment. */
 export const approveCommand = Command.make(

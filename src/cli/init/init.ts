@@ -22,7 +22,9 @@ const nameFlag = (name: string, usual: string, description: string) =>
   )
 
 const flags = {
-  file: pathArgument("file", "Treasury file to write; must not exist").pipe(Argument.withDefault("treasury.yaml")),
+  file: pathArgument("file", "Treasury file to write, which must not exist; default treasury.yaml").pipe(
+    Argument.withDefault("treasury.yaml"),
+  ),
   name: optionalText("name", "Name of the treasury; default the file's name"),
   gateway: Flag.String("gateway").pipe(
     Flag.withDescription("Address of a gateway, such as https://gateway.example; repeat it for several"),
