@@ -121,7 +121,9 @@ export const logDecisions = Effect.fnUntraced(function* (
       subjects: one.subjects.length >= subjects(one.rule) ? undefined : one.subjects,
       inputs: inputs.length === 0 ? undefined : inputs,
     }
-    yield* hold === "pending" ? logEvent("rule pending", fields) : logEvent("rule holding", { ...fields, hold })
+    if (hold === "pending") yield* logEvent("rule pending", fields)
+    else if (hold === "in_band") yield* logEvent("rule idle", fields)
+    else yield* logEvent("rule holding", { ...fields, hold })
   }
 })
 

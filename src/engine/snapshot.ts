@@ -47,7 +47,7 @@ export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day)
   return { signed: (line: PolicyLine) => uses.get(line.line) ?? { amount: 0n, count: 0 } }
 })
 
-const unchecked = "the balances are not yet compared with the gateway's own since the start"
+const unchecked = "not yet compared with the gateway's balances since the start"
 
 /** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
 export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Memories) {

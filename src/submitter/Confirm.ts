@@ -252,7 +252,7 @@ export const confirmLoop = Effect.gen(function* () {
   const signals = yield* Signals
   yield* counted("confirm", confirmOnce()).pipe(
     Effect.catchTag("GatewayError", (error) =>
-      warnOf("newest block unknown to confirmation", error).pipe(Effect.andThen(Effect.sleep(waitMillisUnanswered))),
+      warnOf("newest block not read", error).pipe(Effect.andThen(Effect.sleep(waitMillisUnanswered))),
     ),
   )
   yield* signals.wait("confirm", yield* waitMillis)

@@ -178,7 +178,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       if (isWithdrawn && (yield* hasWithdrawn(intent, attempt))) return yield* escalateIfOverdue(live)
       const { detail } = verdict
       yield* outbox.addEvidence(attempt, "execution_failed", seen)
-      const ending = { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" } as const
+      const ending = { state: "failed", sentence: `failed: ${detail}`, detail, severity: "page" } as const
       const failed = outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
       return yield* settleAndAlert(intent, ending, failed)
     }

@@ -31,7 +31,7 @@ export const logEvents = {
   "daemon ready": "info ready | [block {block}    ][{accounts}   ][band {levels}   ]{rules:rule}",
   "status summary":
     "info summary | {proposed} proposed, {confirmed} confirmed, {open} open; {accepted} of {answered:answered submission} accepted; {unanswered} unanswered[; the ledger: {executed} executed, {duplicates:duplicate}]",
-  "command suggested": "info try now | {command}   {purpose}",
+  "command suggested": "info try now | {command}   # {purpose}",
   "treasuries started": "info several | {count:treasury file} + {dataDir}",
   "treasury ended": "page ended | {reason}; starts again in {seconds} s",
   "standing by": "info standby | {holder} runs it since {since}",
@@ -90,6 +90,7 @@ export const logEvents = {
 
   // Rules
   "rule pending": "info pending | {rule} | [{subjects}: ]{detail} + [{until} {inputs}]",
+  "rule idle": "info idle | {rule} | [{subjects}: ]has nothing to do: {detail} + [{inputs}]",
   "rule holding": "info hold | {rule} | [{subjects}: ]{hold}: {detail} + [{until} {seconds} {inputs}]",
   "rule evaluated": "debug | {rule} | {subjects}: {hold}: {detail} + [{until} {seconds} {inputs}]",
   "funding requested": `info asked | {rule} | requested: ${sum}; {reason}`,
@@ -127,7 +128,7 @@ export const logEvents = {
   "payment waits for a gateway": failure,
   "payment not looked up": failure,
   "payment movements not looked up": failure,
-  "newest block unknown to confirmation": failure,
+  "newest block not read": failure,
   "gateway shows another payment": failure,
   "ledger not compared": failure,
   "debits of a party incomplete": "ticket + {party}",

@@ -42,7 +42,7 @@ describe("a daemon that runs", () => {
   beforeAll(async () => {
     writeFileSync(file, steppedSandbox())
     daemon = startStepped(file, data)
-    await daemon.line(lineWith("rule holding", "24,310.00"))
+    await daemon.line(lineWith("rule idle", "24,310.00"))
   })
 
   afterAll(async () => {

@@ -52,7 +52,7 @@ export const startStepped = (file: string, data: string): SteppedDaemon => {
     ...daemon,
     blocks,
     payFirst: async () => {
-      await once("rule holding", "24,310.00", 3)
+      await once("rule idle", "24,310.00", 3)
       await once("asset changed", '"proposed"', 5)
       await once("asset changed", "pending listing", 2)
       await once("rule pending", "8,790.00 is below", 1)
