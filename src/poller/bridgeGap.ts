@@ -100,7 +100,7 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
       yield* observations.rebase([...openings, ...gone], reached)
       yield* (yield* Drifts).uncheck
       yield* recordLoss(watermark.timestamp, reached.timestamp, cause)
-      yield* settings.set(anewKey, "")
+      yield* settings.forget(anewKey)
     }),
   )
   const signals = yield* Signals

@@ -52,7 +52,7 @@ export const makeTrouble = (
       yield* settings.set(key, JSON.stringify(noted))
       return noted
     }),
-    end: Effect.tap(now, (known) => (known === undefined ? Effect.void : settings.set(key, ""))),
+    end: Effect.tap(now, (known) => (known === undefined ? Effect.void : settings.forget(key))),
   }
 }
 

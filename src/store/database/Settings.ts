@@ -14,6 +14,7 @@ export class Settings extends Context.Service<
   {
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
     readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
+    readonly forget: (key: string) => Effect.Effect<void, StoreError>
     /** The stored value; where there is none, `make` gives it and it is stored. */
     readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
     /** The wire form in which a transaction was executed on this chain, if one was: all its gateways take the same. */
@@ -53,6 +54,8 @@ export class Settings extends Context.Service<
       return Settings.of({
         get,
         set,
+        forget: (key) =>
+          sql.write`DELETE FROM settings WHERE key = ${key}`.pipe(Effect.asVoid, change(sql, "Settings.forget")),
         getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
           const stored = yield* get(key)
           if (stored !== undefined) return stored
@@ -110,7 +113,8 @@ export const makeRecord = <A>(settings: Settings["Service"], key: string, value:
     now: Effect.map(stored, (values): ReadonlyMap<string, A> => new Map(Object.entries(values))),
     keep: Effect.fnUntraced(function* (values: ReadonlyMap<string, A>) {
       const text = JSON.stringify(Object.fromEntries(values))
-      if (text !== JSON.stringify(yield* stored)) yield* settings.set(key, text)
+      if (text !== JSON.stringify(yield* stored))
+        yield* values.size === 0 ? settings.forget(key) : settings.set(key, text)
     }),
   }
 }

@@ -83,7 +83,7 @@ export const makeEpochs = Effect.gen(function* () {
   return {
     epoch: now,
     noteEpoch: Effect.fn("ChainState.noteEpoch")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
-    forgetEpoch: settings.set(key, "").pipe(Effect.withSpan("ChainState.forgetEpoch")),
+    forgetEpoch: settings.forget(key).pipe(Effect.withSpan("ChainState.forgetEpoch")),
     quota: Effect.fn("ChainState.quota")(function* (publicKey: string) {
       const epoch = yield* now
       const at = yield* Clock.currentTimeMillis

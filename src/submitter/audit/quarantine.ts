@@ -77,7 +77,7 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
     const { readWhole } = yield* Findings
-    const end = Effect.all([readWhole, settings.set(quarantineKey, ""), clearance.quarantine(undefined)])
+    const end = Effect.all([readWhole, settings.forget(quarantineKey), clearance.quarantine(undefined)])
     return yield* unlessBegun(String(until), end)
   }
   return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)

@@ -58,7 +58,7 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   const handed = Effect.gen(function* () {
     for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
     if (blind.size > 0) yield* letGoPlanned(blind)
-    yield* settings.set(handOverKey, "")
+    yield* settings.forget(handOverKey)
   })
   yield* database.write(handed, forget)
 })
