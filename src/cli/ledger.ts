@@ -163,8 +163,8 @@ const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
     ledger,
   ])
   const compared = [
-    accounts === null ? "balances not compared" : `${accounts} accounts compared`,
-    transfers === null ? "no payments to compare in this mode" : `${transfers} transfers compared`,
+    accounts === null ? "balances not compared" : `${plural(accounts, "account")} compared`,
+    transfers === null ? "no payments to compare in this mode" : `${plural(transfers, "transfer")} compared`,
   ]
   return [
     ...(rows.length === 0 ? [] : [table([["difference", "of", "id", "ours", "the gateway's"], ...rows])]),

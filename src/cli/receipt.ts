@@ -41,7 +41,7 @@ const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
     const what = `${command}s ${units} base units of asset ${assetId}`
     return [
       `attempt ${k}: ${from} ${what} to ${to} on chain ${visible(chainId)}`,
-      `  look up transaction ${transferId} on the ledger to see if it executed: a receipt cannot prove that`,
+      `  look up its id ${transferId} on the ledger to see if it executed: a receipt cannot prove that`,
     ]
   })
 
@@ -99,7 +99,7 @@ const receiptText = (statement: Statement, proven: Proven, { entries }: EntryCha
     ({ k }) => `attempt ${k}: its bytes carry no hash of a permit: its policy line, decision and approvals are claims`,
   )
   return [
-    `receipt whole: ${plural(proven.signed.length, "signed command")} of ${from}`,
+    `receipt intact: ${plural(proven.signed.length, "signed command")} of ${from}`,
     ...section("proven by the signature of that key:", signedLines(proven)),
     ...section(
       "recorded by the payer before the signature, which covers the hash of this record:",
@@ -178,7 +178,7 @@ export const verify = Command.make(
     )
     const { problem, entries, head } = found
     if (problem === null) {
-      const text = `journal whole: ${entries} entries, head ${head.slice(0, 16)}`
+      const text = `journal intact: ${entries} entries, head ${head.slice(0, 16)}`
       return yield* printResult(chosen.output, found, () => text)
     }
     if (chosen.output === "json") yield* printResult(chosen.output, found, () => "")

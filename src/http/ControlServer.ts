@@ -94,13 +94,20 @@ const answer = Effect.fn("Control.answer")(function* (
 ) {
   const options = { ...given, ...(yield* ConfigInForce).now() }
   const path = pathOf(request)
-  const none = refusal(404, `no ${request.method} ${path}`)
+  const none = nothingAt(request.method, path)
   if (request.method === "GET") return (yield* read(options, path, queryOf(request))) ?? none
   const [, id, word = ""] = /^\/api\/v1\/(?:intents\/([0-9a-z]{3,64})\/)?([a-z/]+)$/.exec(path) ?? []
   const name = id === undefined ? word : `intents/*/${word}`
   if (request.method !== "POST" || !Object.hasOwn(verbs, name)) return none
   return yield* verbs[name as VerbName](options, request, id ?? "")
 })
+
+/** The answer where nothing is at a path: the payment, if the path names one by what is no id. */
+const nothingAt = (method: string, path: string) => {
+  const id = /^\/api\/v1\/(?:intents|receipts)\/([^/]+)/.exec(path)?.[1]
+  if (id === undefined || /^[0-9a-z]{3,64}$/.test(id)) return refusal(404, `no ${method} ${path}`)
+  return refusal(404, `no payment "${id}"`, 'give the first three characters or more of an id; see "intents"')
+}
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?")[1] ?? "")
 

@@ -136,7 +136,7 @@ describe("a daemon beside its embedded network", () => {
   it("is verified, exported and put in receipts while it runs", async () => {
     assert.match(
       (await callCofferer(["verify", ...ofData])).stdout,
-      /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/,
+      /^journal intact: \d+ entries, head [0-9a-f]{16}\n$/,
     )
     const exported = await callCofferer(["export", "--format", "jsonl", ...ofData])
     const [first] = exported.stdout.split("\n").map((line) => JSON.parse(line || "{}") as Record<string, unknown>)
@@ -145,7 +145,7 @@ describe("a daemon beside its embedded network", () => {
     const written = await callCofferer(["receipt", String(first?.["id"]), "--file", receipt, ...ofData])
     assert.strictEqual(written.code, 0, written.stderr)
     const whole = await callCofferer(["receipt", "verify", receipt])
-    assert.match(whole.stdout, /^receipt whole: 1 signed command of [0-9a-f]{64}\n/, whole.stderr)
+    assert.match(whole.stdout, /^receipt intact: 1 signed command of [0-9a-f]{64}\n/, whole.stderr)
     const [proven = "", recorded = "", claimed = ""] = whole.stdout.split(/\n(?=recorded by|claimed by)/)
     assert.match(proven, /transfers 16210000000 base units of asset [0-9a-f]{64} to [0-9a-f]{64} on chain /)
     assert.include(proven, String(first?.["transferId"]))

@@ -142,6 +142,9 @@ describe("the control socket", () => {
         assert.strictEqual(at(yield* ask(options, `/api/v1/intents/${part}`), "id"), id, part)
       }
       assert.strictEqual((yield* ask(options, "/api/v1/intents/zzzzzz")).status, 404)
+      const tooShort = yield* ask(options, "/api/v1/intents/z")
+      assert.strictEqual(tooShort.status, 404)
+      assert.strictEqual(at(tooShort, "error"), 'no payment "z"')
       assert.strictEqual(at(yield* ask(options, "/api/v1/intents?limit=5"), "0.id"), id)
     }),
   )

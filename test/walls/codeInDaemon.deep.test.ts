@@ -128,7 +128,7 @@ describe("a daemon among whose rules in code most do harm", () => {
     const [, hash] = /decision +own: it is low .*; by code ([0-9a-f]{8})\n/.exec(story) ?? []
     assert.isDefined(hash, story)
     assert.match(readFileSync(receipt, "utf8"), new RegExp(`code.{1,10}hash.{1,10}${hash}[0-9a-f]{56}`))
-    assert.include(await run("verify", ...own), "journal whole")
+    assert.include(await run("verify", ...own), "journal intact")
   })
 
   const told = { ...harm, lies: ["", /^its code fails at lies\.ts:\d+:\d+: Cannot assign to read only/] as const }
