@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
-import { type HoldReason, reasonText } from "../domain/Decision.ts"
+import { type HoldReason, restText } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import {
@@ -143,9 +143,11 @@ const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, 
   if (decided === null) return ["  not evaluated yet"]
   const since = `since ${stampText(decided.at)}, for ${timeText(now - decided.at)}`
   if (decided.reason === reason) return [`  ${since}`]
-  const was = decided.reason === null ? "it acted" : `it held: ${words(decided.reason)}`
+  const was = decided.reason === "in_band" ? "it had nothing to do" : heldText(decided.reason)
   return [`  at the last evaluation ${was}, ${since}`]
 }
+
+const heldText = (reason: HoldReason | null): string => (reason === null ? "it acted" : `it held: ${words(reason)}`)
 
 const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
   `  ${words(reason)}`,
@@ -220,7 +222,7 @@ const pastSubjectText = (
   const lasted =
     after === null ? `still in force for ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
-    `${name} ${inForce.reason !== null ? "held" : tells ? "fired" : "acted"} at ${stampText(at)}: ${storedText(inForce)}`,
+    pastHeadline({ name, at, tells }, inForce),
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
     `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
     `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
@@ -228,8 +230,16 @@ const pastSubjectText = (
   ].join("\n")
 }
 
-const storedText = ({ reason, detail }: StoredDecision): string =>
-  reason === null ? detail : reasonText(reason, detail)
+const pastHeadline = (
+  { name, at, tells }: { readonly name: string; readonly at: number; readonly tells: boolean },
+  inForce: StoredDecision,
+): string => {
+  const { reason, detail } = inForce
+  if (reason === "in_band") return `${name} had nothing to do at ${stampText(at)}: ${detail}`
+  return `${name} ${reason !== null ? "held" : tells ? "fired" : "acted"} at ${stampText(at)}: ${storedText(inForce)}`
+}
+
+const storedText = ({ reason, detail }: StoredDecision): string => (reason === null ? detail : restText(reason, detail))
 
 const decisionLine = (decision: StoredDecision): string =>
   `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${storedText(decision)}`

@@ -36,7 +36,7 @@ describe("what a rule did at a time", () => {
       const paused = yield* told(treasury, "keep-bob", start + 11_000, "bob")
       assert.match(paused, /held at 2027-01-15 08:00:11Z: paused \(rule:keep-bob\) by \S+: audit\n/)
       assert.match(paused, /\n {2}since {5}2027-01-15 08:00:09Z, still in force for 3 s; /)
-      assert.match(paused, /\n {2}before .*in band, 200\.00 \(trigger 100\)\n {2}after {5}nothing else yet$/)
+      assert.match(paused, /\n {2}before .*has nothing to do: 200\.00 \(trigger 100\)\n {2}after {5}nothing else yet$/)
       const early = yield* told(treasury, "keep-bob", start - 3_600_000)
       assert.match(
         early,

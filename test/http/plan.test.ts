@@ -210,7 +210,7 @@ describe("the commands explain and plan", () => {
       const why = yield* call("explain", "keep", "hot")
       assert.strictEqual(why.code, 0, why.stderr)
       assert.match(why.stdout, /^no daemon runs: /)
-      assert.match(why.stdout, /\n {2}catching up +HOLDS +the balances are not yet compared/)
+      assert.match(why.stdout, /\n {2}catching up +HOLDS +not yet compared with the gateway's balances/)
       const json = yield* call("explain", "keep", "-o", "json")
       assert.containSubset(JSON.parse(json.stdout), {
         running: false,
