@@ -99,17 +99,17 @@ describe("explain of a rule that tells of a condition", () => {
         yield* looksAt(treasury, now)
         yield* TestClock.setTime(now + 5_000)
         const pending = yield* textTo(treasury, "low")
-        assert.match(pending, /^low does not fire: pending, .*\n {2}since 2027-01-15 08:00:00Z, 5 s\n/)
-        assert.match(pending, /\n {2}true {6}since 2027-01-15 08:00:00Z, 5 s\n {2}timers {4}for 20 s, 15 s left; /)
+        assert.match(pending, /^low does not fire: pending, .*\n {2}since 2027-01-15 08:00:00Z, for 5 s\n/)
+        assert.match(pending, /\n {2}true {6}since 2027-01-15 08:00:00Z, for 5 s\n {2}timers {4}for 20 s, 15 s left; /)
         yield* looksAt(treasury, now + 20_000)
         yield* TestClock.setTime(now + 25_000)
         const fires = yield* textTo(treasury, "low")
-        assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}since 2027-01-15 08:00:20Z, 5 s\n/)
+        assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}since 2027-01-15 08:00:20Z, for 5 s\n/)
         assert.match(
           fires,
           /\n {2}over when\n {4}not +does not hold\n {6}hot\/USDT is below 1,400 +HOLDS +500\.00, 26\.0 s old\n/,
         )
-        assert.match(fires, /\n {2}true {6}since 2027-01-15 08:00:00Z, 25 s\n/)
+        assert.match(fires, /\n {2}true {6}since 2027-01-15 08:00:00Z, for 25 s\n/)
         assert.match(fires, /; cooldown 60 min, 60 min left\n/)
         assert.match(fires, /\n {2}alerted {3}at 2027-01-15 08:00:20Z: low hot\/USDT: 500\.00 is below 1,000$/)
         const then = yield* textTo(treasury, "low", now + 10_000)
