@@ -10,7 +10,17 @@ const ends = [
   [271, "rows of next to nothing", ["stopped", "reconcile, balances rebase"]],
   [273, "rows of nothing, and no operation that tells balances", ["stopped", "intents resolve (manual)"]],
   [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
-  [116, "ended by a rebase", ["reconcile, balances rebase", "rows agree by a verb"]],
+  [
+    116,
+    "ended by an adoption and a rebase",
+    [
+      "stopped",
+      "adopt (foreign_payment)",
+      "reconcile, balances rebase refused: it is cancelled already",
+      "reconcile, balances rebase",
+      "rows agree by a verb",
+    ],
+  ],
   [152, "ended by resume", ["stopped", "resume (chain_changed)"]],
 ] as const
 
