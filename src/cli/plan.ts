@@ -35,10 +35,7 @@ export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, 
       "soon",
       soon.map((subject) => soonLine(subject, at)),
     ),
-    ...section(
-      "idle",
-      idle.map(({ sentence, trial }) => `${sentence}${trial ? " (on trial)" : ""}`),
-    ),
+    ...section("idle", idle.map(idleLine)),
     ...(difference === null ? [] : differenceText(difference)),
     ...section("HALT", halt === null ? [] : [halt]),
   ].join("\n")
@@ -52,6 +49,9 @@ const section = (title: string, lines: ReadonlyArray<string>, none?: string): Re
 /** Marks payments that are not made. */
 const rehearsedText = ({ rehearsed, trial }: PlannedSubject): string =>
   trial ? " (on trial: only rehearsed)" : rehearsed ? " (only rehearsed)" : ""
+
+const idleLine = ({ sentence, trial, rehearsed }: PlannedSubject): string =>
+  `${sentence}${trial ? " (on trial)" : rehearsed ? " (as if its rehearsed payments had been made)" : ""}`
 
 const actingLine = (subject: PlannedSubject): string => `${subject.sentence}${rehearsedText(subject)}`
 
