@@ -257,6 +257,12 @@ export const broken: ReadonlyArray<Broken> = [
     "    signer: hot",
     /it is "hot"; write a map with file, sandbox/,
   ),
+  mistake(
+    "a plan in one text",
+    "    for: 30s",
+    '    schedule: "0 9 * * *"',
+    /schedule is not valid: .*; write a map with cron \(optional: location, missed, late\)/,
+  ),
   mistake("a map for a text", "harbor-1", "{ id: harbor-1 }", /network\.chainId.*it is a map; write one text/),
   mistake("a text for a list", "to: [cold], asset: VEGA, per", "to: cold, asset: VEGA, per", /write a list: begin/),
   mistake(

@@ -65,7 +65,10 @@ interface Ast {
   readonly _tag?: string
   readonly types?: ReadonlyArray<Ast>
   readonly literal?: unknown
-  readonly propertySignatures?: ReadonlyArray<{ readonly name: PropertyKey }>
+  readonly propertySignatures?: ReadonlyArray<{
+    readonly name: PropertyKey
+    readonly type?: { readonly context?: { readonly isOptional?: boolean } | undefined }
+  }>
   readonly indexSignatures?: ReadonlyArray<{ readonly parameter: Ast }>
   readonly checks?: ReadonlyArray<{ readonly annotations?: { readonly expected?: unknown } }>
 }
@@ -199,5 +202,9 @@ const formOf = (ast: Ast): string | undefined => {
   if (ast._tag === "Arrays") return 'a list: begin each item with "- ", or write [ a, b ]'
   if (ast._tag !== "Objects") return undefined
   const keys = knownKeys(ast)
-  return keys.length === 0 ? "a map of names and values, such as { name: … }" : `a map with ${keys.join(", ")}`
+  if (keys.length === 0) return "a map of names and values, such as { name: … }"
+  const isOptional = (i: number) => ast.propertySignatures?.[i]?.type?.context?.isOptional === true
+  const [optional, needed] = [keys.filter((_, i) => isOptional(i)), keys.filter((_, i) => !isOptional(i))]
+  if (optional.length === 0 || needed.length === 0) return `a map with ${keys.join(", ")}`
+  return `a map with ${needed.join(", ")} (optional: ${optional.join(", ")})`
 }
