@@ -88,7 +88,7 @@ describe("what a round tells", () => {
     ]
     assert.deepStrictEqual(yield* told(3, changes), [
       "pending    keep    a/TOK: 90 is below 100; must stay so for 3 s",
-      "hold       keep    b/TOK: in band: 200 is not below 100",
+      "idle       keep    b/TOK: has nothing to do: 200 is not below 100",
     ])
   })
 
