@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto"
 import { createServer, type OutgoingHttpHeaders, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -17,6 +18,12 @@ export interface Answer {
   readonly body: string
 }
 type Serve = (method: string, path: string, body: string) => Promise<Answer>
+
+const listen = (server: Server, port: number) =>
+  new Promise<number>((resolve, reject) => {
+    server.on("error", reject)
+    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+  })
 
 /** Opens a server that answers by `serve`. */
 export const openDoor = async (serve: Serve): Promise<Door> => {
@@ -39,11 +46,6 @@ export const openDoor = async (serve: Serve): Promise<Door> => {
       sockets.add(socket)
       socket.on("close", () => sockets.delete(socket))
     })
-  const listen = (server: Server, port: number) =>
-    new Promise<number>((resolve, reject) => {
-      server.on("error", reject)
-      server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
-    })
   const shut = (server: Server) =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -64,10 +66,19 @@ export const openDoor = async (serve: Serve): Promise<Door> => {
   }
 }
 
-export const freePort = async () => {
-  const door = await openDoor(() => Promise.reject(new Error("nothing is served")))
-  await door.close()
-  return Number(new URL(door.url).port)
+/** A port for a server that is started later: below those that connections of other processes get meanwhile. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = randomInt(10_000, 30_000)
+    const server = createServer()
+    const isFree = await listen(server, port).then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
 
 /** Waits until it is so; false if the seconds were over first. */
