@@ -46,7 +46,7 @@ const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: Rea
 const lastAlertText = (last: LastAlert | null): string =>
   last === null ? "never" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
 
-const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "HOLDS" : "does not hold")
+const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "TRUE" : "false")
 
 const joinTexts = { all: "all of", any: "any of", not: "not" } as const
 
@@ -151,7 +151,7 @@ const heldText = (reason: HoldReason | null): string => (reason === null ? "it a
 
 const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
   `  ${words(reason)}`,
-  signs[sign],
+  reason === "in_band" && sign === "holds" ? "idle" : signs[sign],
   detail,
 ]
 

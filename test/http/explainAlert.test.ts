@@ -71,17 +71,11 @@ describe("explain of a rule that tells of a condition", () => {
           /^low does not fire: pending, hot\/USDT: 500\.00 is below 1,000 and .*; must stay so for 60 s\n/,
         )
         assert.match(text, /\n {2}not evaluated yet\n/)
-        assert.match(text, /\n {2}any of +HOLDS\n {4}all of +HOLDS\n/)
-        assert.match(text, /\n {6}hot\/USDT is below 1,000 +HOLDS +500\.00, 1\.0 s old\n/)
-        assert.match(
-          text,
-          /\n {6}not +HOLDS\n {8}reserve\/USDT is above 200,000 +does not hold +100,000\.00, 1\.0 s old\n/,
-        )
+        assert.match(text, /\n {2}any of +TRUE\n {4}all of +TRUE\n/)
+        assert.match(text, /\n {6}hot\/USDT is below 1,000 +TRUE +500\.00, 1\.0 s old\n/)
+        assert.match(text, /\n {6}not +TRUE\n {8}reserve\/USDT is above 200,000 +false +100,000\.00, 1\.0 s old\n/)
         assert.match(text, /\n {4}cold\/USDT is below 1 +not known +no balance of cold\/USDT was seen\n/)
-        assert.match(
-          text,
-          /\n {4}keep is held for longer than 5 min +does not hold +hot\/USDT held for pending, 60 s\n/,
-        )
+        assert.match(text, /\n {4}keep is held for longer than 5 min +false +hot\/USDT held for pending, 60 s\n/)
         assert.match(text, /\n {2}known {5}block 77 of 07:59:59Z, 1\.0 s old, from /)
         assert.match(text, /\n {2}timers {4}for 60 s, 60 s left; cooldown 60 min\n {2}alerted {3}never$/)
         assert.match(yield* textTo(treasury, "low", undefined, "hot"), /^404: rule "low" has no subject "hot"/)
@@ -107,7 +101,7 @@ describe("explain of a rule that tells of a condition", () => {
         assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}since 2027-01-15 08:00:20Z, for 5 s\n/)
         assert.match(
           fires,
-          /\n {2}over when\n {4}not +does not hold\n {6}hot\/USDT is below 1,400 +HOLDS +500\.00, 26\.0 s old\n/,
+          /\n {2}over when\n {4}not +false\n {6}hot\/USDT is below 1,400 +TRUE +500\.00, 26\.0 s old\n/,
         )
         assert.match(fires, /\n {2}true {6}since 2027-01-15 08:00:00Z, for 25 s\n/)
         assert.match(fires, /; cooldown 60 min, 60 min left\n/)

@@ -97,7 +97,7 @@ const ofTreasury = {
     severity: "ticket",
     id: "drift/{seq}",
     subject: "{account}",
-    text: "{words}; rules on it hold until two comparisons agree",
+    text: "{words}; its rules hold until two comparisons agree",
     remedy: 'run "{command}" to read its history again',
     fields: ["stored", "reported"],
     raised: "after a comparison of our rows with the gateway's balance that differs",

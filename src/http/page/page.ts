@@ -99,14 +99,12 @@ const Tree = (e: Explanation, trial: boolean) => html`
     </ul>
   </div>`
 
-const truths = { true: "holds", false: "does not hold", null: "not known" } as const
-
 const conditionRows = (c: SeenCondition, depth: number): ReadonlyArray<unknown> => {
   const sign = c.holds === null ? "not_reached" : c.holds ? "holds" : "passed"
   const age = c.ageSeconds === null ? "" : `, ${c.ageSeconds.toFixed(1)} s old`
   const seen = c.join !== null ? "" : c.observed === null ? c.detail : `${c.observed}${age}`
   return [
-    html`<tr class=${sign}><td title=${truths[String(c.holds) as keyof typeof truths]}>${c.holds === null ? "·" : c.holds ? "●" : "○"}</td>
+    html`<tr class=${sign}><td title=${String(c.holds ?? "not known")}>${c.holds === null ? "·" : c.holds ? "●" : "○"}</td>
       <td style=${{ paddingLeft: `${depth}em` }}>${c.join === null ? c.text : c.join}</td>
       <td class="detail">${seen}${c.holds === null && c.observed !== null ? `; ${c.detail}` : ""}</td></tr>`,
     ...c.of.flatMap((part) => conditionRows(part, depth + 1)),
