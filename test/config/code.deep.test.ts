@@ -294,7 +294,7 @@ describe("a broken file of rules", () => {
     writeFileSync(file, readFileSync(file, "utf8").replace("mode: shadow", "mode: live"))
     const lines = yield* problemsOf(at)
     assert.lengthOf(lines, 1, lines.join("\n"))
-    assert.match(lines[0] ?? "", /^rules\.ts:\d+:\d+ {2}own .*cold/)
+    assert.match(lines[0] ?? "", /^rules\.ts:\d+:\d+ {2}no policy line allows own to pay .*cold/)
   })
 
   it.effect("cannot be had by writing the kind in YAML", function* () {
