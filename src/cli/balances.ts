@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Treasury } from "../config/Treasury.ts"
-import { specifiedAccountTypes } from "../domain/AccountType.ts"
+import { accountKind, specifiedAccountTypes } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
@@ -9,6 +9,7 @@ import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
+import { partyName } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
 import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./assets.ts"
 import { printResult, table } from "./common/output.ts"
@@ -39,10 +40,9 @@ const rebase = Command.make(
     yield* printResult(chosen.output, done, () =>
       [
         `${rebased}: ${rows} rows are read again; its rules hold until two comparisons agree`,
-        ...accounts.map(({ type, stored, reported }) => {
-          const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
-          return `  ${kind}: ${sum(stored)} before, ${sum(reported)} now`
-        }),
+        ...accounts.map(
+          ({ type, stored, reported }) => `  ${accountKind(type)}: ${sum(stored)} before, ${sum(reported)} now`,
+        ),
       ].join("\n"),
     )
   }),
@@ -73,10 +73,6 @@ const flags = {
   end: instant("end", "Before this time"),
   ...pagingFlags,
 }
-
-/** The party's name in the treasury file, else the beginning of its key. */
-const partyText = ({ parties }: Treasury, key: string): string =>
-  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key.slice(0, 8)
 
 /** In units of a pinned asset; of another, whose decimals are unknown here, in base units. */
 const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChange, "asset" | "balance">): string => {
@@ -122,10 +118,10 @@ export const balances = Command.make(
           ["time", "party", "balance", "market", "type"],
           ...page.rows.map(({ node }) => [
             isoOf(node.timestamp),
-            partyText(treasury, node.party),
+            partyName(treasury.parties, node.party) ?? node.party.slice(0, 8),
             balanceText(treasury, node),
             node.market.slice(0, 8) || "-",
-            node.type.replace("ACCOUNT_TYPE_", "").toLowerCase(),
+            accountKind(node.type),
           ]),
         ]),
         `${page.rows.length} rows ${asOf(page.mark, now)}, from ${Option.getOrElse(chosen.gateway, () => gateway.name)}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,

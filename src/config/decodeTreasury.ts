@@ -24,7 +24,7 @@ interface Decoded {
 
 /** Maps whose names the rest of the file refers to. */
 const naming: ReadonlyArray<string> = ["parties", "assets", "addresses", "hours", "approvals"]
-/** What a network needs; what is wrong in it concerns no other part. */
+/** A network in place of one that is left out: nothing else is checked against it. */
 const someNetwork = { chainId: "unknown", gateways: { unknown: "https://gateway.invalid" } }
 /** Each round leaves out more; a file that still does not decode is judged by its form alone. */
 const roundsMax = 12

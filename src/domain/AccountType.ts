@@ -51,6 +51,9 @@ const names = new Map<number, string>(Object.entries(accountTypeNumbers).map(([n
 /** The name of a wire number; the number itself as text where no name is known, as the network prints it. */
 export const accountTypeName = (number: number): string => names.get(number) ?? String(number)
 
+/** "general": a type without the prefix of its enumeration. */
+export const accountKind = (type: string): string => type.replace("ACCOUNT_TYPE_", "").toLowerCase()
+
 /** A party's unallocated collateral: deposits arrive here, transfers and withdrawals leave from here. */
 export const general: AccountTypeName = "ACCOUNT_TYPE_GENERAL"
 

@@ -216,7 +216,7 @@ export interface Found extends Omit<ConditionView, "condition"> {
   readonly isAlerted?: boolean
   /** Accounts, rules, gateways or receivers that only this alerts to: one that joins is a new alert. */
   readonly parts?: ReadonlyArray<string>
-  /** What makes it a page: one that joins is a page. */
+  /** Parts that make it a page: one that joins is a page of its own. */
   readonly pages?: ReadonlyArray<string>
   /** Receivers that cannot get its alert. All others get it, whatever their routes are. */
   readonly unreachable?: ReadonlyArray<string>

@@ -6,6 +6,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { isoOf, nanosOf } from "../domain/Time.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
+import { partyName } from "../rules/Account.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Controls } from "../store/controls/Controls.ts"
@@ -137,7 +138,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   })
   const keys = [...parties.values()].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
   const history = mode === "live" ? yield* compareHistory(keys) : undefined
-  const nameOf = (key: string) => [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? ""
+  const nameOf = (key: string) => partyName(parties, key) ?? ""
   const payments = (history?.differences ?? []).map(
     ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
   )

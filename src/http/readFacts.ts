@@ -106,7 +106,7 @@ export const noteUndelivered = Effect.fnUntraced(function* (now: number) {
   yield* keep(waitingSince(yield* (yield* AlertQueue).pending, yield* known, now))
 })
 
-/** All that waits is counted anew: at the start of a process. */
+/** Begins each wait again, as at the start of a process. */
 export const forgetUndelivered = Effect.flatMap(waits, ({ keep }) => keep(new Map()))
 
 const dayMillis = 86_400_000

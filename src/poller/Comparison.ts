@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { accountKind } from "../domain/AccountType.ts"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { nanosOf } from "../domain/Time.ts"
@@ -7,7 +8,7 @@ import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
 import { walkPages } from "../gateway/walkPages.ts"
-import type { Party, PinnedAsset } from "../rules/Account.ts"
+import { type Party, type PinnedAsset, partyName } from "../rules/Account.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { accountKeyText, type BalanceDifference, type Drift, Drifts } from "../store/balances/Drifts.ts"
@@ -133,16 +134,13 @@ interface Names {
   readonly assets: ReadonlyMap<string, PinnedAsset>
 }
 
-const partyName = ({ parties }: Names, key: string) =>
-  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name
-
 const symbolOf = ({ assets }: Names, asset: string) => [...assets.values()].find(({ id }) => id === asset)?.symbol
 
 /** "hot/USDT", with the kind of account where it is no general one. */
 export const subjectOf = (names: Names, { party, asset, type }: BalanceDifference): string => {
-  const name = partyName(names, party) ?? party.slice(0, 8)
+  const name = partyName(names.parties, party) ?? party.slice(0, 8)
   const symbol = symbolOf(names, asset) ?? asset.slice(0, 8)
-  const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
+  const kind = accountKind(type)
   return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
 }
 
@@ -160,7 +158,7 @@ const wordsOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifferen
 
 /** Remedy of a mismatch that does not end by itself. A gateway may name an asset as it likes. */
 const remedyOf = (names: Names, { party, asset }: BalanceDifference): string => {
-  const named = [partyName(names, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
+  const named = [partyName(names.parties, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
   return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
 }
 

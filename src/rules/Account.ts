@@ -50,6 +50,10 @@ export interface Share {
 export const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
+/** Name of the party with this key; undefined where the treasury has none. */
+export const partyName = (parties: ReadonlyMap<string, Party>, key: string): string | undefined =>
+  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name
+
 /** An account's name in decisions, messages and the store: "hot/USDT". */
 export const accountName = ({ party, asset }: Pick<RuleAccount, "party" | "asset">): string =>
   `${party.name}/${asset.symbol}`

@@ -11,6 +11,7 @@ import { plural } from "../../domain/text.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
+import { partyName } from "../../rules/Account.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { haltSigningWith } from "../../store/controls/haltSigning.ts"
@@ -107,8 +108,7 @@ export const judgeStrangers = Effect.fnUntraced(function* (
   const last = foreign.at(-1)
   if (last !== undefined) {
     const { parties, assets } = (yield* ConfigInForce).now().treasury
-    const nameOf = (key: string) =>
-      [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key.slice(0, 8)
+    const nameOf = (key: string) => partyName(parties, key) ?? key.slice(0, 8)
     const pinned = [...assets.values()].find(({ id }) => id === last.asset)
     const sum = pinned === undefined ? "" : `, ${formatAmount(last.amount, pinned.decimals)} ${pinned.symbol}`
     const detail = `the key of ${nameOf(last.from)} signed ${plural(foreign.length, "payment")} ${foreign.length === 1 ? "that is" : "that are"} not in this journal, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
