@@ -101,7 +101,7 @@ export const databaseLayer = (
 export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mode">>, access?: StoreAccess) => {
   const { treasury, mode = treasury.mode } = options
   const tables = Layer.mergeAll(
-    Drifts.layer,
+    Drifts.layerNoDeps,
     DirtySubjects.layer,
     alertQueueLayer,
     Signals.layer,

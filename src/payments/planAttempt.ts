@@ -87,13 +87,12 @@ export interface Beginning {
   /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
   readonly clearedAt: number | undefined
   /**
-   * Kinds of journal entries about the treasury since the decision: "config" after a reload, "started" after a start.
-   * Their order is certain, whatever the clock said.
+   * Kinds of journal entries about the treasury and the accounts of the payment since the decision: "config" after a
+   * reload, "started" after a start, "mismatch" where rows and balance differed. Their order is certain, whatever the
+   * clock said.
    */
   readonly noted: ReadonlySet<string>
   readonly needsApproval: boolean
-  /** Accounts whose balances differed from the gateway's at any time since the decision. */
-  readonly drifted: ReadonlyArray<AccountKey>
   /** Newest block of the balances; height 0 where the gateway reports none. */
   readonly rows: BlockMark | undefined
 }
@@ -182,13 +181,13 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
  * since whose decision a mismatch was seen: its rows may have been false.
  */
 export const isNeedDoubtful = (context: Beginning): boolean => {
-  const { intent, k, now, clearedAt, noted, drifted, needsApproval, blocked } = context
+  const { intent, k, now, clearedAt, noted, needsApproval, blocked } = context
   if (blocked !== undefined || intent.rule === submittedRule) return false
   const isOld = now - intent.createdAt > decisionValidMillis || noted.has("config")
   // Of a decision that is later than this clock says, nobody knows whether it came before the clearance.
   const isSince = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
   const isCompared = isSince && !noted.has("started")
-  return k !== 1 || !isCompared || drifted.some(isOf(intent)) || (isOld && !needsApproval)
+  return k !== 1 || !isCompared || noted.has("mismatch") || (isOld && !needsApproval)
 }
 
 /** True if the payment moves money of this account. */

@@ -19,7 +19,7 @@ import type { Share } from "../rules/Account.ts"
 import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
-import { Drifts } from "../store/balances/Drifts.ts"
+import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -39,6 +39,10 @@ const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
   return (yield* (yield* disagreement).now)?.detail ?? (yield* (yield* Clearance).lacking(payment.fromKey))
 })
 
+/** Subjects of journal entries about the accounts between which the payment moves money. */
+const accountsOf = ({ payment: { fromKey, toKey, assetId: asset } }: Intent) =>
+  [fromKey, toKey].map((party) => accountKeyText({ party, asset, market: "", type: general }))
+
 const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig
   const beginning: Beginning = {
@@ -48,9 +52,8 @@ const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
     maxAgeMillis: treasury.network.maxAgeMillis,
     blocked: yield* blockedNow(intent),
     clearedAt: yield* (yield* Clearance).since(intent.payment.fromKey),
-    noted: yield* (yield* Journal).kindsSince(intent.id),
+    noted: yield* (yield* Journal).kindsSince(intent.id, accountsOf(intent)),
     needsApproval: approvalOf(treasury, intent) !== undefined,
-    drifted: yield* (yield* Drifts).since(intent.createdAt),
     rows: yield* (yield* Observations).watermark,
   }
   return beginning

@@ -45,7 +45,7 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "payments/planAttempt.ts",
-        source: "!isCompared || drifted.some(isOf(intent)) || ",
+        source: '!isCompared || noted.has("mismatch") || ',
         instead: "!isCompared || ",
       },
     ],

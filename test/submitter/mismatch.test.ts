@@ -74,4 +74,35 @@ describe("a payment of an account in mismatch", () => {
       { scenario: { deposits } },
     ),
   )
+
+  it.effect("is asked about again where the clock, right again, puts the end of it before the decision", () =>
+    Effect.suspend(() => {
+      let ahead = 20_000
+      return flow(
+        function* (...args) {
+          const [options, sandbox, client] = args
+          for (let i = 0; i < 20 && (yield* states).length === 0; i++)
+            yield* round(options, sandbox, new Set(["submit"]))
+          ahead = 0
+          yield* begins(bob)
+          const command = payment(client, "bob", 150n * one, { asset: usdt })
+          yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
+          yield* ends(bob)
+          // Nothing is judged until the clock has come to the time of the decision.
+          yield* rounds(args, 21, "decide", "submit")
+          yield* rounds(args, 10)
+          assert.deepStrictEqual(yield* states, ["cancelled"])
+          assert.lengthOf(yield* paid(sandbox), 0)
+        },
+        {
+          scenario: { deposits },
+          clock: (network) => ({
+            ...network,
+            currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + ahead,
+            currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + ahead),
+          }),
+        },
+      )
+    }),
+  )
 })

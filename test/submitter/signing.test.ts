@@ -193,7 +193,7 @@ it.effect("what was noted since a decision is known by the journal, reloads and 
   lives([
     function* (options, sandbox) {
       for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
-      const noted = Effect.flatMap(Journal, ({ kindsSince }) => Effect.flatMap(asked, ({ id }) => kindsSince(id)))
+      const noted = Effect.flatMap(Journal, ({ kindsSince }) => Effect.flatMap(asked, ({ id }) => kindsSince(id, [])))
       assert.deepStrictEqual(yield* noted, new Set())
       yield* reloadedAs(yield* changed(options.treasury, '"target":"200"', '"target":"150"'))
       assert.deepStrictEqual(yield* noted, new Set(["config"]))

@@ -43,7 +43,7 @@ export const testStore = () => {
       Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
       Observations.layerNoDeps,
       Approvals.layerNoDeps,
-      Drifts.layer,
+      Drifts.layerNoDeps,
       RuleStates.layerNoDeps,
       Signals.layer,
       Clearance.layer,

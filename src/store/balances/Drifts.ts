@@ -1,9 +1,10 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
-import { Database, rounded } from "../database/Database.ts"
+import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
 import { BalanceColumns } from "./storeRows.ts"
 
 /** An account with different balances in our rows and in the gateway's listing, in base units. */
@@ -27,8 +28,6 @@ const DriftRow = Schema.Struct({
   since: Schema.Int,
   /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
   agreed: Schema.NullOr(Big),
-  /** Unix milliseconds; null while it is in force. */
-  endedAt: Schema.NullOr(Schema.Int),
 })
 export type Drift = typeof DriftRow.Type
 
@@ -44,8 +43,6 @@ export class Drifts extends Context.Service<
   {
     /** Those in force, oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
-    /** These, and those that ended since a time of our clock (Unix milliseconds). */
-    readonly since: (at: number) => Effect.Effect<ReadonlyArray<Drift>, StoreError>
     /**
      * Notes one comparison: a drift begins where there was none, and takes its newest balances where there was. It ends
      * for accounts, named as by `accountName`, that agree a second time, in a listing of a later block than all that
@@ -76,19 +73,22 @@ export class Drifts extends Context.Service<
     readonly uncheck: Effect.Effect<void>
   }
 >()("cofferer/store/Drifts") {
-  static readonly layer = Layer.effect(
+  static readonly layerNoDeps = Layer.effect(
     Drifts,
     Effect.gen(function* () {
       const sql = yield* Sql
       let isChecked = false
-      const columns = sql.literal(
-        'seq, party, asset, market, type, stored, reported, at AS since, agreed, ended_at AS "endedAt"',
-      )
+      const journal = yield* Journal
       const remembered = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")
       const all = remembered(
         "",
-        sql`SELECT ${columns} FROM drifts WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
+        sql`SELECT seq, party, asset, market, type, stored, reported, at AS since, agreed FROM drifts
+          WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
       )
+      const enter = (drift: Drift, state: "begun" | "ended") => {
+        const { stored, reported } = drift
+        return journal.append({ kind: "mismatch", subject: accountKeyText(drift), body: { state, stored, reported } })
+      }
       const begin = Effect.fnUntraced(function* (difference: BalanceDifference, at: number) {
         const { party, asset, market, type } = difference
         const stored = difference.stored.toString()
@@ -113,15 +113,13 @@ export class Drifts extends Context.Service<
         }
         const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
         for (const { seq } of ended) yield* sql.write`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
-        return { begun: (yield* all).filter((drift) => !known.has(accountKeyText(drift))), ended }
+        const begun = (yield* all).filter((drift) => !known.has(accountKeyText(drift)))
+        for (const drift of begun) yield* enter(drift, "begun")
+        for (const drift of ended) yield* enter(drift, "ended")
+        return { begun, ended }
       })
       return Drifts.of({
         all,
-        since: Effect.fn("Drifts.since")(function* (at: number) {
-          const over = sql`SELECT ${columns} FROM drifts WHERE ended_at >= ${rounded(at)}`
-          const ended = yield* remembered(`${rounded(at)}`, over.pipe(rowsOf(DriftRow, "Drifts.since")))
-          return [...(yield* all), ...ended.filter(({ endedAt }) => endedAt !== null && endedAt >= at)]
-        }),
         note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
           note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),
         ),

@@ -32,6 +32,7 @@ type JournalKind =
   | "backfill"
   | "rebase"
   | "gap"
+  | "mismatch"
   | "config"
   | "asked"
   | "received"
@@ -97,8 +98,11 @@ interface Entries {
   readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
   /** All entries about a subject, oldest first. */
   readonly trail: (subject: string) => Effect.Effect<ReadonlyArray<typeof TrailRow.Type>, StoreError>
-  /** Kinds of entries about the treasury itself since the first one about a subject. */
-  readonly kindsSince: (subject: string) => Effect.Effect<ReadonlySet<string>, StoreError>
+  /** Kinds of entries about the treasury itself, or any of `others`, since the first one about a subject. */
+  readonly kindsSince: (
+    subject: string,
+    others: ReadonlyArray<string>,
+  ) => Effect.Effect<ReadonlySet<string>, StoreError>
   /** The hash of an entry; undefined where there is none. */
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -147,8 +151,8 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
             sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
               rowsOf(TrailRow, "Journal.trail"),
             ),
-          kindsSince: (subject) =>
-            sql`SELECT DISTINCT kind FROM journal WHERE subject = ${treasury}
+          kindsSince: (subject, others) =>
+            sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in([treasury, ...others])}
               AND seq > COALESCE((SELECT MIN(seq) FROM journal WHERE subject = ${subject}), 0)`.pipe(
               rowsOf(KindRow, "Journal.kindsSince"),
               Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
