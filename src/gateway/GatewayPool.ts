@@ -22,12 +22,11 @@ export interface SharedRead<W> {
   readonly widen: (wide: W | undefined) => W | undefined
 }
 
-/** Options by which one gateway is told from another, and those of its limiter. */
+/** Options by which one gateway is told from another, and answers for one caller from those for another. */
 interface PoolOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
   readonly requestDeadlineMillis: number
-  readonly requestsPerSecond: number
   readonly waitMillisMax: number
 }
 
@@ -52,17 +51,21 @@ export class GatewayPool extends Context.Service<
   { readonly of: (options: PoolOptions) => Effect.Effect<PooledGateway> }
 >()("cofferer/gateway/GatewayPool") {
   /** `requestsPerSecond`: to each gateway at most, of all treasuries together. */
-  static readonly layer = (requestsPerSecond: number | undefined): Layer.Layer<GatewayPool> =>
+  static readonly layer = (requestsPerSecond: number): Layer.Layer<GatewayPool> =>
     Layer.effect(
       GatewayPool,
       Effect.gen(function* () {
         const scope = yield* Effect.scope
+        const limiters = new Map<string, Limiter>()
         const known = new Map<string, PooledGateway>()
         return GatewayPool.of({
-          of: Effect.fnUntraced(function* (given) {
-            const options = requestsPerSecond === undefined ? given : { ...given, requestsPerSecond }
-            const key = keyOf(options)
-            const pooled = known.get(key) ?? makePooled(yield* makeLimiter(options), scope)
+          of: Effect.fnUntraced(function* (options) {
+            const gateway = gatewayKey(options)
+            const limiter = limiters.get(gateway) ?? (yield* makeLimiter({ ...options, requestsPerSecond }))
+            limiters.set(gateway, limiter)
+            // Answers are shared by those alone who would have sent the very same request.
+            const key = `${options.requestDeadlineMillis} ${gateway}`
+            const pooled = known.get(key) ?? makePooled(limiter, scope)
             known.set(key, pooled)
             return pooled
           }),
@@ -77,11 +80,9 @@ const atOnce = 8
 /** How long others may join what is not urgent: a poll comes every one or two seconds. */
 const joinMillis = 100
 
-/** Answers are shared by those alone who would have sent the very same request. */
-const keyOf = ({ url, headers, requestDeadlineMillis }: PoolOptions): string =>
+const gatewayKey = ({ url, headers }: PoolOptions): string =>
   JSON.stringify([
     url.replace(/\/+$/, ""),
-    requestDeadlineMillis,
     Object.entries(headers)
       .map(([name, value]) => [name.toLowerCase(), Redacted.value(value)])
       .toSorted(),

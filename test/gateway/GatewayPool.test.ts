@@ -1,8 +1,9 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, References } from "effect"
+import { Effect, Exit, Fiber, Layer, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { GatewayPool } from "../../src/gateway/GatewayPool.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
+import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { itWith } from "../support/it.ts"
 import { ticking } from "../support/ticking.ts"
 import { turn, waitUntil } from "../support/until.ts"
@@ -10,6 +11,7 @@ import { type Arrived, type GatewayServer, json, live, openTransport, startGatew
 
 const it = itWith(() => Layer.provideMerge(GatewayPool.layer(1_000), live))
 
+const nowhere = { name: "nowhere", url: "http://127.0.0.1:1" }
 const keyOf = (n: number): string => `${n}`.repeat(64)
 const from = 1795220344000000000n
 
@@ -85,15 +87,19 @@ describe("a gateway that treasuries share", () => {
     assert.lengthOf(server.arrived, 2)
   })
 
-  it.effect("answers whoever asks after one that was interrupted at any moment", function* () {
+  it.effect("keeps one limit, which is the process's own, whatever deadlines its treasuries have", function* () {
     const pool = yield* GatewayPool
-    const gateway = yield* pool.of({
-      url: "http://127.0.0.1:1",
-      headers: {},
-      requestDeadlineMillis: 1_000,
-      requestsPerSecond: 1_000,
-      waitMillisMax: 1_000,
-    })
+    const [first, other] = yield* Effect.forEach([1_000, 2_000], (requestDeadlineMillis) =>
+      pool.of(gatewayOptions({ ...nowhere, requestDeadlineMillis, requestsPerSecond: requestDeadlineMillis / 100 })),
+    )
+    assert.strictEqual(first?.limiter, other?.limiter)
+    assert.include(yield* first!.limiter.pace, { perSecond: 1_000 })
+    const guest = yield* pool.of(gatewayOptions({ ...nowhere, headers: { "x-token": Redacted.make("guest") } }))
+    assert.notStrictEqual(guest.limiter, first?.limiter)
+  })
+
+  it.effect("answers whoever asks after one that was interrupted at any moment", function* () {
+    const gateway = yield* (yield* GatewayPool).of(gatewayOptions(nowhere))
     const ask = (key: string) =>
       gateway.share(
         { read: key },
