@@ -11,6 +11,10 @@ export const isQuorumLost = ({ network: { gateways, quorum } }: Pick<HealthFacts
   gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
   gateways.some(({ state }) => state !== "unknown")
 
+/** Too few gateways are on our chain to agree: that is one page, and those of them that are down as well are none. */
+const isLostElsewhere = ({ gateways, quorum }: HealthFacts["network"]): boolean =>
+  gateways.filter(({ otherChain }) => otherChain === null).length < quorum
+
 /** Each gateway that fails is an alert; once too few are left, which is one page, a further one is none. */
 const partsOf = (gateways: ReadonlyArray<GatewayView>, isBad: boolean) => ({
   parts: gateways.map(({ name }) => name),
@@ -27,7 +31,7 @@ export const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found
     words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
   const correct = "correct the address in network.gateways, or wait until the right chain is back"
   const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason, halt.detail)}`
-  const isBad = halt !== undefined || isQuorumLost(facts)
+  const isBad = halt !== undefined || isLostElsewhere(facts.network)
   return { severity: isBad ? "bad" : "warn", text, remedy, isAlerted: halt !== undefined, ...partsOf(elsewhere, isBad) }
 }
 
@@ -78,9 +82,10 @@ export const gatewayDown = (
   const words = down.map(({ name, state, detail }) =>
     state === "banned" ? `${name} is ${detail}` : `${name} is ${state}${detail === "" ? "" : ` (${detail})`}`,
   )
-  const isBad = isQuorumLost(facts)
+  const isLost = isQuorumLost(facts)
+  const isBad = isLost && !isLostElsewhere(facts.network)
   const all = down.length === gateways.length && down.length > 1 ? "all gateways" : plural(down.length, "gateway")
-  const stops = isBad ? `; ${quorum} must agree, and nothing is signed${waitingText(facts)}` : ""
+  const stops = isLost ? `; ${quorum} must agree, and nothing is signed${waitingText(facts)}` : ""
   return {
     severity: isBad ? "bad" : "warn",
     text: `No usable answer from ${all}: ${words.join(", ")}${stops}`,

@@ -114,6 +114,38 @@ describe("a second cause of a condition whose alert is acknowledged", () => {
     }, setup),
   )
 
+  it.effect.each([
+    ["is down", passDown(70, "a", "c"), ["page: No usable answer from 2 gateways"]],
+    [
+      "is on another chain",
+      Effect.andThen(elsewhere("c", "other"), passDown(70, "a")),
+      ["page: No usable answer from 1 gateway", "ticket: Now also c"],
+    ],
+  ] as const)("pages once where the last that is needed %s, and others are down and elsewhere", ([, breaks, told]) =>
+    flow(function* () {
+      yield* up(...names)
+      yield* elsewhere("b", "other")
+      yield* passDown(65, "a")
+      assert.deepStrictEqual((yield* heard).toSorted(), [
+        "ticket: No usable answer from 1 gateway",
+        "ticket: Wrong chain, not sandbox-1",
+      ])
+      yield* breaks
+      assert.deepStrictEqual((yield* heard).toSorted(), told)
+    }, setup),
+  )
+
+  it.effect("pages once where too few are on our chain, and one of those is down as well", () =>
+    flow(function* () {
+      yield* up(...names)
+      for (const name of ["b", "c", "d"]) yield* elsewhere(name, "other")
+      yield* pass(30)
+      assert.deepStrictEqual(yield* heard, ["page: Wrong chain, not sandbox-1"])
+      yield* passDown(90, "a")
+      assert.deepStrictEqual(yield* heard, ["ticket: No usable answer from 1 gateway"])
+    }, setup),
+  )
+
   it.effect("is alerted to where a further receiver takes nothing, and pages where a page waits", () =>
     flow(function* () {
       const waits = (dedup: string, severity: "page" | "ticket", receiver: string) =>
