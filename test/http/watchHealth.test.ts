@@ -131,7 +131,7 @@ describe("a second cause of a condition whose alert is acknowledged", () => {
         "ticket: Wrong chain, not sandbox-1",
       ])
       yield* breaks
-      assert.deepStrictEqual((yield* heard).toSorted(), told)
+      assert.deepStrictEqual((yield* heard).toSorted(), [...told])
     }, setup),
   )
 
