@@ -19,7 +19,9 @@ import { commonFlags, optionalText, switchFlag, userName } from "./common/setup.
 import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
-const seqArgument = Argument.Int("number").pipe(Argument.withDescription("Number of the alert, as the list shows it"))
+const seqArgument = Argument.Int("number").pipe(
+  Argument.withDescription("Number of the alert, as alerts list shows it"),
+)
 /** Alerts that a silence matches. */
 const matchText = ({ name, kind, subject }: Readonly<Record<"name" | "kind" | "subject", string | null>>): string =>
   Object.entries({ name, kind, subject })
@@ -30,8 +32,11 @@ const path = (rest: string) => `/api/v1/alerts${rest}`
 const list = Command.make(
   "list",
   {
-    all: switchFlag("all", "Resolved ones too"),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("The newest, this many at most"), Flag.withDefault(20)),
+    all: switchFlag("all", "Show resolved alerts too"),
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription("Show at most this many alerts, the newest first; default 20"),
+      Flag.withDefault(20),
+    ),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -96,16 +101,19 @@ const silence = Command.make(
   "silence",
   {
     seq: seqArgument.pipe(Argument.optional),
-    name: optionalText("name", "Alerts of this name, such as head_risen; docs/runbooks.md lists them"),
-    kind: optionalText("kind", "Alerts of this kind, such as health or intent"),
-    subject: optionalText("subject", 'Alerts about this, such as "gateway down"'),
+    name: optionalText("name", "Silence alerts of this name, such as head_risen; docs/runbooks.md lists them"),
+    kind: optionalText("kind", "Silence alerts of this kind, such as health or intent"),
+    subject: optionalText("subject", 'Silence alerts of this subject, such as "gateway down"'),
     for: Flag.String("for").pipe(
       Flag.withSchema(DurationText),
-      Flag.withDescription("How long, at most 31d; default 2h"),
+      Flag.withDescription("Length of the silence, at most 31d; default 2h"),
       Flag.withDefault("2h"),
     ),
-    end: Flag.Int("end").pipe(Flag.withDescription("End the silence of this number instead"), Flag.optional),
-    reason: reasonFlag.pipe(Flag.optional),
+    end: Flag.Int("end").pipe(
+      Flag.withDescription("End the silence with this number, instead of starting one"),
+      Flag.optional,
+    ),
+    reason: reasonFlag.pipe(Flag.withDescription("Reason; required to start a silence"), Flag.optional),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -132,7 +140,7 @@ const silence = Command.make(
         `silence ${body.silenced}: alerts with ${matchText(body)} are sent to nobody until ${instant(body.until)}; what still fires then is sent`,
     )
   }),
-).pipe(Command.withDescription("Silence alerts for a time; what still fires at the end is sent then"))
+).pipe(Command.withDescription("Silence alerts for a time; alerts that still fire at its end are sent then"))
 
 const resendCommand = Command.make(
   "resend",
@@ -146,7 +154,7 @@ const resendCommand = Command.make(
       body.resent.length === 0 ? "no alert is undelivered" : `sent again: ${body.resent.join(", ")}`,
     )
   }),
-).pipe(Command.withDescription("Send one alert again, or all dead letters"))
+).pipe(Command.withDescription("Send one alert again, or all that no receiver accepted"))
 
 const testTimeoutMillis = 20_000
 type Tested = Effect.Success<ReturnType<typeof testReceivers>>
@@ -154,7 +162,10 @@ type Tested = Effect.Success<ReturnType<typeof testReceivers>>
 const test = Command.make(
   "test",
   {
-    receiver: Argument.String("receiver").pipe(Argument.withDescription("Default: all of them"), Argument.optional),
+    receiver: Argument.String("receiver").pipe(
+      Argument.withDescription("Name of the receiver; default all"),
+      Argument.optional,
+    ),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {

@@ -28,8 +28,12 @@ import {
 import { approvalLines } from "./common/storyText.ts"
 import { worstText } from "./common/worstCase.ts"
 
-const keyFlag = pathFlag("key", "File of an operator's key; the key stays in this process").pipe(Flag.optional)
-const signatureFlag = optionalOf("signature", SignatureText, "A signature made elsewhere with approve sign")
+const keyFlag = pathFlag("key", "Sign with the operator's key in this file; the key is never sent").pipe(Flag.optional)
+const signatureFlag = optionalOf(
+  "signature",
+  SignatureText,
+  "Signature that an operator made elsewhere with approve sign",
+)
 const printFlag = switchFlag("print", "Show the text to sign, and sign nothing")
 
 /** Flags of an approval: sign with a key, hand in a signature, or only print the text. */
@@ -155,7 +159,9 @@ const hash = Argument.String("hash").pipe(
   Argument.withSchema(
     Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" })),
   ),
-  Argument.withDescription("Hash of the terms as reload names it, or of the policy in the file as check prints it"),
+  Argument.withDescription(
+    "Hash of the terms, as reload prints it, or of the policy, as check prints it; 8 to 64 characters",
+  ),
 )
 
 const flags = {
@@ -228,14 +234,18 @@ const approveTerms = Command.make(
       return `terms ${terms.slice(0, 8)} approved by ${done.operator}; ${next}`
     })
   }),
-).pipe(Command.withDescription("Approve terms that permit more than those in force, before they are reloaded"))
+).pipe(
+  Command.withDescription(
+    "Approve terms that permit more than those in force, before they are reloaded: give --key, --signature or --print",
+  ),
+)
 
 /** "1 more signature needed of: ana, ben". */
 const neededText = ({ missing, others }: { readonly missing: number; readonly others: ReadonlyArray<string> }) =>
   `${plural(missing, "more signature")} needed of: ${others.join(", ")}`
 
 const paymentFlags = {
-  id: textArgument("id", "Id of a payment, or the start of one"),
+  id: textArgument("id", "Id of the payment, or its first characters"),
   ...signingFlags,
   ...commonFlags,
 }
@@ -289,7 +299,7 @@ const readInput = (bytesMax: number): string => {
 
 const sign = Command.make(
   "sign",
-  { key: pathFlag("key", "File of an operator's key") },
+  { key: pathFlag("key", "File of an operator's key (required)") },
   Effect.fn(function* ({ key }) {
     const text = yield* Effect.try({
       try: () => readInput(textBytesMax),
@@ -303,7 +313,7 @@ const sign = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Read the text of approve --print on standard input and print its signature; works on any machine",
+    "Read the text of approve --print on standard input and print its signature; needs no daemon",
   ),
 )
 
@@ -323,6 +333,6 @@ export const approveCommand = Command.make(
     return yield* submitApproval(chosen, terms.intentId, yield* signApproval(key.value, view.text))
   }),
 ).pipe(
-  Command.withDescription("Approve a waiting payment with the signature of an operator's key"),
+  Command.withDescription("Approve a payment with an operator's signature: give --key, --signature or --print"),
   Command.withSubcommands([sign, approveTerms]),
 )

@@ -20,17 +20,23 @@ import { layerMetrics } from "./run/logging.ts"
 
 /** The page parameters that both listings of the gateway take. */
 export const pagingFlags = {
-  first: Flag.Int("first").pipe(Flag.withDescription("Rows after the cursor --after, 1 to 5000"), Flag.optional),
-  after: optionalText("after", "Cursor of the last row of the page before"),
-  last: Flag.Int("last").pipe(Flag.withDescription("Rows before the cursor --before, 1 to 5000"), Flag.optional),
-  before: optionalText("before", "Cursor for paging backwards"),
+  first: Flag.Int("first").pipe(
+    Flag.withDescription("Number of rows after the cursor --after, 1 to 5000"),
+    Flag.optional,
+  ),
+  after: optionalText("after", "Cursor of the last row of the previous page"),
+  last: Flag.Int("last").pipe(
+    Flag.withDescription("Number of rows before the cursor --before, 1 to 5000"),
+    Flag.optional,
+  ),
+  before: optionalText("before", "Cursor of the first row of the next page, to page backwards"),
   newestFirst: Flag.Boolean("newest-first").pipe(
-    Flag.withDescription("Newest rows first, the gateway's default; --no-newest-first for oldest first"),
+    Flag.withDescription("Newest rows first; --no-newest-first: oldest first; default: the gateway's order"),
     Flag.optional,
   ),
   config: configFlag,
   data: dataFlag,
-  gateway: optionalText("gateway", "Address of the gateway, instead of the treasury file's"),
+  gateway: optionalText("gateway", "Name or address of the gateway; default: the first in the treasury file"),
   output: outputFlag,
 }
 
@@ -167,10 +173,10 @@ export const assetsCommand = Command.make(
   "assets",
   {
     file: fileArgument,
-    assetId: optionalText("asset-id", "This asset alone"),
+    assetId: optionalText("asset-id", "Show only the asset with this id"),
     pin: switchFlag("pin", "Print the assets section for a treasury file"),
     symbol: Flag.String("symbol").pipe(
-      Flag.withDescription("With --pin: this asset, instead of all that the file uses; may be repeated"),
+      Flag.withDescription("With --pin: print this asset, instead of all that the file uses; may be repeated"),
       Flag.atLeast(0),
     ),
     ...pagingFlags,

@@ -95,22 +95,27 @@ const instant = (name: string, description: string) =>
 const ApprovedAfterText = Schema.Union([Schema.Literal("never"), DurationText])
 
 const flags = {
-  from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
-  to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
-  against: pathFlag("against", "Second treasury file to compare. Each further one is an overlay on it").pipe(
-    Flag.atLeast(0),
-  ),
+  from: instant("from", "From this day or time on (UTC); default: the first known balance"),
+  to: instant("to", "Through this day, or before this time (UTC); default: the last known balance"),
+  against: pathFlag(
+    "against",
+    "Second treasury file, to compare. May be repeated: each is an overlay on those before it",
+  ).pipe(Flag.atLeast(0)),
   history: Flag.Literals("history", [fromGateway]).pipe(
-    Flag.withDescription("Read the past from the gateways, up to 364 days back; default from the store"),
+    Flag.withDescription("Read the past from the gateways, at most 364 days back; default: from the database"),
     Flag.optional,
   ),
-  withTrial: switchFlag("with-trial", "Rules on trial pay too"),
+  withTrial: switchFlag("with-trial", "Let rules on trial pay too"),
   approvedAfter: Flag.String("approved-after").pipe(
     Flag.withSchema(ApprovedAfterText),
-    Flag.withDescription("Payments that need approval get it after this time: 30m, 0s or never; default 30m"),
+    Flag.withDescription("Approve payments that need it after this time, such as 30m or 0s, or never; default 30m"),
     Flag.withDefault("30m"),
   ),
-  fee: optionalOf("fee", PercentText, "Network fee; default from the last known parameters"),
+  fee: optionalOf(
+    "fee",
+    PercentText,
+    "Network fee as a percentage of the amount, such as 0.2%; default: by the last known parameters",
+  ),
   chart: optionalText("chart", "Draw balances, bands, payments and holds into this SVG file"),
   ...commonFlags,
 }
@@ -214,7 +219,7 @@ export const backtest = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Replay rules over past balances: payments, holds, limits"))
+).pipe(Command.withDescription("Replay rules over past balances, and show payments, holds and limits"))
 
 const pastOf = (history: History, start: number, until: number): Omit<PastSummary, "unknown"> => ({
   rows: history.before.length + history.rows.length,
@@ -268,12 +273,12 @@ const toResult = ({ plan, unmet, paid, raised }: TestResult) => ({
 export const testCommand = Command.make(
   "test",
   {
-    files: pathArgument("file", "File of tests; may be repeated").pipe(Argument.variadic({ min: 0 })),
+    files: pathArgument("file", "Test file; may be repeated").pipe(Argument.variadic({ min: 0 })),
     config: configFlag.pipe(
-      Flag.withDescription("Treasury file or folder that is tested, instead of the one that the file of tests names"),
+      Flag.withDescription("Treasury file or folder to test, instead of the one that the test file names"),
     ),
     output: outputFlag,
-    schema: switchFlag("schema", "Print the JSON Schema of files of tests, for editors, and test nothing"),
+    schema: switchFlag("schema", "Print the JSON Schema of test files, for editors, and test nothing"),
   },
   Effect.fn(function* ({ files, config, output, schema }) {
     if (schema) return yield* printResult("json", jsonSchemaOf(TestFile), () => "")
@@ -290,4 +295,4 @@ export const testCommand = Command.make(
     )
     if (failed > 0) return yield* failWith("failure", `${failed} of ${results.length} tests failed`)
   }),
-).pipe(Command.withDescription("Test rules in virtual time against a file of expectations"))
+).pipe(Command.withDescription("Run a test file: does each rule do what it expects, in virtual time"))

@@ -62,15 +62,18 @@ const instant = (name: string, description: string) =>
 const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(Date.parse(text)))
 
 const flags = {
-  asset: optionalText("asset-id", "Balances of this asset"),
-  party: repeated("party", "Accounts of this public key"),
-  market: repeated("market", "Accounts connected to this market"),
+  asset: optionalText("asset-id", "Show only the asset with this id"),
+  party: repeated("party", "Show only accounts of this public key"),
+  market: repeated("market", "Show only accounts of this market"),
   accountType: Flag.Literals("account-type", specifiedAccountTypes).pipe(
     Flag.atLeast(0),
-    Flag.withDescription("Accounts of this type; may be repeated"),
+    Flag.withDescription("Show only accounts of this type; may be repeated"),
   ),
-  start: instant("start", "From this time on: Unix nanoseconds or an ISO time; default one hour ago"),
-  end: instant("end", "Before this time"),
+  start: instant(
+    "start",
+    "From this time on: Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z; default one hour ago",
+  ),
+  end: instant("end", "Before this time; default: until now"),
   ...pagingFlags,
 }
 
@@ -129,6 +132,6 @@ export const balances = Command.make(
     )
   }),
 ).pipe(
-  Command.withDescription("List balance changes; --output json has whole keys and base units"),
+  Command.withDescription("List balance changes; --output json prints whole keys and base units"),
   Command.withSubcommands([rebase]),
 )

@@ -188,4 +188,4 @@ export const check = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Check a treasury file and print the most that it permits"))
+).pipe(Command.withDescription("Check a treasury file and print the most that it can pay in 24 hours"))

@@ -64,13 +64,13 @@ const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string>
 
 const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
-    "all, rule:NAME, party:NAME, asset:SYMBOL, pin:SYMBOL (stopped by its listing) or lock:NAME (a rule that locked itself); default all: everything",
+    "all, rule:NAME, party:NAME, asset:SYMBOL, pin:SYMBOL (an asset stopped by its listing) or lock:NAME (a rule that locked itself); default all: everything",
   ),
   Flag.withDefault("all"),
 )
 export const reasonFlag = Flag.String("reason").pipe(
   Flag.withSchema(Schema.String.check(Schema.isMinLength(1, { expected: "a reason" }))),
-  Flag.withDescription("Why; the journal, status and the page show it"),
+  Flag.withDescription("Reason (required); the journal, status and the page show it"),
 )
 
 interface HaltRequest {
@@ -171,7 +171,7 @@ export const pause = Command.make(
   {
     scope: scopeFlag,
     reason: reasonFlag,
-    for: optionalOf("for", DurationText, "The pause ends after this time, such as 2h"),
+    for: optionalOf("for", DurationText, "The pause ends after this time, such as 2h; default: it lasts until resume"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -266,7 +266,7 @@ export const reload = Command.make(
   "reload",
   {
     reason: reasonFlag,
-    allowWeaker: switchFlag("allow-weaker", "Accept a file that permits more than before"),
+    allowWeaker: switchFlag("allow-weaker", "Accept a file that permits more than the one in force"),
     ...commonFlags,
   },
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
@@ -296,9 +296,9 @@ const accept = Command.make(
   {
     hash: Argument.String("hash").pipe(
       Argument.withSchema(AcceptBody.fields.hash),
-      Argument.withDescription("Hash of the file's terms, as status and the page name it"),
+      Argument.withDescription("Hash of the file's terms, as status and the page show it"),
     ),
-    reason: reasonFlag.pipe(Flag.optional),
+    reason: reasonFlag.pipe(Flag.withDescription("Reason; required if the operators' keys are lost"), Flag.optional),
     ...commonFlags,
   },
   Effect.fn(function* ({ hash, reason, output, ...chosen }) {

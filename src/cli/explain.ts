@@ -265,10 +265,14 @@ export const explainCommand = Command.make(
   {
     name: textArgument("name", "A rule, a payment's id or the start of one, or the hash of a transaction"),
     subject: Argument.String("subject").pipe(
-      Argument.withDescription("One account of the rule, such as hot/USDT or hot; default all"),
+      Argument.withDescription("Account of the rule, such as hot/USDT or hot; default all"),
       Argument.optional,
     ),
-    at: optionalOf("at", MomentText, "Show a past decision: a time, or a duration before now such as 5m"),
+    at: optionalOf(
+      "at",
+      MomentText,
+      "Show the decision at this time: a duration before now, such as 5m, or a time such as 2026-11-21T10:00:00Z; default now",
+    ),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {

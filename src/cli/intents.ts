@@ -62,7 +62,7 @@ const repeatHint = ({ state, rule }: { readonly state: string; readonly rule: st
     : `\nwhile the need lasts, ${rule} decides it again; "pause --scope rule:${rule}" stops that`
 
 const endFlags = {
-  id: textArgument("id", "Id, or the start of one"),
+  id: textArgument("id", "Id of the payment, or its first characters"),
   reason: reasonFlag,
   ...commonFlags,
 }
@@ -76,7 +76,7 @@ const resolve = Command.make(
       Flag.withSchema(
         Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "a hash of 64 hex characters" })),
       ),
-      Flag.withDescription("It executed: hash of the transaction on the ledger, or the transfer id"),
+      Flag.withDescription("It executed: hash of its transaction on the ledger, or its transfer id"),
       Flag.optional,
     ),
     neverExecuted: switchFlag("never-executed", "It did not execute, and its window has passed"),
@@ -88,7 +88,9 @@ const resolve = Command.make(
     }
     return yield* end(chosen, "resolve", executed === undefined ? { neverExecuted: true } : { executed })
   }),
-).pipe(Command.withDescription("Record how a manual or unknown payment ended"))
+).pipe(
+  Command.withDescription("Record how a payment in state manual or unknown ended: give --executed or --never-executed"),
+)
 
 const endCommand = (verb: EndVerb, description: string) =>
   Command.make(
@@ -105,12 +107,12 @@ const endCommands = [
   resolve,
   reject,
   endCommand("cancel", "Cancel a payment that is not signed yet"),
-  endCommand("abandon", "End a payment whose attempts provably never execute"),
+  endCommand("abandon", "End a payment whose signed attempts are proven to never execute"),
 ] as const
 
 const show = Command.make(
   "show",
-  { id: textArgument("id", "Id, or the start of one"), ...commonFlags },
+  { id: textArgument("id", "Id of the payment, or its first characters"), ...commonFlags },
   Effect.fn(function* (chosen) {
     const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}`
     const stored = ({ treasury }: Setup) => storyWithApproval(treasury, chosen.id)
@@ -127,7 +129,7 @@ export const intents = Command.make(
         (count) => count > 0,
         (count) => `--limit ${count} is not a number from 1 on`,
       ),
-      Flag.withDescription("Show at most this many payments, the newest first"),
+      Flag.withDescription("Show at most this many payments, the newest first; default 20"),
       Flag.withDefault(20),
     ),
     ...commonFlags,

@@ -10,7 +10,7 @@ const newKey = (description: string) =>
   Command.make(
     "new",
     {
-      file: pathArgument("file", "Output file; must not exist"),
+      file: pathArgument("file", "Key file to write; it must not exist"),
       output: outputFlag,
     },
     Effect.fn(function* ({ file, output }) {
@@ -27,7 +27,7 @@ const show = Command.make(
     const { publicKey } = yield* readKeyFile(file)
     return yield* printResult(output, { file, publicKey }, () => publicKey)
   }),
-).pipe(Command.withDescription("Print the public key of a key file, which is the party's id; never the private key"))
+).pipe(Command.withDescription("Print the public key of a key file"))
 
 const stateOf = (file: string | undefined, publicKey: string) => {
   if (file === undefined) return Effect.succeed("no private key here")
@@ -75,18 +75,18 @@ const list = Command.make(
       ]),
     )
   }),
-).pipe(Command.withDescription("List the keys that a treasury file names: public keys, and the state of each key file"))
+).pipe(Command.withDescription("List the public keys of a treasury file, and the state of each key file"))
 
 const operator = Command.make("operator").pipe(
-  Command.withDescription("Keys with which operators approve payments"),
-  Command.withSubcommands([newKey("Make an operator's key, readable by its owner alone, and print its public key")]),
+  Command.withDescription("Make keys with which operators approve payments"),
+  Command.withSubcommands([newKey("Make a key file for an operator, with mode 0600, and print its public key")]),
 )
 
 /** Keys of parties, which move money, and of operators, which move none. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Make and list keys of parties and operators"),
   Command.withSubcommands([
-    newKey("Make a party's key for signer: { file }, readable by its owner alone, and print its public key"),
+    newKey("Make a key file for a party's signer, with mode 0600, and print its public key"),
     show,
     list,
     operator,

@@ -175,7 +175,9 @@ const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
 const backfillFlags = {
   since: Flag.String("since").pipe(
     Flag.withSchema(MomentText),
-    Flag.withDescription("Start: a duration before now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
+    Flag.withDescription(
+      "From this time on (required): a duration before now, such as 7d, or a time such as 2026-11-21T10:00:00Z",
+    ),
   ),
   ...commonFlags,
 }
@@ -222,4 +224,4 @@ export const backfill = Command.make(
         : `${who} the balance changes from ${asked.since} to ${asked.until}${isRead ? "" : '; "status" shows how far it is'}`,
     )
   }),
-).pipe(Command.withDescription("Read balance changes of the past"))
+).pipe(Command.withDescription("Read past balance changes from the gateway into the database"))

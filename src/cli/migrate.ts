@@ -23,7 +23,9 @@ export const migrate = Command.make(
   {
     to: Flag.String("to").pipe(
       Flag.withSchema(Target),
-      Flag.withDescription("sqlite, or postgres:FILE with the file of the database's address"),
+      Flag.withDescription(
+        "New place (required): sqlite, or postgres:FILE, where FILE contains the address of the database",
+      ),
     ),
     ...commonFlags,
   },
@@ -64,4 +66,4 @@ export const migrate = Command.make(
       ].join("\n"),
     )
   }, Effect.scoped),
-).pipe(Command.withDescription("Move a treasury's store between SQLite and PostgreSQL; no daemon may run"))
+).pipe(Command.withDescription("Move a treasury's store between SQLite and PostgreSQL; stop the daemon first"))

@@ -114,7 +114,7 @@ export const plan = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Show what would be paid now, or under a changed file; exit 9 if anything, 8 if a restart would halt",
+    "Show what would be paid now, or under a changed file; exit 9 if a payment is due, 8 if a restart would halt",
   ),
 )
 

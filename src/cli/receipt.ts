@@ -127,7 +127,7 @@ const readJson = (file: string) =>
 
 const verifyReceipt = Command.make(
   "verify",
-  { file: pathArgument("file", "A receipt"), output: outputFlag },
+  { file: pathArgument("file", "File of the receipt"), output: outputFlag },
   Effect.fn(function* (chosen) {
     const document = yield* readJson(chosen.file)
     const { problem, statement, proven } = checkReceipt(document)
@@ -145,8 +145,8 @@ const verifyReceipt = Command.make(
 export const receipt = Command.make(
   "receipt",
   {
-    id: textArgument("id", "Id of a payment, or the start of one"),
-    file: pathFlag("file", "Output file; default standard output").pipe(Flag.optional),
+    id: textArgument("id", "Id of the payment, or its first characters"),
+    file: pathFlag("file", "Output file; default: standard output").pipe(Flag.optional),
     config: configFlag,
     data: dataFlag,
     treasury: treasuryFlag,
@@ -269,17 +269,15 @@ export const exportCommand = Command.make(
   "export",
   {
     what: Flag.Literals("what", exportKinds).pipe(
-      Flag.withDescription(
-        "payments, the journal's entries, or the balances and their changes, as backtest reads them",
-      ),
+      Flag.withDescription("payments, entries of the journal, or balances and their changes; default payments"),
       Flag.withDefault("payments" as const),
     ),
     format: Flag.Literals("format", ["csv", "jsonl"]).pipe(
-      Flag.withDescription("csv by RFC 4180, or one JSON object a line"),
+      Flag.withDescription("csv (RFC 4180), or one JSON object per line; default csv"),
       Flag.withDefault("csv" as const),
     ),
-    from: optionalOf("from", DateText, "From this day or time (UTC)"),
-    to: optionalOf("to", DateText, "Through this day, or before this time (UTC)"),
+    from: optionalOf("from", DateText, "From this day or time on (UTC); default: the first row"),
+    to: optionalOf("to", DateText, "Through this day, or before this time (UTC); default: the last row"),
     config: configFlag,
     data: dataFlag,
     treasury: treasuryFlag,

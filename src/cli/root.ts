@@ -114,12 +114,18 @@ const hidden: ReadonlySet<string> = new Set(["log-level", "wizard"])
 
 const helpText = ({ commandPath, helpDoc }: CliOutput.Presenter.Help): string => {
   const path = commandPath.slice(1).join(" ")
-  const shown = examples[path] === undefined ? partsOf(path).map(([, example]) => example) : [examples[path]]
-  return CliOutput.defaultFormatter({ colors: false, globalFlags: "none" }).formatHelpDoc({
-    ...helpDoc,
-    ...(helpDoc.globalFlags && { globalFlags: helpDoc.globalFlags.filter(({ name }) => !hidden.has(name)) }),
-    examples: shown.map(([typed, description]) => ({ command: `cofferer ${typed}`, description })),
-  })
+  const own = examples[path]
+  const shown = own === undefined ? partsOf(path).map(([, example]) => example) : [own]
+  const isBoth = own !== undefined && helpDoc.subcommands !== undefined
+  const [plain, parts] = [helpDoc.usage.replace("<subcommand> ", ""), `${commandPath.join(" ")} <subcommand> [flags]`]
+  return CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
+    .formatHelpDoc({
+      ...helpDoc,
+      usage: isBoth ? `${plain}\n  ${parts}` : helpDoc.usage,
+      ...(helpDoc.globalFlags && { globalFlags: helpDoc.globalFlags.filter(({ name }) => !hidden.has(name)) }),
+      examples: shown.map(([typed, description]) => ({ command: `cofferer ${typed}`, description })),
+    })
+    .replace(/\n+EXAMPLES\n/, "\n\nEXAMPLES\n")
 }
 
 /** Requested help is a result; a wrong call prints one line on standard error. */
@@ -188,7 +194,7 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
     "Write a first treasury without questions",
   ],
   run: ["run treasury.yaml", "Start the daemon"],
-  doctor: ["doctor treasury.yaml", "Before the first start, and when something does not work"],
+  doctor: ["doctor treasury.yaml", "Find faults of the host before the first start"],
   check: ["check treasury.yaml", "Check a file before it is put in force"],
   status: ["status --fail", "Exit 8 unless the treasury is healthy"],
   explain: ["explain keep-hot-funded", "Show why this rule pays nothing now"],
@@ -197,17 +203,17 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "intents show": ["intents show r44f", "Show one payment with its attempts and journal"],
   "intents resolve": [
     'intents resolve r44f --never-executed --reason "not on the ledger"',
-    "Record how a payment ended, where nothing proves it",
+    "Record that a payment never executed",
   ],
   "intents reject": ['intents reject r44f --reason "wrong account"', "Refuse a payment that waits"],
   "intents cancel": ['intents cancel r44f --reason "paid by hand"', "Stop a payment that is not signed"],
-  "intents abandon": ['intents abandon r44f --reason "not needed"', "End a payment whose attempts are proven dead"],
+  "intents abandon": ['intents abandon r44f --reason "not needed"', "End a payment instead of signing it again"],
   approve: ["approve r44f --key secrets/ana", "Approve a payment with an operator's key"],
   "approve sign": ["approve sign --key secrets/ana", "Sign the text on standard input, on another machine"],
   "approve terms": ["approve terms 9c1f04e2 --key secrets/ana", "Approve a policy that permits more"],
   reject: ['reject r44f --reason "wrong account"', "Refuse a payment that waits"],
-  "keys new": ["keys new secrets/reserve", "Make a payer's key"],
-  "keys show": ["keys show secrets/reserve", "Print the public key of a file"],
+  "keys new": ["keys new secrets/reserve", "Make the key of a party that pays"],
+  "keys show": ["keys show secrets/reserve", "Print the public key of a key file"],
   "keys list": ["keys list treasury.yaml", "List the public keys of parties and operators"],
   "keys operator new": ["keys operator new secrets/ana", "Make an operator's key"],
   pause: ['pause --scope rule:keep-hot-funded --for 2h --reason "migration"', "Stop one rule for two hours"],
@@ -216,11 +222,11 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   reload: ['reload --reason "lower limit"', "Put the changed file in force"],
   "terms accept": ['terms accept 9c1f04e2 --reason "reviewed"', "Accept the terms that halted the start"],
   adopt: ['adopt --reason "made by the old system"', "Acknowledge transfers that another system signed"],
-  recover: ['recover --reason "restored from Monday"', "Import what a restored database misses"],
+  recover: ['recover --reason "restored from Monday"', "Import payments after a backup was restored"],
   migrate: ["migrate --to postgres:secrets/postgres", "Move a treasury's rows from SQLite to PostgreSQL"],
   backfill: ["backfill --since 7d", "Read the balance changes of the last week"],
   reconcile: ["reconcile", "Compare balances and payments with the gateway"],
-  submit: ["submit payment.yaml", "Pay once by hand, under the same policy"],
+  submit: ["submit payment.yaml", "Make the payment that a file describes"],
   test: ["test tests.yaml", "Run the tests of the rules"],
   backtest: ["backtest --from 2026-11-01 --chart past.svg", "Replay this month with a chart"],
   verify: ["verify", "Check the whole journal"],

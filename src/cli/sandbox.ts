@@ -76,20 +76,20 @@ const whole = (name: string, description: string) =>
 
 const armFlags = {
   operation: Flag.Literals("operation", [...operations, "any"]).pipe(
-    Flag.withDescription("Request that fails; default any"),
+    Flag.withDescription("Request that the fault affects; default any"),
     Flag.withDefault("any" as const),
   ),
   rate: Flag.Finite("rate").pipe(
-    Flag.withDescription("Probability that a request is hit, above 0 to 1; default 1"),
+    Flag.withDescription("Probability that the fault hits a request: more than 0, at most 1; default 1"),
     Flag.optional,
   ),
-  count: whole("count", "Ends after this many hits"),
-  for: optionalOf("for", DurationText, "Ends after this time, such as 30s"),
-  status: whole("status", "For http_status: 403, 429, 500, 502, 503 or 504"),
-  effect: switchFlag("effect", "For http_status: the request still has its effect"),
-  delay: optionalOf("delay", DurationText, "For delay, such as 2s"),
-  blocks: whole("blocks", "For old reads and late_broadcast: number of blocks; default 3"),
-  skew: optionalText("skew", "For clock_skew: --skew=90s, or --skew=-90s for a slow clock"),
+  count: whole("count", "End the fault after this many hits; default: no limit"),
+  for: optionalOf("for", DurationText, "End the fault after this time, such as 30s; default: no limit"),
+  status: whole("status", "For http_status: the status code: 403, 429, 500, 502, 503 or 504"),
+  effect: switchFlag("effect", "For http_status: the network still performs the request"),
+  delay: optionalOf("delay", DurationText, "For delay: how much later the answer comes, such as 2s"),
+  blocks: whole("blocks", "For old reads and late_broadcast: number of blocks, 1 to 500; default 3"),
+  skew: optionalText("skew", "For clock_skew: how much the clock is fast, --skew=90s, or slow, --skew=-90s"),
   code: whole("code", "For lying_failure and late_broadcast: the reported code; default 70"),
   chainId: optionalText("chain-id", "For chain_id_change: the new chain id"),
 }
@@ -106,7 +106,7 @@ const arm = Command.make(
   "arm",
   {
     kind: Argument.Literals("kind", faultKinds).pipe(
-      Argument.withDescription("Kind of fault, as sandbox fault list prints them"),
+      Argument.withDescription("Kind of the fault; sandbox fault list prints all kinds"),
     ),
     ...armFlags,
     ...shared,
@@ -139,7 +139,10 @@ const flagsOf = (remedy: string): string =>
 const clear = Command.make(
   "clear",
   {
-    id: Argument.Int("id").pipe(Argument.withDescription("Number of an armed fault; default all"), Argument.optional),
+    id: Argument.Int("id").pipe(
+      Argument.withDescription("Number of the fault, as sandbox fault list shows it; default all"),
+      Argument.optional,
+    ),
     ...shared,
   },
   Effect.fn(function* (chosen) {
@@ -184,6 +187,6 @@ export const sandboxCommand = Command.make(
     )
   }),
 ).pipe(
-  Command.withDescription("Run the play-money network of a file's sandbox section"),
+  Command.withDescription("Run the play-money network that the file's sandbox section describes"),
   Command.withSubcommands([sandboxFault]),
 )

@@ -123,7 +123,7 @@ interface StatusChosen {
 
 const flags = {
   fail: switchFlag("fail", "Exit 8 unless the treasury is healthy"),
-  live: switchFlag("live", "Ask only whether the daemon answers"),
+  live: switchFlag("live", "Only ask whether the daemon answers; exit 4 if none runs"),
   ...commonFlags,
 }
 

@@ -55,7 +55,10 @@ export const submitCommand = Command.make(
   "submit",
   {
     file: pathArgument("payment", "YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
-    author: optionalText("author", "Proposer; an operator of this name cannot approve it; default the user's name"),
+    author: optionalText(
+      "author",
+      "Name of the person who proposes it; an operator of this name cannot approve it; default: your user name",
+    ),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
@@ -119,4 +122,4 @@ export const submitCommand = Command.make(
       () => `confirmed: ${final.detail}`,
     )
   }),
-).pipe(Command.withDescription("Submit a payment of a person, under the same policy"))
+).pipe(Command.withDescription("Submit one payment by hand; the policy applies to it"))

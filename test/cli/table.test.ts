@@ -1,7 +1,7 @@
 import { Writable } from "node:stream"
-import { Effect, Option } from "effect"
+import { Console, Effect, Option } from "effect"
 import { assert, it } from "vitest"
-import { table, treasuryFlagsOf } from "../../src/cli/common/output.ts"
+import { printText, table, treasuryFlagsOf } from "../../src/cli/common/output.ts"
 import { loggingLayer } from "../../src/cli/run/logging.ts"
 import { ProcessContext, terminalColumns } from "../../src/config/Environment.ts"
 import { fitted, wrapped } from "../../src/domain/text.ts"
@@ -42,18 +42,46 @@ it("is as wide as the terminal, and 80 where that names no width", () => {
   assert.deepStrictEqual(widths.map(terminalColumns), [undefined, 80, 80, 100])
 })
 
+const terminal = (written: (text: string) => void, columns?: number) =>
+  Object.assign(
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        written(String(chunk))
+        done()
+      },
+    }),
+    { isTTY: true, columns },
+  )
+
+it("continues a command on its own line before a flag, as a shell does", async () => {
+  const lines: Array<string> = []
+  const command = '  cofferer alerts silence --kind health --subject "gateway down" --for 2h --reason "upgrade"'
+  await printText(command).pipe(
+    Effect.provideService(Console.Console, { ...console, log: (text: string) => lines.push(text) }),
+    Effect.provideService(ProcessContext, {
+      env: {},
+      output: terminal(() => undefined, 80),
+      isInteractive: false,
+      progress: undefined,
+    }),
+    Effect.runPromise,
+  )
+  const [first, second] = [
+    '  cofferer alerts silence --kind health --subject "gateway down" --for 2h \\',
+    '      --reason "upgrade"',
+  ]
+  assert.deepStrictEqual(lines, [`${first}\n${second}`])
+})
+
 it.each([
   ["with colours", {}, true],
   ["without colours where NO_COLOR is set", { NO_COLOR: "1" }, false],
 ])("logs on a terminal %s", async (_, env, hasColours) => {
   let written = ""
-  const output = new Writable({
-    write: (chunk, _encoding, done) => {
-      written += String(chunk)
-      done()
-    },
+  const output = terminal((text) => {
+    written += text
   })
-  const context = { env, output: Object.assign(output, { isTTY: true }), isInteractive: false, progress: undefined }
+  const context = { env, output, isInteractive: false, progress: undefined }
   const setup = { treasury: { logLevel: "info" as const }, environment: { logLevel: undefined } }
   const log = logEvent("signing halted", { scope: "operator", reason: "audit", remedy: "resume" }).pipe(
     Effect.provide(loggingLayer(setup, Option.none(), 0)),

@@ -35,7 +35,7 @@ describe("a wrong call is told in one line", () => {
   it("and help says what is stopped and tested where no flag says it", async () => {
     const help = async (command: string) => (await callCofferer([command, "--help"])).stdout.replaceAll(/\s+/g, " ")
     assert.include(await help("pause"), "default all: everything")
-    assert.include(await help("test"), "instead of the one that the file of tests names")
+    assert.include(await help("test"), "instead of the one that the test file names")
     assert.notInclude(await help("test"), "default treasury.yaml")
     for (const group of ["alerts list", "terms accept", "keys new"]) {
       assert.include(await help(group.split(" ")[0]!), `cofferer ${group}`)

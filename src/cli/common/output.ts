@@ -41,7 +41,7 @@ export const failureOf = (error: CliFailure | GatewayError | { readonly message:
 /** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
 export const outputFlag = Flag.Literals("output", ["text", "json"]).pipe(
   Flag.withAlias("o"),
-  Flag.withDescription("text for people, json for programs"),
+  Flag.withDescription("text for people, json for programs; default text"),
   Flag.withDefault("text" as const),
 )
 export type Output = "text" | "json"
@@ -77,12 +77,21 @@ export const printError = Effect.fnUntraced(function* (text: string) {
   yield* Console.error(yield* fittedText(text, progress && terminalColumns(progress)))
 })
 
-/** Lines broken to a terminal's width, but for commands on their own lines; unchanged if it is undefined. */
+/** Lines broken to a terminal's width; unchanged if it is undefined. */
 const inColumns = (text: string, columns: number | undefined): string =>
   text
     .split("\n")
-    .map((line) => (line.startsWith("  cofferer ") ? line : fitted(line, columns)))
+    .map((line) => (line.startsWith("  cofferer ") ? continued(line, columns) : fitted(line, columns)))
     .join("\n")
+
+/** A command on its own lines, continued before a flag, so that it can be copied into a shell. */
+const continued = (line: string, columns: number | undefined): string => {
+  if (columns === undefined || line.length <= columns) return line
+  return line.split(/ (?=--)/).reduce((text, part) => {
+    const isFull = text.length - text.lastIndexOf("\n") + part.length + 2 > columns
+    return `${text}${isFull ? " \\\n     " : ""} ${part}`
+  })
+}
 
 /** Writes text unchanged, and waits until its reader took it. A reader that closes the pipe ends the command. */
 export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>

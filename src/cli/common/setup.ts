@@ -43,16 +43,16 @@ export const fileArgument = pathArgument("file", "Treasury file or folder; defau
 )
 export const configFlag = pathFlag(
   "config",
-  "Treasury file or folder; default treasury.yaml. Each further one is an overlay on those before",
+  "Treasury file or folder; default treasury.yaml. May be repeated: each is an overlay on those before it",
 ).pipe(Flag.withAlias("c"), Flag.atLeast(0))
 export const dataFlag = pathFlag(
   "data",
-  "Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says",
+  "Data directory; default COFFERER_DATA_DIR, else store.dir of the file, else .cofferer",
 ).pipe(Flag.withAlias("d"), Flag.optional)
 
 /** Chooses one of several treasuries. */
 export const treasuryFlag = Flag.String("treasury").pipe(
-  Flag.withDescription("Name of the treasury, where a folder holds several"),
+  Flag.withDescription("Name of the treasury, if the folder has several"),
   Flag.optional,
 )
 

@@ -22,28 +22,28 @@ const nameFlag = (name: string, usual: string, description: string) =>
   )
 
 const flags = {
-  file: pathArgument("file", "Treasury file to write, which must not exist; default treasury.yaml").pipe(
+  file: pathArgument("file", "Treasury file to write; it must not exist; default treasury.yaml").pipe(
     Argument.withDefault("treasury.yaml"),
   ),
-  name: optionalText("name", "Name of the treasury; default the file's name"),
+  name: optionalText("name", "Name of the treasury; default: the name of the file"),
   gateway: Flag.String("gateway").pipe(
-    Flag.withDescription("Address of a gateway, such as https://gateway.example; repeat it for several"),
+    Flag.withDescription("Address of a gateway, such as https://gateway.example; may be repeated"),
     Flag.atLeast(0),
   ),
   asset: optionalText("asset", "Symbol or id of the asset that the rule pays"),
   below: optionalText("below", "Balance below which the rule pays, in units of the asset"),
   target: optionalText("target", "Balance that the rule restores, in units of the asset"),
   mode: Flag.Literals("mode", ["observe", "shadow", "live"]).pipe(
-    Flag.withDescription("Mode of the treasury; default shadow: it decides and pays nothing"),
+    Flag.withDescription("Mode of the treasury; shadow decides and pays nothing; default shadow"),
     Flag.withDefault("shadow" as const),
   ),
   payer: nameFlag("payer", "reserve", "Party that pays"),
-  payerKey: optionalText("payer-key", "Key file of the payer; default secrets/PAYER, made if it does not exist"),
+  payerKey: optionalText("payer-key", "Key file of the payer, made if it does not exist; default secrets/PAYER"),
   payee: nameFlag("payee", "hot", "Party that the rule keeps funded"),
   payeePublicKey: optionalOf(
     "payee-public-key",
     Hex64Text,
-    "Public key of that party; default that of secrets/PAYEE, made if it does not exist",
+    "Public key of that party; default: the key in secrets/PAYEE, made if it does not exist",
   ),
   output: outputFlag,
 }
@@ -169,7 +169,7 @@ export const init = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("Write a first treasury file and its keys, with what the gateway says of the network"))
+).pipe(Command.withDescription("Write a first treasury file and its keys, and ask on a terminal for missing values"))
 
 /** The answers to every question of `init`. */
 interface NewTreasury {

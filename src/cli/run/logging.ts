@@ -10,7 +10,7 @@ import type { Setup } from "../common/setup.ts"
 /** Form of the daemon's lines: text on a terminal, JSON elsewhere, or the requested one. */
 export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
   Flag.withAlias("o"),
-  Flag.withDescription("Form of the lines; default text on a terminal, json elsewhere"),
+  Flag.withDescription("Form of the log lines; default text on a terminal, json elsewhere"),
   Flag.optional,
 )
 
