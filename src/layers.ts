@@ -105,7 +105,7 @@ export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mo
     DirtySubjects.layer,
     alertQueueLayer,
     Signals.layer,
-    Clearance.layer,
+    Clearance.layerNoDeps,
     DiskSpace.layer(options.dataDir),
     Outbox.layerNoDeps,
     Listings.layerNoDeps,

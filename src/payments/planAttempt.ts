@@ -84,12 +84,11 @@ export interface Beginning {
   readonly maxAgeMillis: number
   /** Why nothing may be signed for the payer, by the gateways or by the checks of the start. */
   readonly blocked: string | undefined
-  /** Since when the payer is cleared, Unix milliseconds; undefined while it is not. */
-  readonly clearedAt: number | undefined
+  /** True if the payer was cleared before the decision, and is: the decision knew what the ledger lists of it. */
+  readonly isCompared: boolean
   /**
    * Kinds of journal entries about the treasury and the accounts of the payment since the decision: "config" after a
-   * reload, "started" after a start, "mismatch" where rows and balance differed. Their order is certain, whatever the
-   * clock said.
+   * reload, "mismatch" where rows and balance differed. Their order is certain, whatever the clock said.
    */
   readonly noted: ReadonlySet<string>
   readonly needsApproval: boolean
@@ -181,12 +180,9 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
  * since whose decision a mismatch was seen: its rows may have been false.
  */
 export const isNeedDoubtful = (context: Beginning): boolean => {
-  const { intent, k, now, clearedAt, noted, needsApproval, blocked } = context
+  const { intent, k, now, isCompared, noted, needsApproval, blocked } = context
   if (blocked !== undefined || intent.rule === submittedRule) return false
   const isOld = now - intent.createdAt > decisionValidMillis || noted.has("config")
-  // Of a decision that is later than this clock says, nobody knows whether it came before the clearance.
-  const isSince = clearedAt !== undefined && intent.createdAt >= clearedAt && intent.createdAt <= now
-  const isCompared = isSince && !noted.has("started")
   return k !== 1 || !isCompared || noted.has("mismatch") || (isOld && !needsApproval)
 }
 

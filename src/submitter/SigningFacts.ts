@@ -45,14 +45,17 @@ const accountsOf = ({ payment: { fromKey, toKey, assetId: asset } }: Intent) =>
 
 const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig
+  const journal = yield* Journal
+  const decided = yield* journal.first(intent.id)
+  const cleared = yield* (yield* Clearance).since(intent.payment.fromKey)
   const beginning: Beginning = {
     intent,
     k: (yield* (yield* Outbox).attempts(intent.id)).length + 1,
     now: yield* Clock.currentTimeMillis,
     maxAgeMillis: treasury.network.maxAgeMillis,
     blocked: yield* blockedNow(intent),
-    clearedAt: yield* (yield* Clearance).since(intent.payment.fromKey),
-    noted: yield* (yield* Journal).kindsSince(intent.id, accountsOf(intent)),
+    isCompared: cleared !== undefined && decided > cleared,
+    noted: yield* journal.kindsSince(decided, [treasury.name, ...accountsOf(intent)]),
     needsApproval: approvalOf(treasury, intent) !== undefined,
     rows: yield* (yield* Observations).watermark,
   }

@@ -46,7 +46,7 @@ export const testStore = () => {
       Drifts.layerNoDeps,
       RuleStates.layerNoDeps,
       Signals.layer,
-      Clearance.layer,
+      Clearance.layerNoDeps,
       DiskSpace.layer(dir),
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(

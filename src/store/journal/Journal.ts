@@ -54,6 +54,7 @@ export interface JournalHead {
 }
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+const FirstRow = Schema.Struct({ seq: Schema.Int })
 const KindRow = Schema.Struct({ kind: Schema.String })
 export const TrailRow = Schema.Struct({ ...HeadRow.fields, kind: Schema.String, body: Schema.String })
 export const EntryRow = Schema.Struct({
@@ -98,11 +99,10 @@ interface Entries {
   readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
   /** All entries about a subject, oldest first. */
   readonly trail: (subject: string) => Effect.Effect<ReadonlyArray<typeof TrailRow.Type>, StoreError>
-  /** Kinds of entries about the treasury itself, or any of `others`, since the first one about a subject. */
-  readonly kindsSince: (
-    subject: string,
-    others: ReadonlyArray<string>,
-  ) => Effect.Effect<ReadonlySet<string>, StoreError>
+  /** The number of the first entry about a subject; 0 where there is none. */
+  readonly first: (subject: string) => Effect.Effect<number, StoreError>
+  /** Kinds of entries about these subjects after a number. */
+  readonly kindsSince: (seq: number, subjects: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
   /** The hash of an entry; undefined where there is none. */
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -151,9 +151,13 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
             sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
               rowsOf(TrailRow, "Journal.trail"),
             ),
-          kindsSince: (subject, others) =>
-            sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in([treasury, ...others])}
-              AND seq > COALESCE((SELECT MIN(seq) FROM journal WHERE subject = ${subject}), 0)`.pipe(
+          first: (subject) =>
+            sql`SELECT COALESCE(MIN(seq), 0) AS seq FROM journal WHERE subject = ${subject}`.pipe(
+              rowsOf(FirstRow, "Journal.first"),
+              Effect.map(([row]) => row?.seq ?? 0),
+            ),
+          kindsSince: (seq, subjects) =>
+            sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in(subjects)} AND seq > ${seq}`.pipe(
               rowsOf(KindRow, "Journal.kindsSince"),
               Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
             ),

@@ -1,4 +1,6 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { StoreError } from "../database/StoreError.ts"
+import { Journal } from "../journal/Journal.ts"
 
 const unchecked = "the ledger is not yet compared with the journal"
 
@@ -9,30 +11,31 @@ const unchecked = "the ledger is not yet compared with the journal"
 export class Clearance extends Context.Service<
   Clearance,
   {
-    readonly grant: (party: string) => Effect.Effect<void>
+    readonly grant: (party: string) => Effect.Effect<void, StoreError>
     readonly isGranted: (party: string) => Effect.Effect<boolean>
     /** Revokes every clearance: all must be checked again. */
     readonly revoke: Effect.Effect<void>
     /** Why nothing may be signed for anybody yet, in words; undefined: nothing stands against it. */
-    readonly quarantine: (why: string | undefined) => Effect.Effect<void>
+    readonly quarantine: (why: string | undefined) => Effect.Effect<void, StoreError>
     /** True once the start's checks found no obstacle for any party. */
     readonly isOpen: Effect.Effect<boolean>
     /** Why nothing may be signed for the party yet; undefined once it may. */
     readonly lacking: (party: string) => Effect.Effect<string | undefined>
-    /** Since when nothing stands against the party (Unix milliseconds); undefined while something does. */
+    /** The journal's newest entry when nothing stood against the party any more; undefined while something does. */
     readonly since: (party: string) => Effect.Effect<number | undefined>
   }
 >()("cofferer/store/Clearance") {
-  static readonly layer = Layer.effect(
+  static readonly layerNoDeps = Layer.effect(
     Clearance,
-    Effect.sync(() => {
+    Effect.gen(function* () {
+      const { head } = yield* Journal
       const granted = new Map<string, number>()
       let quarantine: string | undefined = unchecked
       let openSince = 0
       return Clearance.of({
         grant: (party) =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
-            if (!granted.has(party)) granted.set(party, now)
+          Effect.map(head, ({ seq }) => {
+            if (!granted.has(party)) granted.set(party, seq)
           }),
         isGranted: (party) => Effect.sync(() => granted.has(party)),
         revoke: Effect.sync(() => {
@@ -41,8 +44,8 @@ export class Clearance extends Context.Service<
         }),
         isOpen: Effect.sync(() => quarantine === undefined),
         quarantine: (why) =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
-            if (quarantine !== undefined && why === undefined) openSince = now
+          Effect.map(head, ({ seq }) => {
+            if (quarantine !== undefined && why === undefined) openSince = seq
             quarantine = why
           }),
         lacking: (party) => Effect.sync(() => quarantine ?? (granted.has(party) ? undefined : unchecked)),
