@@ -10,8 +10,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { haltOnStoreError } from "../store/database/storeErrors.ts"
-import { CommandFlags, withFlags } from "../telemetry/commandFlags.ts"
-import { logEvent } from "../telemetry/Logging.ts"
+import { CommandFlags, logEvent, withFlags } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
 const waitMillis = 1_000

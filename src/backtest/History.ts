@@ -1,5 +1,4 @@
-import { general, totalTypes } from "../domain/AccountType.ts"
-import type { BalanceChange } from "../domain/Balance.ts"
+import { type BalanceChange, general, totalTypes } from "../domain/Balance.ts"
 import { millisOf, nanosOf } from "../domain/Time.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"

@@ -1,7 +1,7 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/files.ts"
-import { CommandFlags } from "../telemetry/commandFlags.ts"
+import { CommandFlags } from "../telemetry/Logging.ts"
 import {
   exitCodes,
   outputFlag,

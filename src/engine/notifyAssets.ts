@@ -1,8 +1,9 @@
 import { Effect } from "effect"
+import unhomoglyph from "unhomoglyph"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { isExpectedTransition, statusText } from "../domain/Asset.ts"
 import { type Alert, alertOf } from "../domain/alerts/Alert.ts"
-import { isLookAlike } from "../domain/lookAlike.ts"
+import { visible } from "../domain/text.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import type { NotifyRule, Rule } from "../rules/Rule.ts"
@@ -10,6 +11,34 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { type AssetTransition, type ListedAsset, Listings } from "../store/network/Listings.ts"
+
+const drawnAsNothing = /[\p{White_Space}\p{M}]/gu
+
+/**
+ * Reduces a text to its look: the skeleton of UTS 39, without marks, spaces, invisible characters and compatibility
+ * forms. Two texts with the same skeleton look alike; a skeleton is not for people to read.
+ */
+const skeletonOf = (text: string): string => {
+  const seen = [...text.normalize("NFKD")].filter((char) => visible(char) === char).join("")
+  return unhomoglyph(seen).normalize("NFD").replace(drawnAsNothing, "")
+}
+
+/** In which letters a text may be read: "usdt" is taken for "USDT", and "l" for "I", which is no case of it. */
+const forms = [(text: string) => text, (text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()]
+
+/** Skeletons of a text; two texts look alike where one of them is the same. None: the text shows nothing. */
+const skeletonsOf = (text: string): ReadonlyArray<string> =>
+  forms.flatMap((form, i) => {
+    const skeleton = skeletonOf(form(text))
+    return skeleton === "" ? [] : [`${i}${skeleton}`]
+  })
+
+/** True if a person can confuse the two texts. Equal texts look alike. */
+export const isLookAlike = (a: string, b: string): boolean => {
+  if (a === b) return true
+  const others = skeletonsOf(b)
+  return skeletonsOf(a).some((skeleton) => others.includes(skeleton))
+}
 
 /** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */
 export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {

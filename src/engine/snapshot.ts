@@ -1,7 +1,6 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { general, totalTypes } from "../domain/AccountType.ts"
-import type { AccountKey } from "../domain/Balance.ts"
+import { type AccountKey, general, totalTypes } from "../domain/Balance.ts"
 import { haltText } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"

@@ -9,8 +9,7 @@ import {
   isAnotherChain,
   type ReportedHead,
 } from "../rules/saneHead.ts"
-import type { AcceptedHeads } from "../store/network/acceptedHeads.ts"
-import { ChainState } from "../store/network/ChainState.ts"
+import { type AcceptedHeads, ChainState } from "../store/network/ChainState.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { type GatewayAnswer, Gateways } from "./Gateways.ts"

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
-import { withdrawn } from "../domain/AccountType.ts"
-import type { BlockMark } from "../domain/Balance.ts"
+import { type BlockMark, withdrawn } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { fundsSend, LedgerEntriesAnswer, type LedgerEntry } from "./schema/Transfers.ts"
 import type { Transport } from "./Transport.ts"

@@ -11,7 +11,7 @@ import { makeRecord, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
-import { troubleKey } from "./conditions.ts"
+import { troubleKey } from "./conditionTable.ts"
 import { refusedReload } from "./putInForce.ts"
 import type { HealthFacts, OutOfBand, View } from "./View.ts"
 

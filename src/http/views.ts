@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { general } from "../domain/Balance.ts"
 import { holdText, restText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { instantText, isoOf, millisOf } from "../domain/Time.ts"

@@ -1,4 +1,4 @@
-import { withdrawn } from "../domain/AccountType.ts"
+import { withdrawn } from "../domain/Balance.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { inMicros } from "./movements.ts"
 

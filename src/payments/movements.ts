@@ -1,6 +1,5 @@
-import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
-import type { BalanceChange } from "../domain/Balance.ts"
+import { type BalanceChange, general } from "../domain/Balance.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
 

@@ -1,6 +1,5 @@
-import { general } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import type { AccountKey, BlockMark } from "../domain/Balance.ts"
+import { type AccountKey, type BlockMark, general } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"

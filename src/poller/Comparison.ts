@@ -1,7 +1,6 @@
 import { Clock, Effect } from "effect"
-import { accountKind } from "../domain/AccountType.ts"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
-import type { AccountKey } from "../domain/Balance.ts"
+import { type AccountKey, accountKind } from "../domain/Balance.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { shellWord } from "../domain/text.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
-import { accountTypeNumbers } from "../domain/AccountType.ts"
-import type { BalanceChange } from "../domain/Balance.ts"
+import { accountTypeNumbers, type BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { AccountFilter } from "../gateway/readRows.ts"
 import type { Page } from "../gateway/schema/Numbers.ts"

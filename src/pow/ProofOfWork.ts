@@ -4,8 +4,17 @@ import { Worker } from "node:worker_threads"
 import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { leadingZeroBits, powPreimage, type Work } from "../tx/ProofOfWork.ts"
-import { type FoundNonce, type Job, makePool, type Pool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
-import { PowError, powError } from "./PowError.ts"
+import {
+  type FoundNonce,
+  type Job,
+  makePool,
+  type Pool,
+  PowError,
+  powError,
+  queueSizeMax,
+  type Spawn,
+  silentMillisMax,
+} from "./Pool.ts"
 import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes a millisecond that no thread reaches, and that every one does: what lies between is measured, not guessed. */

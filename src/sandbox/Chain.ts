@@ -1,6 +1,6 @@
 import { durationMillis } from "../config/schema/Fields.ts"
-import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
+import type { AccountTypeName } from "../domain/Balance.ts"
 import type { FaultSpec } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
 import { emptyLedger, type Ledger } from "./Ledger.ts"

@@ -1,7 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import type { AccountTypeName } from "../domain/AccountType.ts"
-import type { AccountKey } from "../domain/Balance.ts"
+import type { AccountKey, AccountTypeName } from "../domain/Balance.ts"
 
 const perSecond = 1_000_000_000n
 

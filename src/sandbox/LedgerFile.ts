@@ -1,5 +1,5 @@
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
-import { Array as Arr, Effect, Result, type Scope } from "effect"
+import { Array as Arr, Effect, Result, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import * as NodeSqlite from "../store/database/NodeSqlite.ts"
@@ -8,11 +8,22 @@ import { type Chain, emptyChain, type FaultRegistry, type Included, type PastSta
 import { checkStatic, codes } from "./checkTx.ts"
 import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
-import type { Tx } from "./Mempool.ts"
-import { addPending, remember } from "./Mempool.ts"
+import { addPending, remember, type Tx } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
-import { filesFailed, SandboxError } from "./SandboxError.ts"
 import { hashesMax, type Scenario } from "./Scenario.ts"
+
+/** The sandbox cannot start or go on. After a failure of its files it answers nothing more. */
+export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {
+  message: Schema.String,
+  /** True if another process listens on the configured port. */
+  isPortBusy: Schema.optionalKey(Schema.Boolean),
+}) {}
+
+/** The ledger file or a key file cannot be read or written. */
+export const filesFailed = (operation: string, cause: unknown): SandboxError => {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new SandboxError({ message: `the sandbox's files failed during ${operation}: ${why}` })
+}
 
 /** The ledger on disk: a commit per block, one for all that was accepted together. Reported data survives a kill. */
 export interface LedgerFile {

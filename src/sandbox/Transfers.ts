@@ -1,4 +1,4 @@
-import { type AccountTypeName, accountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
+import { type AccountTypeName, accountTypeName, accountTypeNumbers } from "../domain/Balance.ts"
 import type { Transfer as WireTransfer, WithdrawSubmission } from "../tx/proto/transaction_pb.ts"
 import type { AssetState, Chain, Transfer, Withdrawal } from "./Chain.ts"
 import { parseFactor, parseFraction, power, timesFloor } from "./Fraction.ts"

@@ -1,6 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf"
 import { Result } from "effect"
-import { accountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
+import { accountTypeName, accountTypeNumbers } from "../domain/Balance.ts"
 import { type InputData, InputDataSchema, type Transaction, type Transfer } from "../tx/proto/transaction_pb.ts"
 import {
   decodeTransaction,

@@ -1,5 +1,5 @@
 import { Effect, Result } from "effect"
-import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { accountTypeNumbers } from "../domain/Balance.ts"
 import type { Command, InputData } from "../domain/Command.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"

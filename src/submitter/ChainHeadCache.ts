@@ -5,7 +5,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
-import { haltSigning } from "../store/controls/haltSigning.ts"
+import { haltSigning } from "../store/controls/Controls.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 

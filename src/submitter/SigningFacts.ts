@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { general } from "../domain/AccountType.ts"
+import { general } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -15,6 +15,7 @@ import {
   pinLacking,
   spendableOf,
 } from "../payments/planAttempt.ts"
+import { isTogether, standingOf, subjectOfIntent } from "../payments/standing.ts"
 import type { Share } from "../rules/Account.ts"
 import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
@@ -28,12 +29,11 @@ import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
+import { listedBefore } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { listedBefore } from "../store/payments/Tags.ts"
+import type { Framing } from "../tx/Transaction.ts"
 import { ChainHeadCache } from "./ChainHeadCache.ts"
-import { knownFraming } from "./knownFraming.ts"
 import { alertIfTooSlow } from "./solveWork.ts"
-import { otherParts, standing } from "./standing.ts"
 
 const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
   return (yield* (yield* disagreement).now)?.detail ?? (yield* (yield* Clearance).lacking(payment.fromKey))
@@ -220,3 +220,40 @@ export class SigningFacts extends Context.Service<
       }),
     )
 }
+
+/** Source that backs an unsigned payment under the rules in force. */
+export const standing = Effect.fnUntraced(function* (intent: Intent) {
+  const { treasury, mode } = yield* CycleConfig
+  const { rules } = treasury
+  const siblings = isTogether(subjectOfIntent(rules, intent)) ? yield* (yield* Outbox).siblings(intent) : []
+  return standingOf(intent, { rules, mode }, siblings)
+})
+
+/** The other payments of the same decision. */
+const otherParts = Effect.fnUntraced(function* (intent: Intent) {
+  const at = intent.subject.lastIndexOf(": ")
+  if (at < 0) return []
+  const ours = intent.subject.slice(0, at + 2)
+  return (yield* (yield* Outbox).siblings(intent)).filter(({ subject }) => subject.startsWith(ours))
+})
+
+/** The form in which this chain is known to execute, or the configured one; undefined where it must be found out. */
+export const knownFraming = Effect.gen(function* () {
+  const { framing, chainId } = (yield* CycleConfig).treasury.network
+  return framing === "auto" ? yield* (yield* Settings).framing(chainId) : framing
+})
+
+const refusedKey = (chainId: string): string => `refusedForm/${chainId}`
+
+/**
+ * The form that the chain refused last; undefined: none. Attempts begin with the other one: where answers are slow and
+ * the window is short, there is not a time within it to try both.
+ */
+export const refusedForm = Effect.fnUntraced(function* (chainId: string) {
+  const stored = yield* (yield* Settings).get(refusedKey(chainId))
+  return stored === "prefixed" || stored === "bare" ? stored : undefined
+})
+
+export const noteRefusedForm = Effect.fnUntraced(function* (chainId: string, form: Framing) {
+  yield* (yield* Settings).set(refusedKey(chainId), form)
+})

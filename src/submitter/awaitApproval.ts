@@ -11,8 +11,8 @@ import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { approversOf, type GivenApproval } from "../tx/Approval.ts"
+import { standing } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
-import { standing } from "./standing.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** A signature, and what it was given for. */

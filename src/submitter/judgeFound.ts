@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
-import { withdrawn } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import { withdrawn } from "../domain/Balance.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"

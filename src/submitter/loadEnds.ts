@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
-import { general } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
+import { general } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { warnOf } from "../gateway/GatewayError.ts"

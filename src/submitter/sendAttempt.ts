@@ -15,7 +15,7 @@ import {
   planSend,
   type SendVerdict,
 } from "../payments/planSend.ts"
-import { haltOnViolation } from "../store/controls/haltSigning.ts"
+import { haltOnViolation } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -27,7 +27,7 @@ import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
 import { InFlight } from "./InFlight.ts"
-import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
+import { knownFraming, noteRefusedForm, refusedForm } from "./SigningFacts.ts"
 import { solveWork } from "./solveWork.ts"
 
 /**

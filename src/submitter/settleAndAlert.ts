@@ -6,10 +6,10 @@ import { afterUnpaid, type Standing } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
-import { listedBefore } from "../store/payments/Tags.ts"
+import { listedBefore } from "../store/payments/Findings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { standing } from "./standing.ts"
+import { standing } from "./SigningFacts.ts"
 
 /** An end of a payment, or its hand-over to people, with the alert for it. */
 interface Ending {

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { ConfigInForce, isCycleInForce } from "../config/ConfigInForce.ts"
-import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Attempt } from "../domain/Attempt.ts"
+import { accountTypeNumbers } from "../domain/Balance.ts"
 import { Command } from "../domain/Command.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"

@@ -13,13 +13,13 @@ import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { listedBefore } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { listedBefore } from "../store/payments/Tags.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
+import { standing } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
-import { standing } from "./standing.ts"
 
 /** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
 const neededSince = Effect.fnUntraced(function* (intent: Intent) {

@@ -3,7 +3,7 @@ import { KeyPair } from "@vegaprotocol/crypto/keypair.js"
 // @ts-expect-error: the package brings no types.
 import * as pow from "@vegaprotocol/crypto/pow.js"
 import inputData from "@vegaprotocol/protos/vega/commands/v1/InputData/encode.js"
-import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
+import { accountTypeNumbers } from "../../src/domain/Balance.ts"
 
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 

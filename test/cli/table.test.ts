@@ -5,8 +5,7 @@ import { printText, table, treasuryFlagsOf } from "../../src/cli/common/output.t
 import { loggingLayer } from "../../src/cli/run/logging.ts"
 import { ProcessContext, terminalColumns } from "../../src/config/Environment.ts"
 import { fitted, wrapped } from "../../src/domain/text.ts"
-import { withFlags } from "../../src/telemetry/commandFlags.ts"
-import { logEvent } from "../../src/telemetry/Logging.ts"
+import { logEvent, withFlags } from "../../src/telemetry/Logging.ts"
 
 it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"

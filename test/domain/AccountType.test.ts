@@ -5,7 +5,7 @@ import {
   general,
   specifiedAccountTypes,
   totalTypes,
-} from "../../src/domain/AccountType.ts"
+} from "../../src/domain/Balance.ts"
 
 describe("AccountType", () => {
   it("knows 29 specified types and five later ones, each numbered", () => {

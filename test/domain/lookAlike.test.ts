@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isLookAlike } from "../../src/domain/lookAlike.ts"
+import { isLookAlike } from "../../src/engine/notifyAssets.ts"
 
 /** Code points are written out: what looks alike here could not be told apart. */
 const alike: ReadonlyArray<readonly [string, string, string]> = [

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
-import { layerGateways } from "../../src/gateway/layerGateways.ts"
+import { layerGateways } from "../../src/gateway/quorumGateway.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 

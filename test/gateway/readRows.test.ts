@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { specifiedAccountTypes } from "../../src/domain/AccountType.ts"
+import { specifiedAccountTypes } from "../../src/domain/Balance.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { layer } from "../support/it.ts"
 import { threadCpuMicros } from "../support/threadCpu.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ConditionName, conditionNames, healthConditions } from "../../src/domain/alerts/healthConditions.ts"
-import { conditionsOf, headline } from "../../src/http/conditions.ts"
+import { conditionsOf, headline } from "../../src/http/conditionTable.ts"
 import type { HealthFacts, View } from "../../src/http/View.ts"
 import { readSource } from "../tidy/Source.ts"
 

@@ -1,8 +1,7 @@
 import { EventEmitter } from "node:events"
 import type { Worker } from "node:worker_threads"
 import { assert, describe, it } from "vitest"
-import { makePool } from "../../src/pow/Pool.ts"
-import { PowError } from "../../src/pow/PowError.ts"
+import { makePool, PowError } from "../../src/pow/Pool.ts"
 
 /** One thread that finds each nonce in the next turn of the event loop. */
 const quickPool = (queueSizeMax: number) => {

@@ -1,8 +1,7 @@
 import { loadavg } from "node:os"
 import { Worker } from "node:worker_threads"
 import { assert, it } from "@effect/vitest"
-import { type FoundNonce, makePool, type Spawn } from "../../src/pow/Pool.ts"
-import { PowError } from "../../src/pow/PowError.ts"
+import { type FoundNonce, makePool, PowError, type Spawn } from "../../src/pow/Pool.ts"
 import { powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { makeDice } from "../support/Dice.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, type Fiber } from "effect"
 import { parseYaml } from "../../src/config/yaml/Yaml.ts"
 import type { Chain } from "../../src/sandbox/Chain.ts"
-import type { World } from "../../src/sandbox/http/Route.ts"
+import type { World } from "../../src/sandbox/http/Answer.ts"
 import { type LedgerNode, makeNode } from "../../src/sandbox/LedgerNode.ts"
 import { profiles } from "../../src/sandbox/Profiles.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"

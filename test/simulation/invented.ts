@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import { accountTypeName } from "../../src/domain/AccountType.ts"
+import { accountTypeName } from "../../src/domain/Balance.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { chainId } from "./Network.ts"

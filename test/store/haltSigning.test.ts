@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { haltSigning } from "../../src/store/controls/haltSigning.ts"
+import { haltSigning } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors, isDoubtful, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { metricsLayer } from "../recordings/replay.ts"

@@ -1,7 +1,7 @@
 import { Effect, Layer, Logger, type Ref, type Scope } from "effect"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { layerGateways } from "../../src/gateway/layerGateways.ts"
+import { layerGateways } from "../../src/gateway/quorumGateway.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import type { Paces, ReadingPace, WatchedTreasury } from "../../src/poller/askWindow.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import { general } from "../../src/domain/AccountType.ts"
-import type { BalanceChange } from "../../src/domain/Balance.ts"
+import { type BalanceChange, general } from "../../src/domain/Balance.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { testStore } from "./TestStore.ts"

@@ -1,6 +1,5 @@
 import { assert, describe, expect, it } from "vitest"
-import { type LogEventName, logEventForm, logEvents } from "../../src/telemetry/logEvents.ts"
-import { logFields } from "../../src/telemetry/logFields.ts"
+import { type LogEventName, logEventForm, logEvents, logFields } from "../../src/telemetry/logEvents.ts"
 import { listFiles, readSource } from "../tidy/Source.ts"
 
 const fieldsIn = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, field = ""]) => field)

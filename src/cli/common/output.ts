@@ -4,7 +4,7 @@ import { Flag } from "effect/cli"
 import { ProcessContext, terminalColumns } from "../../config/Environment.ts"
 import { fitted, jsonText, shellWord, visible, visibleJson, visibleLines } from "../../domain/text.ts"
 import type { GatewayError } from "../../gateway/GatewayError.ts"
-import { CommandFlags, withFlags } from "../../telemetry/commandFlags.ts"
+import { CommandFlags, withFlags } from "../../telemetry/Logging.ts"
 
 /** Exit codes of every command. */
 export const exitCodes = {

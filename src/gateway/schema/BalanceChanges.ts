@@ -1,7 +1,6 @@
 import { Effect, Schema, SchemaParser } from "effect"
-import { accountTypeName } from "../../domain/AccountType.ts"
 import { parseBaseUnits } from "../../domain/Amount.ts"
-import type { BalanceChange } from "../../domain/Balance.ts"
+import { accountTypeName, type BalanceChange } from "../../domain/Balance.ts"
 import { isBlockTime } from "../../domain/chain.ts"
 import { Amount, BlockTime, Connection, enumText, type PageInfo, Text } from "./Numbers.ts"
 

@@ -1,6 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
-import type { accountTypeNumbers } from "../../domain/AccountType.ts"
 import { BaseUnits } from "../../domain/Amount.ts"
+import type { accountTypeNumbers } from "../../domain/Balance.ts"
 import { checksummed } from "../../tx/Address.ts"
 import { AccountTypeText } from "./BalanceChanges.ts"
 import { Amount, BlockTime, Connection, enumText, orDefault, Text } from "./Numbers.ts"

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { txHash } from "../../tx/Transaction.ts"
 import type { Chain, Fault, PastState } from "../Chain.ts"
 import { blocksOf, faultCodeOf } from "../Faults.ts"
-import type { World } from "../http/Route.ts"
+import type { World } from "../http/Answer.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
 import { asOf, momentAt, skewed } from "./asOf.ts"
 

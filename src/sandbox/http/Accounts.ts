@@ -1,9 +1,18 @@
 import { Effect } from "effect"
-import { accountTypeNumbers } from "../../domain/AccountType.ts"
+import { accountTypeNumbers } from "../../domain/Balance.ts"
 import type { Account } from "../Ledger.ts"
-import { enums, list, nodeError, ok, type Query, type RefusedRequest, refuseRequest, scalar } from "./Answer.ts"
+import {
+  enums,
+  list,
+  nodeError,
+  ok,
+  type Query,
+  type RefusedRequest,
+  type Route,
+  refuseRequest,
+  scalar,
+} from "./Answer.ts"
 import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
-import type { Route } from "./Route.ts"
 
 const accountTypes = new Map(Object.entries(accountTypeNumbers))
 

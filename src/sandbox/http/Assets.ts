@@ -2,9 +2,8 @@ import { Effect } from "effect"
 import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
 import { isAssetId } from "./Accounts.ts"
-import { type Detail, nodeError, ok, refuseRequest, scalar } from "./Answer.ts"
+import { type Detail, nodeError, ok, type Route, refuseRequest, scalar } from "./Answer.ts"
 import { cursorField, cutPage, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
-import type { Route } from "./Route.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
 

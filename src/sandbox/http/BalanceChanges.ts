@@ -1,11 +1,10 @@
 import { Clock, Effect } from "effect"
-import { accountTypeNumbers } from "../../domain/AccountType.ts"
+import { accountTypeNumbers } from "../../domain/Balance.ts"
 import { type BalanceLine, formatTime, parseTime, toMicros } from "../Ledger.ts"
 import type { Profile } from "../Profiles.ts"
 import { readFilter } from "./Accounts.ts"
-import { int64, nodeError, ok, type RefusedRequest, refuseRequest } from "./Answer.ts"
+import { int64, nodeError, ok, type RefusedRequest, type Route, refuseRequest } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, type Paging, readPaging, toCursor } from "./Paging.ts"
-import type { Route } from "./Route.ts"
 
 const badAsset = { code: 90_004, message: "failed to get balances", inner: "querying balances: " }
 

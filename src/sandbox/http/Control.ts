@@ -2,8 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import type { Chain, Fault } from "../Chain.ts"
 import { describeFault, faultFields, faultRate, problemOfFault } from "../Faults.ts"
 import { expire } from "../faults/registry.ts"
-import { type HttpAnswer, type RefusedRequest, refuseRequest } from "./Answer.ts"
-import type { Route, RouteRequest } from "./Route.ts"
+import { type HttpAnswer, type RefusedRequest, type Route, type RouteRequest, refuseRequest } from "./Answer.ts"
 
 const answerOf = (body: unknown, status = 200): HttpAnswer => ({ status, body, fromNode: false })
 

@@ -1,9 +1,18 @@
 import { Clock, Effect } from "effect"
 import { formatTime, type Movement, movementTypes } from "../Ledger.ts"
 import { readFilter } from "./Accounts.ts"
-import { enums, int64, list, nodeError, ok, type Query, type RefusedRequest, refuseRequest } from "./Answer.ts"
+import {
+  enums,
+  int64,
+  list,
+  nodeError,
+  ok,
+  type Query,
+  type RefusedRequest,
+  type Route,
+  refuseRequest,
+} from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, readPaging, toCursor } from "./Paging.ts"
-import type { Route } from "./Route.ts"
 
 const badAsset = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }
 

@@ -3,10 +3,9 @@ import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isLoopback } from "../../config/schema/Fields.ts"
 import { breakAnswer, hangUp } from "../faults/wire.ts"
-import { type HttpAnswer, plainError, refuseRequest } from "./Answer.ts"
+import { type HttpAnswer, plainError, type Route, refuseRequest, type World } from "./Answer.ts"
 import { type Incoming, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
-import type { Route, World } from "./Route.ts"
 import { routesOf } from "./routes.ts"
 
 /** The largest message between the network's gateway and its node. */

@@ -4,9 +4,8 @@ import type { Chain } from "../Chain.ts"
 import { transfersLeft } from "../checkTx.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
 import { rulesNow } from "../ReplayGuard.ts"
-import { ok } from "./Answer.ts"
+import { ok, type Route } from "./Answer.ts"
 import { edgesOf, type Listing, pageOfRows, readPaging } from "./Paging.ts"
-import type { Route } from "./Route.ts"
 
 /** All that a sender needs to know of the chain: the newest block, and what work it asks for. */
 export const height: Route = {

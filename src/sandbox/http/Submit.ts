@@ -2,8 +2,7 @@ import { create } from "@bufbuild/protobuf"
 import { Effect } from "effect"
 import { type Transaction, TransactionSchema } from "../../tx/proto/transaction_pb.ts"
 import { reencodeTransaction, txVersions } from "../../tx/Transaction.ts"
-import { nodeError, ok, plainError, type RefusedRequest, refuseRequest } from "./Answer.ts"
-import type { Route } from "./Route.ts"
+import { nodeError, ok, plainError, type RefusedRequest, type Route, refuseRequest } from "./Answer.ts"
 
 const internal = (message: string) => nodeError("Internal", { code: 10_000, message, inner: "" })
 

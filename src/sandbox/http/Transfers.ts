@@ -2,9 +2,8 @@ import { Effect } from "effect"
 import type { Chain, Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
-import { enums, nodeError, ok, refuseRequest, scalar } from "./Answer.ts"
+import { enums, nodeError, ok, type Route, type RouteRequest, refuseRequest, scalar, type World } from "./Answer.ts"
 import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
-import type { Route, RouteRequest, World } from "./Route.ts"
 
 /** Times have up to nine places; padded they sort as text. */
 const sortKey = (time: string, id: string): string => {

@@ -1,14 +1,12 @@
 import { Clock, Effect, Fiber } from "effect"
 import type { Fault } from "../Chain.ts"
-import type { FaultKind } from "../Faults.ts"
-import { kinds, type Stage } from "../Faults.ts"
+import { type FaultKind, kinds, type Stage } from "../Faults.ts"
 import { spoilPages, statusAnswer } from "../faults/answers.ts"
 import { twist } from "../faults/twist.ts"
 import { toMicros } from "../Ledger.ts"
-import type { SandboxError } from "../SandboxError.ts"
-import { type HttpAnswer, parseQuery, plainError, type RefusedRequest } from "./Answer.ts"
+import type { SandboxError } from "../LedgerFile.ts"
+import { type HttpAnswer, parseQuery, plainError, type RefusedRequest, type Route, type World } from "./Answer.ts"
 import { pass, type RateLimiter } from "./RateLimiter.ts"
-import type { Route, World } from "./Route.ts"
 
 /** A request, whatever carried it here. */
 export interface Incoming {

@@ -5,8 +5,17 @@ import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { change, Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
-import { type EndedKey, endedByA, isNext, KeyRow, keysEndedBy, keysOfA, standingDedups, under } from "./endedKeys.ts"
-import { pruneAlerts } from "./pruneAlerts.ts"
+import {
+  type EndedKey,
+  endedByA,
+  isNext,
+  KeyRow,
+  keysEndedBy,
+  keysOfA,
+  pruneAlerts,
+  standingDedups,
+  under,
+} from "./endedKeys.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
 const AlertRow = Schema.Struct({ at: Schema.Int, subject: Schema.String, detail: Schema.String })

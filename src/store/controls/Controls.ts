@@ -1,10 +1,13 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
-import { type HaltReason, haltText, keptReasons, remedyOf } from "../../domain/Halt.ts"
+import { type HaltReason, haltText, type Invariant, keptReasons, remedyOf } from "../../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
+import { logEvent } from "../../telemetry/Logging.ts"
+import { Metrics } from "../../telemetry/Metrics.ts"
+import { raise } from "../alerts/raise.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -251,4 +254,40 @@ export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
   const halts = (yield* controls.halts).map((halt) => `halted ${haltText(halt)}; ${remedyOf(halt.reason, halt.detail)}`)
   const pauses = (yield* controls.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
   return [...halts, ...pauses]
+})
+
+/**
+ * Halts all signing and pages people, together with what `findings` stores: all durable, or none. The halt is raised
+ * where `findings` returns why; a second one for the same reason while the first is in force changes nothing.
+ */
+export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R>(
+  reason: HaltReason,
+  findings: Effect.Effect<string | undefined, E, R>,
+) {
+  const controls = yield* Controls
+  const database = yield* Database
+  const raised = yield* database.write(
+    Effect.gen(function* () {
+      const detail = yield* findings
+      if (detail === undefined) return undefined
+      yield* controls.halt(reason, detail)
+      const halt = (yield* controls.halts).find((h) => h.reason === reason)
+      const remedy = remedyOf(reason, detail)
+      const words = reason === "operator" ? `halted by ${detail}` : detail
+      const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail: words, remedy })
+      return isNew ? { reason: detail, remedy } : undefined
+    }),
+  )
+  if (raised !== undefined) yield* logEvent("signing halted", { scope: reason, ...raised })
+})
+
+/** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */
+export const haltSigning = (reason: HaltReason, detail: string) => haltSigningWith(reason, Effect.succeed(detail))
+
+/** An assertion of the money path does not hold: counts it, and halts. */
+export const haltOnViolation = Effect.fn("Controls.haltOnViolation")(function* (invariant: Invariant, detail: string) {
+  const metrics = yield* Metrics
+  metrics.invariantViolations.inc({ invariant })
+  yield* logEvent("invariant broken", { invariant, detail })
+  yield* haltSigning("invariant", `${invariant.replaceAll("_", " ")}: ${detail}`)
 })

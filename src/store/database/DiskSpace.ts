@@ -1,8 +1,7 @@
 import { statfsSync } from "node:fs"
 import { Context, Effect, Layer } from "effect"
 import { logEvent } from "../../telemetry/Logging.ts"
-import { Controls } from "../controls/Controls.ts"
-import { haltSigning } from "../controls/haltSigning.ts"
+import { Controls, haltSigning } from "../controls/Controls.ts"
 import { Signals } from "./Signals.ts"
 
 const mebibyte = 1_048_576

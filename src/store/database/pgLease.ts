@@ -13,6 +13,8 @@ import {
   releasesChannel,
 } from "./Connections.ts"
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
+import { Sql } from "./Sql.ts"
+import { storeError } from "./StoreError.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 
 /** The holder believes in its lease for this part of its time: the rest is for an answer on its way. */
@@ -226,3 +228,12 @@ export const releaseLease = (treasury: string, held: Held) =>
     yield* ask(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
     yield* ask(at, "COMMIT")
   }).pipe(Effect.scoped, again, Effect.ignore)
+
+/** The process that runs the treasury, of those that share its store; undefined where none does, or none shares it. */
+export const leaseHolder = Effect.gen(function* () {
+  const sql = yield* Sql
+  if (!sql.onDialectOrElse({ pg: () => true, orElse: () => false })) return undefined
+  const [row] = yield* sql<{ holder: string; since: number }>`SELECT holder, since FROM leases
+    WHERE until >= ${sql.literal(serverMillis)}`
+  return row && ({ name: row.holder, since: row.since } satisfies LeaseHolder)
+}).pipe(storeError("leaseHolder"))

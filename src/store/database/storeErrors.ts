@@ -1,5 +1,5 @@
 import { Effect, Predicate } from "effect"
-import { haltOnViolation, haltSigning } from "../controls/haltSigning.ts"
+import { haltOnViolation, haltSigning } from "../controls/Controls.ts"
 import { doubtful } from "./NodeSqlite.ts"
 import { StoreError } from "./StoreError.ts"
 import { amongCauses, refusalOf, sqlStateOf } from "./sqlStates.ts"

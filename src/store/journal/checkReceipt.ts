@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import { accountTypeNumbers } from "../../domain/AccountType.ts"
+import { accountTypeNumbers } from "../../domain/Balance.ts"
 import { type Command, commandTags } from "../../domain/Command.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { isApproval, type PaymentTerms, readPaymentTerms } from "../../tx/Approval.ts"

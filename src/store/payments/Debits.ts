@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { general } from "../../domain/AccountType.ts"
+import { general } from "../../domain/Balance.ts"
 import { finalIntentStates, intentMoves } from "../../domain/Intent.ts"
 import { millisOf } from "../../domain/Time.ts"
 import type { GeneralRow, KnownPayment } from "../../payments/explainDebits.ts"

@@ -1,6 +1,6 @@
 import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Attempt } from "../../domain/Attempt.ts"
-import { type IntentCommand, intentCommands } from "../../domain/Intent.ts"
+import { type Intent, type IntentCommand, intentCommands } from "../../domain/Intent.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
@@ -353,3 +353,25 @@ const makeWatches = (sql: Sql) => {
       ),
   }
 }
+
+/** Tags by which payments are recognized on the ledger. */
+export class Tags extends Context.Service<
+  Tags,
+  {
+    /** 16 hex characters, equal for every store of the paying key; undefined where that key is not held here. */
+    readonly of: (party: string, intentId: string) => string | undefined
+  }
+>()("cofferer/store/Tags") {}
+
+/**
+ * Listed transfers with the payment's tag that are no attempt of this store: another copy of the store paid it, or
+ * tried to. Oldest first. A withdrawal has no tag.
+ */
+export const listedBefore = Effect.fnUntraced(function* ({
+  id,
+  command,
+  payment: { fromKey },
+}: Pick<Intent, "id" | "command"> & { readonly payment: Pick<Intent["payment"], "fromKey"> }) {
+  const tag = command === "transfer" ? (yield* Tags).of(fromKey, id) : undefined
+  return tag === undefined ? [] : yield* (yield* Findings).bearing(fromKey, tag)
+})

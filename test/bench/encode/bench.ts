@@ -1,5 +1,5 @@
-import { accountTypeNumbers } from "../../../src/domain/AccountType.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
+import { accountTypeNumbers } from "../../../src/domain/Balance.ts"
 import { Command } from "../../../src/domain/Command.ts"
 import { encodeInputData } from "../../../src/tx/InputData.ts"
 import { type Benchmark, besidePeers } from "../Benchmark.ts"

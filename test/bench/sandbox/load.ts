@@ -1,6 +1,6 @@
 import { hash, sign } from "node:crypto"
-import { accountTypeNumbers } from "../../../src/domain/AccountType.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
+import { accountTypeNumbers } from "../../../src/domain/Balance.ts"
 import { Command } from "../../../src/domain/Command.ts"
 import { privateKeyOf, publicKeyOf } from "../../../src/sandbox/Keys.ts"
 import { encodeInputData } from "../../../src/tx/InputData.ts"
