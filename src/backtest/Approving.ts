@@ -87,7 +87,7 @@ export const makeApproving = (
     if (by.size >= group.need || isAssumed) {
       const who = by.size >= group.need ? `by ${signersOf(wait).join(" and ")}` : `after ${timeText(afterMillis ?? 0)}`
       raise(wait, "info", now, `is approved ${who}`)
-      return ledger.reserve(wait.id, now, `approved ${who}; money and limits are set aside`)
+      return ledger.reserve(wait.id, now, `approved ${who}; money and limits are reserved`)
     }
     if (wait.isLate || now < lateFrom(group, expires)) return undefined
     wait.isLate = true

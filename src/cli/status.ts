@@ -112,7 +112,7 @@ export const intentsText = (intents: ReadonlyArray<IntentView>): string =>
       `${i.from} -> ${i.to}`,
       i.createdAt.slice(0, 19).replace("T", " "),
       i.rule,
-      i.note ?? i.held[0]?.replace(/: .*/, "") ?? "",
+      i.note ?? i.heldBy[0] ?? "",
     ]),
   )
 

@@ -98,7 +98,7 @@ export const submitCommand = Command.make(
         ),
       )
       const final = Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
-      const held = final === undefined ? [] : yield* holdsOf(final)
+      const held = final === undefined ? [] : (yield* holdsOf(final)).map(({ text }) => text)
       return { taken: { ...taken, held, state: final?.state ?? taken.state }, final }
     }).pipe(
       Effect.provide(

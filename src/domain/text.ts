@@ -37,9 +37,9 @@ export const shellWord = (word: string): string =>
   /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 /** Reasons of a rule that is healthy and has nothing to do. */
-const restful: ReadonlySet<string | null> = new Set([null, "in_band", "not_due", "outside_hours", "maintenance"])
+const restful: ReadonlySet<string | null> = new Set(["in_band", "not_due", "outside_hours", "maintenance"])
 
-/** Word for a rule's state; one that needs nothing is "OK", or "idle" if it could not pay anyway. */
+/** Word for a rule's state; one that needs nothing is "OK", or "idle" if it could not pay, or was not judged. */
 export const ruleWord = ({ state, reason }: { readonly state: string; readonly reason: string | null }): string =>
   state !== "inactive" ? state : restful.has(reason) ? "OK" : "idle"
 

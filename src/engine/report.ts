@@ -2,7 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { overOf } from "../domain/alerts/Alert.ts"
-import type { HoldReason } from "../domain/Decision.ts"
+import { type HoldReason, reasonText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { hasElapsed } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
@@ -152,7 +152,7 @@ const heldOf = Effect.fnUntraced(function* ({ facts, memory, before, intents }: 
   const held: Held = {
     rule,
     hold: reason,
-    detail,
+    detail: reason === "pending" || reason === "in_band" ? detail : reasonText(reason, detail),
     subjects: [subject],
     inputs: inputs === undefined ? [] : [inputs],
     until: endsAt === undefined ? undefined : new Date(endsAt).toISOString(),

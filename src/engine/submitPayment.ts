@@ -82,7 +82,8 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   }
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : isoOf(oldest)
-  return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+  const holds = yield* holdsOf({ rule, payment, state: taken.state })
+  return { ...taken, listedSince, held: holds.map(({ text }) => text) } satisfies Submitted
 })
 
 /** Reads a payment that this treasury can make. */

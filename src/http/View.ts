@@ -166,6 +166,8 @@ export interface IntentView {
   readonly setAside: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
   readonly held: ReadonlyArray<string>
+  /** The same by name: "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
+  readonly heldBy: ReadonlyArray<string>
   /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
   /** Why it is alerted, if it is past the bound of its state; else null. */

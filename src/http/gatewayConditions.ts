@@ -27,10 +27,11 @@ export const wrongChain = (facts: Pick<HealthFacts, "network" | "halts">): Found
   const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
   if (halt === undefined && elsewhere.length === 0) return undefined
   const words = elsewhere.map(({ name, otherChain }) => `gateway ${name} is on chain ${otherChain}`)
-  const text =
-    words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
+  const text = words.length === 0 ? `Wrong chain: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
   const correct = "correct the address in network.gateways, or wait until the right chain is back"
-  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason, halt.detail)}`
+  const end = halt && remedyOf(halt.reason, halt.detail)
+  // The halt's own text says what to correct.
+  const remedy = [...(words.length === 0 ? [] : [correct]), ...(end === undefined ? [] : [end])].join("; ")
   const isBad = halt !== undefined || isLostElsewhere(facts.network)
   return { severity: isBad ? "bad" : "warn", text, remedy, isAlerted: halt !== undefined, ...partsOf(elsewhere, isBad) }
 }

@@ -229,7 +229,7 @@ const announceReload = Effect.fnUntraced(function* (
   }
   yield* setHashMetrics(next)
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
-  yield* logEvent("configuration reloaded", { parts, author, policy: policy.hash })
+  yield* logEvent("configuration reloaded", { parts, author, policy: policy.digest })
 })
 
 const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal => ({

@@ -18,6 +18,7 @@ import type { IntentView } from "./View.ts"
 export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?: Treasury) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)
+  const holds = yield* holdsOf(intent)
   return {
     id: intent.id,
     short: shortId(intent.id).slice(0, 4),
@@ -30,7 +31,8 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
     detail: intent.detail,
     note: noteOf(intent),
     setAside: setAsideOf(intent) ?? null,
-    held: yield* holdsOf(intent),
+    held: holds.map(({ text }) => text),
+    heldBy: holds.map(({ name }) => name),
     overdue: (treasury && (yield* overdueNow(treasury, intent)))?.words ?? null,
     wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),

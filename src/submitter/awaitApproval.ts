@@ -10,6 +10,7 @@ import { Approvals } from "../store/controls/Approvals.ts"
 import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
+import type { LogFieldsOf } from "../telemetry/logEvents.ts"
 import { approversOf, type GivenApproval } from "../tx/Approval.ts"
 import { standing } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
@@ -87,15 +88,18 @@ const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval
     ...(progress.isLate && !isNew ? ["approval-late"] : []),
   ]
   if (words.length === 0) return yield* moved
-  const people = progress.isLate && !isNew ? "the time ends soon" : peopleOf(needed, progress)
-  return yield* moveAndAlert(intent, words, sentenceOf(intent, progress), moved, people)
+  const asked = { ...missingOf(needed, progress), detail: progress.isLate ? "the time ends soon" : undefined }
+  return yield* moveAndAlert(intent, words, sentenceOf(intent, progress), moved, asked)
 })
 
 const sentenceOf = (intent: Intent, { words }: Progress): string =>
   `${words}; "cofferer approve ${shortId(intent.id)} --key FILE"`
 
-const peopleOf = ({ group }: NeededApproval, { by, others }: Progress): string =>
-  `${group.need - by.length} of ${others.join(", ")}`
+/** Signatures that are missing, and who may give them. */
+const missingOf = ({ group }: NeededApproval, { by, others }: Progress) => ({
+  need: group.need - by.length,
+  approvers: others,
+})
 
 /** Puts it to the people once more, who have their whole time again: what they signed named another end. */
 const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, why: string) {
@@ -104,11 +108,11 @@ const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededAppro
   const progress = progressOf(anew, yield* (yield* Approvals).about(intent.id), now)
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words, askedAt: now })
   const sentence = `${why}${sentenceOf(intent, progress)}`
-  return yield* moveAndAlert(intent, [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
+  return yield* moveAndAlert(intent, [`approval-back-${now}`], sentence, moved, missingOf(anew, progress))
 })
 
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
-  const detail = `approved by ${by.join(" and ")}; money and limits are set aside`
+  const detail = `approved by ${by.join(" and ")}; money and limits are reserved`
   const moved = (yield* Outbox).move(intent, "reserved", { detail })
   const now = yield* (yield* Database).write(moved)
   yield* logEvent("payment approved", { intent: intent.id, detail })
@@ -143,12 +147,12 @@ const moveAndAlert = (
   words: ReadonlyArray<string>,
   sentence: string,
   moved: ReturnType<Outbox["Service"]["move"]>,
-  story: string,
+  asked: Omit<LogFieldsOf<"approval needed">, "intent">,
 ) =>
   Effect.gen(function* () {
     const facts = { ...paymentFacts(intent), sentence }
     const raised = Effect.forEach(words, (word) => raise("approval_asked", { ...facts, word }))
     const now = yield* (yield* Database).write(Effect.tap(moved, () => raised))
-    yield* logEvent("approval needed", { intent: intent.id, detail: story })
+    yield* logEvent("approval needed", { intent: intent.id, ...asked })
     return now
   })

@@ -85,7 +85,7 @@ export const reserved = (intent: Intent) =>
   intent.state === "reserved"
     ? Effect.succeed(intent)
     : Effect.flatMap(Outbox, (outbox) =>
-        outbox.move(intent, "reserved", { detail: "permitted; money and limits are set aside" }),
+        outbox.move(intent, "reserved", { detail: "permitted; money and limits are reserved" }),
       )
 
 /** `waits`, for a payment that everything but this reason permits; it is reserved first. */

@@ -60,7 +60,8 @@ const rememberedMax = 200
 const makeRepeats = () => {
   const known = new Map<string, { at: number; unwritten: number }>()
   return (message: string, fields: Readonly<Record<string, unknown>>, now: number): number | undefined => {
-    const key = JSON.stringify([message, fields])
+    // A gateway that is behind names another block each second.
+    const key = JSON.stringify([message, { ...fields, block: undefined }])
     const last = known.get(key)
     if (last !== undefined && !hasElapsed(last.at, now, quietMillis)) {
       last.unwritten++
@@ -255,7 +256,7 @@ const logText = (message: string, level: string, fields: Fields) => {
   const word = form?.word === undefined ? level : rendered(form.word, fields)
   const subject = form?.subject === undefined ? "" : rendered(form.subject, fields)
   const { repeated, ...own } = fields
-  const again = repeated === undefined ? "" : `  (repeated ${repeated} times)`
+  const again = repeated === undefined ? "" : `  (repeated ${plural(Number(repeated), "time")})`
   const sentence =
     form?.line === undefined
       ? [message, ...Object.entries(own).map(([name, value]) => `${visible(name)}=${shown(name, value)}`)].join("  ")

@@ -41,7 +41,8 @@ export const logFields = {
   accounts: balances("watched accounts: party, balance, asset"),
   amount: amount("amount in units of `asset`"),
   answered: number("first submissions of the last 24 h with a definite answer"),
-  approvers: names("operators whose signatures were needed"),
+  approvalAbove: amount("amount above which a payment must be approved, in units of `asset`"),
+  approvers: names("operators who approve"),
   asset: text("symbol of the asset"),
   attempt: number("number of the attempt, from 1; its correlation id together with `intent`"),
   author: text("who asked for it"),
@@ -86,6 +87,7 @@ export const logFields = {
   levels: bands("bands that rules keep: account, low, high"),
   loop: text("loop that failed"),
   mode: text("mode in force: observe, shadow or live"),
+  need: number("signatures that are needed"),
   open: number("payments that are not finished"),
   outcome: text("outcome of the submission"),
   parts: names("parts of the configuration that changed"),
@@ -94,7 +96,6 @@ export const logFields = {
   percent: number("share that is done, 0 to 100"),
   per24h: amount("limit for 24 hours, in units of `asset`"),
   perTransfer: amount("limit for one payment, in units of `asset`"),
-  people: text("operators who must approve, as text"),
   policy: hash("hash of the policy"),
   purpose: text("use of the command"),
   proposed: number("payments decided since the database was made"),
@@ -153,9 +154,9 @@ export const logEvents = {
   // The daemon's life
   "daemon starting":
     "info cofferer | {version}  treasury {treasury}  mode {mode}  network {chainId}[{embedded} (embedded, play money)] + {dataDir}",
-  "gateways configured": "info gateway | {urls}[    {quorum} must agree]    data {dataDir}/",
+  "gateways configured": "info gateway | {urls}[    {quorum} must agree]    data {dataDir}",
   "payments permitted":
-    "info may pay | {from} -> {to}, {asset}: {perTransfer} each, {per24h} per 24 h, {transfersPer24h:transfer} per 24 h[{people}]",
+    "info may pay | {from} -> {to}, {asset}: {perTransfer} each, {per24h} per 24 h, {transfersPer24h:transfer} per 24 h[; {need} of {approvers} must approve each][ above {approvalAbove}]",
   "nothing else permitted": "info may pay | Nothing else can be signed.",
   "nothing permitted": "info may pay | nothing: {reason}",
   "page listening": "info page | {urls}[    asks for the token in {tokenFile}]",
@@ -226,8 +227,8 @@ export const logEvents = {
   // Rules
   "rule pending": "info pending | {rule} | [{subjects}: ]{detail} + [{until} {inputs}]",
   "rule idle": "info idle | {rule} | [{subjects}: ]has nothing to do: {detail} + [{inputs}]",
-  "rule holding": "info hold | {rule} | [{subjects}: ]{hold}: {detail} + [{until} {seconds} {inputs}]",
-  "rule evaluated": "debug | {rule} | {subjects}: {hold}: {detail} + [{until} {seconds} {inputs}]",
+  "rule holding": "info hold | {rule} | [{subjects}: ]{detail} + {hold} [{until} {seconds} {inputs}]",
+  "rule evaluated": "debug | {rule} | {subjects}: {detail} + {hold} [{until} {seconds} {inputs}]",
   "funding requested": `info asked | {rule} | requested: ${sum}; {reason}`,
   "funding received": `info received | {rule} | back in band; requested: ${sum}; {reason}`,
 
@@ -235,7 +236,7 @@ export const logEvents = {
   "payment proposed": `info proposed | {intent} | {rule}: ${sum}; {reason}`,
   "payment rehearsed": `info rehearsed | {intent} | {rule}: ${sum}; {reason}`,
   "payment submitted": `info proposed | {intent} | submitted[ by {author}]: ${sum}; {idempotencyKey}`,
-  "approval needed": "info waits | {intent} | {detail}",
+  "approval needed": "info waits | {intent} | for {need} of {approvers}[; {detail}]",
   "payment approved": "info approved | {intent} | {detail}",
   "payment signed":
     "info signed | {intent}/{attempt} | on block {block} and saved; valid to block {validToBlock} + {transferId}",

@@ -29,7 +29,7 @@ describe("the story of a payment", () => {
       const steps = [
         /proposed +50\.00 is below 100/,
         /decision +keep-bob: .*; policy [0-9a-f]{8} line 1 permits 200 each, 400 and 4 transfers in 24 h/,
-        /reserved +permitted; money and limits are set aside/,
+        /reserved +permitted; money and limits are reserved/,
         /names +in the configuration in force: \S+ \(\d+ decimals\) \S+ -> \S+/,
         /permitted +attempt 1 by policy [0-9a-f]{8} line 1$/m,
         /signature +attempt 1 by policy [0-9a-f]{8} line 1; digest [0-9a-f]{12}\.\./,

@@ -69,15 +69,15 @@ const toStale = (subject: string) => change(subject, ["in_band", "stale"], stale
 
 describe("what a round tells", () => {
   it.effect("is one line where all subjects of a rule share a reason", function* () {
-    assert.deepStrictEqual(yield* told(2, [toStale("a/TOK"), toStale("b/TOK")]), [`hold       keep    stale: ${stale}`])
+    assert.deepStrictEqual(yield* told(2, [toStale("a/TOK"), toStale("b/TOK")]), [`hold       keep    stale, ${stale}`])
   })
 
   it.effect("names the accounts where it is true of some", function* () {
     assert.deepStrictEqual(yield* told(3, [toStale("a/TOK"), toStale("b/TOK")]), [
-      `hold       keep    a/TOK, b/TOK: stale: ${stale}`,
+      `hold       keep    a/TOK, b/TOK: stale, ${stale}`,
     ])
     const many = ["a", "b", "c", "d", "e"].map((name) => toStale(`${name}/TOK`))
-    assert.deepStrictEqual(yield* told(9, many), [`hold       keep    a/TOK, b/TOK, c/TOK and 2 more: stale: ${stale}`])
+    assert.deepStrictEqual(yield* told(9, many), [`hold       keep    a/TOK, b/TOK, c/TOK and 2 more: stale, ${stale}`])
   })
 
   it.effect("keeps apart what differs, and says nothing of what did not change", function* () {

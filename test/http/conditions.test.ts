@@ -70,6 +70,7 @@ const intent = (state: string, more: Partial<View["intents"][number]> = {}): Vie
   note: null,
   setAside: null,
   held: [],
+  heldBy: [],
   wait: null,
   overdue: null,
   createdAt: "",

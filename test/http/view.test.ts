@@ -134,6 +134,7 @@ describe("an account of which no balance is known", () => {
     const text = viewText(view)
     assert.match(text, /bob +unknown TOK +no balance seen/)
     assert.notMatch(text, /OUT OF BAND|in band/i)
+    assert.notMatch(text, / OK /, "no rule was judged")
   })
 })
 

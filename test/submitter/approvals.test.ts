@@ -135,7 +135,10 @@ describe("a payment that people must approve", () => {
           yield* rounds(options, sandbox, 2)
           const told = lines.filter((line) => line.includes(`"intent":"${intentId}"`))
           assert.match(told[0] ?? "", /^\["payment submitted",.*"from":"alice".*"idempotencyKey":"rent","author":"ana"/)
-          assert.strictEqual(told[1], `["approval needed",{"intent":"${intentId}","detail":"2 of ben, chloe"}]`)
+          assert.strictEqual(
+            told[1],
+            `["approval needed",{"intent":"${intentId}","need":2,"approvers":["ben","chloe"]}]`,
+          )
         }).pipe(Effect.provide(Logger.layer([heard]))),
       desk,
     )

@@ -76,7 +76,7 @@ describe("a planned payment", () => {
       assert.match(waiting?.detail ?? "", /^waits: .*503/)
       const [alert, ...others] = yield* told(/^wage: /)
       assert.match(alert ?? "", /^wage: 30\.00\S* USDT alice -> eve is not paid since 2027-01-15 08:01Z: .*503/)
-      assert.match(alert ?? "", /stays owed.* set aside.*cofferer intents cancel \S+ --reason TEXT/)
+      assert.match(alert ?? "", /stays owed.* reserved.*cofferer intents cancel \S+ --reason TEXT/)
       assert.deepStrictEqual(others, [], "told once")
       yield* disarm(client)
       yield* settle(options, sandbox)

@@ -85,7 +85,7 @@ describe("the log", () => {
   })
 
   it.effect.each([80, 100])("breaks lines between words at %i columns, and loses none", function* (columns) {
-    const detail = `${"the balances are compared with the gateway's own ".repeat(6)}${"x".repeat(120)} end`
+    const detail = `${"the balances are compared with the gateway's own ".repeat(7)}${"x".repeat(120)} end`
     const log = Effect.andThen(confirmed, logEvent("rule holding", { rule: "keep-hot", hold: "catching_up", detail }))
     const lines = (yield* linesOf(log, { format: "text", columns })).join("").trimEnd().split("\n")
     assert.isAbove(lines.length, 6)
@@ -131,14 +131,15 @@ describe("the log", () => {
           yield* TestClock.adjust("1 second")
         }
         yield* logEvent("balances not read", { reason: "429" })
+        for (const block of ["7", "8"]) yield* logEvent("gateway went backwards", { block })
         for (let i = 0; i < 2; i++) yield* logEvent("database not writable", { reason: "full", remedy: "free space" })
       })
       const lines = yield* linesOf(log, { format })
-      assert.lengthOf(lines, 5)
+      assert.lengthOf(lines, 6, "another block is no other fact")
       assert.notInclude(lines[0], "repeated")
       assert.match(lines[1] ?? "", /"repeated":59|repeated 59 times/)
       assert.include(lines[2], "429", "another reason is another fact")
-      for (const line of lines.slice(3)) {
+      for (const line of lines.slice(4)) {
         assert.include(line, "database not writable", "what a human must act on is never held back")
       }
     },

@@ -21,7 +21,7 @@ below. \`msg\` is fixed: search for it. A page is an error and a ticket a warnin
 the level of their alert. Fields with a question mark are left out where they do not apply. Amounts are text in units of
 \`asset\`, ids and hashes are whole. Lines of a treasury also have \`treasury\`, and those of a loop \`loop\` and \`cycle\`, the
 number of its cycle in this process. Follow one payment by \`intent\`, one of its signatures by \`attempt\`, and one send by
-\`txHash\`. A warning that comes again within a minute is not written; \`repeated\` counts it in the next.
+\`txHash\`. A warning that comes again within a minute, but for its \`block\`, is only counted: \`repeated\` of the next.
 
 On a terminal the same events are lines for people, broken between words, with colours by severity unless \`NO_COLOR\` is
 set. A quiet hour writes at most 20 lines.

@@ -1,5 +1,5 @@
 import type { Treasury } from "../../config/Treasury.ts"
-import { formatLevel } from "../../domain/Amount.ts"
+import { formatLevel, plainLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { plural, several } from "../../domain/text.ts"
 import { percent } from "../../rules/Account.ts"
@@ -26,27 +26,23 @@ const receivers = (treasury: Treasury, line: PolicyLine): string => {
 const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format: (units: bigint) => string): string =>
   `, each${above > 0n ? ` above ${format(above)}` : ""} with ${groupText(group)}`
 
-const describe = (treasury: Treasury, line: PolicyLine) => {
-  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
-  const format = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
-  return {
-    from: names(treasury, line.from),
-    to: receivers(treasury, line),
-    asset: asset?.symbol ?? line.assetId,
-    perTransfer: format(line.perTransfer),
-    per24h: format(line.per24h),
-    transfersPer24h: line.transfersPer24h,
-    people: line.approval === undefined ? "" : peopleOf(line.approval, format),
-  }
-}
-
-/** The policy's lines as fields of the log: limits in units of the asset, without separators. */
+/** The policy's lines as fields of the log. */
 export const permittedLines = (treasury: Treasury) =>
   treasury.policy.lines.map((line) => {
-    const shown = describe(treasury, line)
-    const plain = (limit: string) => limit.replaceAll(",", "")
-    const people = shown.people === "" ? undefined : shown.people
-    return { ...shown, perTransfer: plain(shown.perTransfer), per24h: plain(shown.per24h), people }
+    const { approval } = line
+    const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+    const plain = (units: bigint) => plainLevel(units, asset?.decimals ?? 0)
+    return {
+      from: names(treasury, line.from),
+      to: receivers(treasury, line),
+      asset: asset?.symbol ?? line.assetId,
+      perTransfer: plain(line.perTransfer),
+      per24h: plain(line.per24h),
+      transfersPer24h: line.transfersPer24h,
+      need: approval?.group.need,
+      approvers: approval && [...approval.group.of.keys()],
+      approvalAbove: approval && approval.above > 0n ? plain(approval.above) : undefined,
+    }
   })
 
 const some = (all: ReadonlyArray<string>): string => several(all, 4)

@@ -1,4 +1,3 @@
-import { relative } from "node:path"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { version } from "../../config/files.ts"
@@ -130,11 +129,10 @@ export const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sa
   const { gateways, quorum, chainId } = treasury.network
   const embedded = sandbox === undefined ? undefined : true
   yield* logEvent("daemon starting", { version, treasury: treasury.name, mode, chainId, dataDir, embedded })
-  const data = relative(process.cwd(), dataDir) || "."
   yield* logEvent("gateways configured", {
     urls: options.gatewayUrl === undefined ? gateways.map(({ url }) => url) : [options.gatewayUrl],
     quorum: gateways.length === 1 ? undefined : quorum,
-    dataDir: data.startsWith("..") ? dataDir : data,
+    dataDir,
   })
   if (mode !== "live") return yield* logEvent("nothing permitted", { reason: `in mode ${mode} nothing is signed` })
   const lines = permittedLines(treasury)

@@ -73,7 +73,7 @@ const ofTreasury = {
     severity: "ticket",
     id: "overflow/{at}",
     subject: "balances",
-    text: "nothing after {time} can be read: {detail}",
+    text: "nothing after {at} can be read: {detail}",
     remedy: "name a gateway with larger pages, or watch fewer parties",
     fields: ["at"],
     raised: "once more balance changes have one time than a page holds",

@@ -49,7 +49,7 @@ export const ofPayments = {
     ...about,
     severity: "ticket",
     id: "waits/{intent}/{signed}/{times}",
-    text: "{payment} is not paid since {since}: {why}. It stays owed, its money and limits stay set aside, and it is paid once the cause is gone",
+    text: "{payment} is not paid since {since}: {why}. It stays owed, its money and limits stay reserved, and it is paid once the cause is gone",
     remedy: 'to end it unpaid: "cofferer intents {verb} {name} --reason TEXT"',
     raised: "once its planned time is late or 1 h is over, and each 24 h",
     renews: true,

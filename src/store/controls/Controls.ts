@@ -240,9 +240,17 @@ export const untilText = (until: number | undefined | null): string =>
 const pauseText = ({ scope, author, reason, until }: Pause): string =>
   `paused (${scope}) by ${author} ${untilText(until)}: ${reason}; ${resumeCommand(scope)}`
 
+/** A halt or pause that holds a payment. */
+interface PaymentHold {
+  /** "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
+  readonly name: string
+  /** The same with its reason and what ends it. */
+  readonly text: string
+}
+
 /**
- * Which halts and pauses hold a payment now, each with its reason and what ends it; empty where none does. What is
- * already in the network may still be confirmed: a halt only sends nothing more.
+ * Which halts and pauses hold a payment now; empty where none does. What is already in the network may still be
+ * confirmed: a halt only sends nothing more.
  */
 export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
   rule,
@@ -251,8 +259,15 @@ export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
 }: Pick<Intent, "rule" | "payment" | "state">) {
   if (isFinalIntent(state)) return []
   const controls = yield* Controls
-  const halts = (yield* controls.halts).map((halt) => `halted ${haltText(halt)}; ${remedyOf(halt.reason, halt.detail)}`)
-  const pauses = (yield* controls.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
+  const halts = (yield* controls.halts).map(
+    (halt): PaymentHold => ({
+      name: halt.reason === "operator" ? `halted ${haltText(halt)}` : `halted (${halt.reason.replaceAll("_", " ")})`,
+      text: `halted ${haltText(halt)}; ${remedyOf(halt.reason, halt.detail)}`,
+    }),
+  )
+  const pauses = (yield* controls.pauses)
+    .filter(stopsPayment(rule, payment))
+    .map((pause): PaymentHold => ({ name: `paused (${pause.scope}) by ${pause.author}`, text: pauseText(pause) }))
   return [...halts, ...pauses]
 })
 
