@@ -112,7 +112,7 @@ const wrongDecimals = (
     const right = there.get(id)?.decimals
     if (right === undefined || right === decimals) return []
     const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
-    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${alternative}`)]
+    return [document.problem(["assets", symbol, "decimals"], message, `write ${right} ${alternative}`)]
   })
 
 /** Limits on the age of data that are shorter than the time between two readings. */
@@ -180,7 +180,7 @@ export const checkGateway = Effect.fn("Check.gateway")(
     if (listed === undefined) {
       return notCompared("the gateway gave no complete asset listing; ids and decimals were not compared")
     }
-    const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
+    const wrong = wrongDecimals(treasury, listed, "at the gateway", "unless the gateway is wrong")
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
     return allCompared(unlisted(treasury, listed))
   },

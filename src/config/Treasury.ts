@@ -116,7 +116,7 @@ const byPlace = (a: Problem, b: Problem): number =>
   a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1
 
 const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): Treasury => {
-  const assets = resolveAssets(raw)
+  const assets = resolveAssets(raw, report)
   const parties = resolveParties(raw, assets, report)
   checkAddresses(raw, report)
   const rules = resolveRules(raw, parties, assets, report)

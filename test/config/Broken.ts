@@ -173,6 +173,13 @@ export const broken: ReadonlyArray<Broken> = [
     /late is .*a duration above zero/,
     2,
   ),
+  mistake(
+    "a plan with seconds",
+    "  - name: new-asset",
+    planned("0 9 1 * * *"),
+    /not a plan: it has 6 fields instead of 5; write minute/,
+    2,
+  ),
   mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /not a plan: .*between 0 and 23/, 2),
   mistake(
     "an address that pays",
@@ -249,13 +256,13 @@ export const broken: ReadonlyArray<Broken> = [
     "a list for a map",
     "poll: { busy: 1s, idle: 5s }",
     "poll: [1s, 5s]",
-    /it is a list; write a map with busy, idle/,
+    /it is a list; write a map with busy or idle/,
   ),
   mistake(
     "a text for a map",
     "    signer: { sandbox: hot }",
     "    signer: hot",
-    /it is "hot"; write a map with file, sandbox/,
+    /it is "hot"; write a map with file or sandbox/,
   ),
   mistake(
     "a plan in one text",
@@ -275,6 +282,12 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("decimals of no ledger", "decimals: 18", "decimals: 78", /a whole number from 0 to 77/),
   mistake("decimals in words", "decimals: 6", "decimals: six", /decimals.*it is "six"/),
   mistake(
+    "one asset under two names",
+    "313ce7d71787960e3bb5f8258c173ae466b4e08e1e7d24b9c7a5ba81c9a02d96",
+    "cd1634ef55b13679e59bae595cc026417dc9010738ea0a20ae3b694b54fa82fa",
+    /the same id as asset "USDT"; give each asset one name/,
+  ),
+  mistake(
     "one key under two names",
     "e272deecde720ffc773d7a6a81adabbc366ccbb64da5abdb6b26f52cd3f952cb",
     "e383a8c934c2edac9c6358d7442680b7959158768d055c0881edda4a0984bcae",
@@ -287,6 +300,12 @@ export const broken: ReadonlyArray<Broken> = [
     /has file and sandbox; give exactly one/,
   ),
   mistake("a signer of no kind", "{ sandbox: hot }", "{}", /the signer is empty; give exactly one of file, sandbox/),
+  mistake(
+    "a private key in place of its file",
+    "{ sandbox: hot }",
+    `{ file: "${"ab".repeat(32)}" }`,
+    /parties\.hot\.signer\.file: this is a key, not the path of a file; put it into a file and write its path$/,
+  ),
   mistake("a key file that is not there", "{ sandbox: hot }", "{ file: nowhere/hot }", /no such file: .*nowhere.hot/),
   mistake("a floor of an unknown asset", 'floor: { USDT: "100', 'floor: { USDC: "100', /"USDC" is not pinned/),
   mistake("an amount with odd groups", '"10_000"', '"10_00"', /groups its digits oddly/),

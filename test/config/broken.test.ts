@@ -39,6 +39,11 @@ describe("a broken treasury file", () => {
     },
   )
 
+  it.effect("of two documents is refused where the second begins", function* () {
+    const error = yield* Effect.flip(load(goodText.replace("alerts:\n", "---\nalerts:\n")))
+    assert.match(error.message, /^\S+:\d+:1 {2}a second document begins; remove the line "---"$/)
+  })
+
   it.effect("with an unknown time zone gets that error alone", function* () {
     const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
     const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))

@@ -103,12 +103,16 @@ export const resolveSchedule = (
   return { plans: parsed.success, text: raw.cron, location, missed: raw.missed ?? "once", lateMillis }
 }
 
+const fields = 5
+
 /** The word for a month's last day. Other words of the field are numbers, so nothing else is spelled so. */
 const last = "last"
 
 /** Parses the plans of a text; fails with the reason. */
 const plansOf = (text: string, location: string): Result.Result<ReadonlyArray<Plan>, string> => {
   const parts = text.trim().split(/\s+/)
+  // A sixth field would be read as seconds before the minute: "0 9 1 * * *" would pay each day instead of each month.
+  if (parts.length > fields) return Result.fail(`it has ${parts.length} fields instead of ${fields}`)
   const at = parts.length - 3
   const days = (parts[at] ?? "").split(",")
   const others = days.filter((day) => day !== last)

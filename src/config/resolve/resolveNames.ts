@@ -11,13 +11,19 @@ export type Assets = ReadonlyMap<string, PinnedAsset>
 export type Parties = ReadonlyMap<string, Party>
 export type Addresses = ReadonlyMap<string, External>
 
-export const resolveAssets = (raw: TreasuryFile): Assets =>
-  new Map(
-    Object.entries(raw.assets ?? {}).map(([symbol, { id, decimals }]) => [
-      symbol,
-      { symbol, id, decimals: Math.min(Number(decimals), 77) },
-    ]),
+export const resolveAssets = (raw: TreasuryFile, report: Reporter): Assets => {
+  const ids = new Map<string, string>()
+  return new Map(
+    Object.entries(raw.assets ?? {}).map(([symbol, { id, decimals }]) => {
+      const twin = ids.get(id)
+      if (twin !== undefined) {
+        report.add(["assets", symbol, "id"], `the same id as asset "${twin}"`, "give each asset one name")
+      }
+      ids.set(id, symbol)
+      return [symbol, { symbol, id, decimals: Math.min(Number(decimals), 77) }]
+    }),
   )
+}
 
 export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Reporter): Parties => {
   const keys = new Map<string, string>()

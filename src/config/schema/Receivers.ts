@@ -3,7 +3,17 @@ import { nameRemedy } from "../yaml/decodeAll.ts"
 import { CountText, exactlyOne, HttpText, oneOf, text } from "./Fields.ts"
 
 const optional = Schema.optional
-const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
+const keyForm = /^(0x)?[0-9a-fA-F]{64}$/
+
+/** Path of a file that holds a secret. A key in its place is refused: every error would print it. */
+export const File = Schema.String.check(
+  Schema.isNonEmpty({ expected: "the path of a file" }),
+  Schema.makeFilter(
+    (path: string) =>
+      !keyForm.test(path) || "this is a key, not the path of a file; put it into a file and write its path",
+    { toJsonSchema: () => ({ not: { pattern: keyForm.source } }) },
+  ),
+)
 
 /** A secret is named by the file that holds it; the treasury file itself never holds one. */
 export const SecretFile = Schema.Struct({ file: File })

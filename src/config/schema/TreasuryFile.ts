@@ -21,11 +21,10 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
-import { AlertReceiver, DatabaseText, SecretFile } from "./Receivers.ts"
+import { AlertReceiver, DatabaseText, File, SecretFile } from "./Receivers.ts"
 import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
-const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
 
 const Gateway = Schema.Union([
   UrlText,

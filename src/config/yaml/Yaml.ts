@@ -228,7 +228,6 @@ const withoutStacks = <A>(parse: () => A): A => {
 /** Remedy of a syntax error, where there is a single one. */
 const remedies: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "indent with spaces",
-  MULTIPLE_DOCS: 'keep one document, and no line "---" inside',
   TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
   BAD_INDENT: "indent this line like the others of its map or list",
 }
@@ -242,6 +241,7 @@ const syntaxText = ({ code, message }: { readonly code: string; readonly message
     const says = `no "${bracket}" closes the map or list in brackets before this line`
     return { says, remedy: `write "${bracket}" at the end of the line before, or indent this line more` }
   }
+  if (code === "MULTIPLE_DOCS") return { says: "a second document begins", remedy: 'remove the line "---"' }
   const remedy = message.startsWith("Missing closing ")
     ? "close the quote that begins on a line before"
     : (remedies[code] ?? "correct the YAML there, or on the line before")

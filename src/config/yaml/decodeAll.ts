@@ -205,6 +205,7 @@ const formOf = (ast: Ast): string | undefined => {
   if (keys.length === 0) return "a map of names and values, such as { name: … }"
   const isOptional = (i: number) => ast.propertySignatures?.[i]?.type?.context?.isOptional === true
   const [optional, needed] = [keys.filter((_, i) => isOptional(i)), keys.filter((_, i) => !isOptional(i))]
-  if (optional.length === 0 || needed.length === 0) return `a map with ${keys.join(", ")}`
+  if (needed.length === 0) return `a map with ${keys.join(" or ")}`
+  if (optional.length === 0) return `a map with ${keys.join(", ")}`
   return `a map with ${needed.join(", ")} (optional: ${optional.join(", ")})`
 }
