@@ -230,7 +230,9 @@ const approveTerms = Command.make(
     const done = yield* postTerms(chosen, dataDir, ApprovalAnswer, { files, signature: given })
     return yield* printResult(output, done, () => {
       const next =
-        done.missing > 0 ? neededText(done) : '"cofferer reload" puts them in force; a start that they halted goes on'
+        done.missing > 0
+          ? neededText(done)
+          : '"cofferer reload --reason TEXT" puts them in force; a start that they halted goes on'
       return `terms ${terms.slice(0, 8)} approved by ${done.operator}; ${next}`
     })
   }),

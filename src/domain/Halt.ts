@@ -35,7 +35,7 @@ export const remedyOf = (reason: string, detail = ""): string => {
   if (end === "terms") {
     const hash = /^the terms ([0-9a-f]{8}) /.exec(detail)?.[1] ?? "HASH"
     return (
-      `operators agree by "cofferer approve terms ${hash}", or the old file is put back and restarted; where those ` +
+      `operators agree by "cofferer approve terms ${hash} --key FILE", or the old file is put back and restarted; where those ` +
       `in force name no operators, or their keys are lost: "cofferer terms accept ${hash} --reason TEXT"`
     )
   }

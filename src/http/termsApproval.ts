@@ -65,7 +65,7 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   const { by, others, missing } = yield* agreementOf(operators, treasuryPlace(old.treasury), change)
   if (operators.size === 0) return { isEnough: false, by, advice: "" }
   const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
-  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
+  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)} --key FILE" (${so} ${others.join(", ")})`
   return { isEnough: missing === 0, by, advice }
 })
 
@@ -253,7 +253,7 @@ const accept = Effect.fnUntraced(function* ({ hash, author, reason }: typeof Acc
     return { accepted: own, isInForce: true }
   }
   if (reason === undefined) {
-    const remedy = `"cofferer approve terms ${short(own)}"; where their keys are lost, this command with --reason TEXT`
+    const remedy = `"cofferer approve terms ${short(own)} --key FILE"; where their keys are lost, this command with --reason TEXT`
     return problem(`the terms in force name operators: ${operators.join(", ")}`, 409, remedy)
   }
   yield* beginHour({ hash: own, author, reason }, treasury.name)

@@ -168,7 +168,7 @@ describe("a start with weaker terms", () => {
         assert.deepStrictEqual(more, [], "one page, however often it starts")
         const hash = hashOf(file).slice(0, 8)
         assert.match(page ?? "", new RegExp(`^page .*the terms ${hash} of the file permit more .*300 each, before 200`))
-        assert.match(page ?? "", /"cofferer approve terms [0-9a-f]{8}", or the old file/)
+        assert.match(page ?? "", /"cofferer approve terms [0-9a-f]{8} --key FILE", or the old file/)
         const seen = yield* view
         assert.include(seen.sentence.text, hash)
         assert.strictEqual(seen.sentence.severity, "bad")
@@ -342,7 +342,7 @@ describe("terms accept, where operators are named whose keys are lost", () => {
       yield* life(file, function* () {
         const asked = yield* acceptTerms({ hash, author: "zoe" })
         assert.containSubset(asked, { status: 409 })
-        assert.include("remedy" in asked ? asked.remedy : "", `"cofferer approve terms ${hash}"`)
+        assert.include("remedy" in asked ? asked.remedy : "", `"cofferer approve terms ${hash} --key FILE"`)
         assert.containSubset(yield* acceptTerms({ hash, ...by }), { isInForce: false })
         yield* pass(file, sandbox, 0)
       })

@@ -126,7 +126,7 @@ describe("terms that permit more", () => {
         assert.include(refused._tag === "Refused" ? refused.detail : "", words)
         const found = yield* asked(lower)
         const hash = "terms" in found ? found.terms.slice(0, 8) : ""
-        assert.include(refused._tag === "Refused" ? refused.remedy : "", `"cofferer approve terms ${hash}"`)
+        assert.include(refused._tag === "Refused" ? refused.remedy : "", `"cofferer approve terms ${hash} --key FILE"`)
         for (const name of ["ana", "ben"]) yield* signs(name, lower)
         assert.containSubset(yield* reload, { _tag: "Reloaded", weaker: [words] })
       }

@@ -310,7 +310,7 @@ const ofTreasury = {
     subject: "{treasury}",
     text: "a new configuration was refused: {detail}",
     remedy: "{remedy}",
-    act: 'weaker terms that are meant: "cofferer approve terms HASH", or without operators "cofferer reload --allow-weaker --reason TEXT"; otherwise correct the files, "cofferer check", then "cofferer reload --reason TEXT"',
+    act: 'weaker terms that are meant: "cofferer approve terms HASH --key FILE", or without operators "cofferer reload --allow-weaker --reason TEXT"; otherwise correct the files, "cofferer check", then "cofferer reload --reason TEXT"',
     fields: ["author"],
     raised: "at each reload that is refused",
     ends: "the files are in force as they are written",

@@ -23,7 +23,7 @@ export const healthConditions = {
   terms_waiting: {
     holds: "the file's terms are weaker than those in force, and wait",
     alert: "the halt's page",
-    act: '"cofferer approve terms HASH", or put the old file back and restart',
+    act: '"cofferer approve terms HASH --key FILE", or put the old file back and restart',
   },
   wrong_chain: {
     holds: "a gateway is on another chain",
