@@ -2,6 +2,7 @@ import type { Writable } from "node:stream"
 import type { WriteStream } from "node:tty"
 import { Context, Effect } from "effect"
 import { closest, distance } from "fastest-levenshtein"
+import { listenForm } from "./schema/Fields.ts"
 import type { Mode } from "./Treasury.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 
@@ -24,12 +25,10 @@ const known = [
 ] as const
 const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
 
-const address = /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/
-
 /** Variables whose text must have a form. */
 const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]> = [
-  ["COFFERER_LISTEN", address, 'write host:port, such as "127.0.0.1:9464"'],
-  ["COFFERER_METRICS", address, 'write host:port, such as "127.0.0.1:9465"'],
+  ["COFFERER_LISTEN", listenForm, 'write host:port, such as "127.0.0.1:9464"'],
+  ["COFFERER_METRICS", listenForm, 'write host:port, such as "127.0.0.1:9465"'],
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
   ["COFFERER_MODE", /^(observe|shadow|live)$/, "write observe, shadow or live"],
 ]

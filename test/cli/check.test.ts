@@ -183,10 +183,10 @@ describe("wrong calls", () => {
     assert.include(stderr, "did you mean COFFERER_DATA_DIR?")
   })
 
-  it("an environment variable of the wrong form is told with its remedy", async () => {
-    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_LISTEN: "9464" } })
+  it.each(["9464", "127.0.0.1:65536"])("an address that is %s is refused with its remedy", async (listen) => {
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_LISTEN: listen } })
     assert.strictEqual(code, 3)
-    assert.include(stderr, 'COFFERER_LISTEN is "9464"; write host:port')
+    assert.include(stderr, `COFFERER_LISTEN is "${listen}"; write host:port`)
   })
 
   it("help is a result: standard output, exit 0", async () => {

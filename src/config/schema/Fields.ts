@@ -66,8 +66,10 @@ export const DecimalText = text(/^(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$/, 'a dec
 /** "0.2%": at most six places, so that it is an exact fraction of whole numbers. */
 export const PercentText = text(/^[0-9]{1,3}(\.[0-9]{1,6})?%$/, 'a percentage such as "0.2%"')
 
-/** host:port; port 0 takes a free one. IPv6 hosts in brackets. */
-export const ListenText = text(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/, 'host:port, such as "127.0.0.1:9464"')
+/** host:port of at most 65535; port 0 takes a free one. IPv6 hosts in brackets. */
+export const listenForm =
+  /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$/
+export const ListenText = text(listenForm, 'host:port, such as "127.0.0.1:9464"')
 
 /** Where a server listens; port 0 takes a free one. */
 export interface Address {

@@ -166,7 +166,7 @@ const Intent = (i: IntentView) => html`
     <td class="figure">${i.amount}</td>
     <td>${i.from} -> ${i.to}</td>
     <td class="detail">${i.rule}: ${i.detail.replace(`${i.amount} ${i.from} -> ${i.to}, `, "")}${i.note === null || i.detail.includes(i.note) ? "" : html` <small>${i.note}</small>`}
-      ${i.setAside === null ? "" : html` <small>${i.setAside}</small>`}
+      ${i.setAside === null ? "" : html` <small>${i.setAside};</small>`}
       ${i.wait === null ? "" : html` <small title=${`alerts: ${i.wait.called}; ended by: ${i.wait.endedBy}`}>waits for ${i.wait.waitsFor}</small>`}
       ${i.attempts.map((a) => (a.txHash === null ? "" : html` <button title=${`copy ${a.txHash}`} onClick=${copy(a.txHash)}>tx ${a.txHash.slice(0, 8)}</button>`))}</td>
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
