@@ -208,6 +208,22 @@ describe("what is read of payments", () => {
     }),
   )
 
+  it.effect("tells those whose block is of late, whatever our clock said when they settled", () =>
+    withStore(function* () {
+      const outbox = yield* Outbox
+      const intent = yield* reserved(intentOf("1"))
+      const { attempt } = yield* sending(yield* signed(intent, 1))
+      const settledAt = BigInt(start + 7_200_000) * 1_000_000n
+      yield* outbox.settle({ ...intent, state: "in_flight" }, attempt, "confirmed", "confirmed", {
+        detail: "",
+        settledAt,
+      })
+      const since = (hours: number) =>
+        Effect.map(outbox.settledSince(start + hours * 3_600_000), (settled) => settled.length)
+      assert.deepStrictEqual([yield* since(1), yield* since(3)], [1, 0])
+    }),
+  )
+
   it.effect("tells what may take from a key's balance of an asset since a block", () =>
     withStore(
       Effect.gen(function* () {
