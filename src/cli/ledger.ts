@@ -168,7 +168,7 @@ const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
   ]
   return [
     ...(rows.length === 0 ? [] : [table([["difference", "of", "id", "ours", "the gateway's"], ...rows])]),
-    compared.join(", "),
+    `${compared.join(", ")}${rows.length === 0 && accounts !== null ? ": no difference" : ""}`,
   ].join("\n")
 }
 

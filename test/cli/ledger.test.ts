@@ -46,7 +46,7 @@ describe("the ledger's verbs on the command line", () => {
       assert.containSubset(JSON.parse(first.stdout), { adopted: [{ amount: "10000000", status: "done" }] })
       const calm = yield* run("reconcile")
       assert.strictEqual(calm.code, 0, calm.stderr)
-      assert.include(calm.stdout, "1 account compared, 1 transfer compared")
+      assert.include(calm.stdout, "1 account compared, 1 transfer compared: no difference")
       const again = yield* run("adopt", "--reason", "the old wallet")
       assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
       const recovered = yield* run("recover", "--reason", "moved to a new disk")
