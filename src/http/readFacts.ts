@@ -7,7 +7,7 @@ import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
-import { makeRecord, Settings } from "../store/database/Settings.ts"
+import { recordOf, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
@@ -20,8 +20,10 @@ const paymentMillis = 60_000
 /** A rule that rests by its own hours is not late meanwhile. */
 const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
 
+const timesIn = recordOf(Schema.Finite)
+
 /** Setting: since when each account is out of its band, by the mode and its name. */
-const times = Effect.map(Settings, (settings) => makeRecord(settings, "outOfBand", Schema.Finite))
+const times = Effect.map(Settings, (settings) => timesIn(settings, "outOfBand"))
 
 type Accounts = Pick<View, "mode" | "accounts" | "rules">
 
@@ -71,7 +73,7 @@ export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: n
 })
 
 /** Setting: since when alerts wait for each receiver, and pages, by the rounds of this process. */
-const waits = Effect.map(Settings, (settings) => makeRecord(settings, "undelivered", Schema.Finite))
+const waits = Effect.map(Settings, (settings) => timesIn(settings, "undelivered"))
 
 const pageKey = (receiver: string): string => `page ${receiver}`
 

@@ -6,7 +6,7 @@ import { several } from "../domain/text.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { makeRecord, Settings } from "../store/database/Settings.ts"
+import { recordOf, Settings } from "../store/database/Settings.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { type HealthCondition, troubleKey } from "./conditionTable.ts"
 import { noteOutOfBand, noteUndelivered } from "./readFacts.ts"
@@ -66,7 +66,7 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
   const settings = yield* Settings
   const trouble = makeTrouble(settings, troubleKey(name), afterMillis)
-  const parts = makeRecord(settings, `${troubleKey(name)}/parts`, Part)
+  const parts = partsIn(settings, `${troubleKey(name)}/parts`)
   const known = yield* parts.now
   const conditions = view.conditions as ReadonlyArray<HealthCondition>
   const holding = conditions.find(({ condition }) => condition === name)
@@ -98,7 +98,7 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
 })
 
 /** Since when (Unix milliseconds) a condition holds for one of its parts, and whether people heard of it. */
-const Part = Schema.Struct({ since: Schema.Finite, isTold: Schema.Boolean })
+const partsIn = recordOf(Schema.Struct({ since: Schema.Finite, isTold: Schema.Boolean }))
 const joinedMax = 10
 
 /**

@@ -100,21 +100,24 @@ export const jsonSetting = <A, I>(schema: Schema.Codec<A, I>) => {
   const json = Schema.fromJsonString(schema)
   const decode = Schema.decodeUnknownOption(json)
   return {
-    decode: (text: string | undefined): A | undefined => Option.getOrUndefined(decode(text)),
+    decode: (text: string | undefined): A | undefined =>
+      text === undefined ? undefined : Option.getOrUndefined(decode(text)),
     encode: Schema.encodeSync(json),
   }
 }
 
 /** Values by names, kept under one key. A text that is none of them counts as nothing. */
-export const makeRecord = <A>(settings: Settings["Service"], key: string, value: Schema.Codec<A>) => {
+export const recordOf = <A>(value: Schema.Codec<A>) => {
   const { decode } = jsonSetting(Schema.Record(Schema.String, value))
-  const stored = Effect.map(settings.get(key), (text) => decode(text) ?? {})
-  return {
-    now: Effect.map(stored, (values): ReadonlyMap<string, A> => new Map(Object.entries(values))),
-    keep: Effect.fnUntraced(function* (values: ReadonlyMap<string, A>) {
-      const text = JSON.stringify(Object.fromEntries(values))
-      if (text !== JSON.stringify(yield* stored))
-        yield* values.size === 0 ? settings.forget(key) : settings.set(key, text)
-    }),
+  return (settings: Settings["Service"], key: string) => {
+    const stored = Effect.map(settings.get(key), (text) => decode(text) ?? {})
+    return {
+      now: Effect.map(stored, (values): ReadonlyMap<string, A> => new Map(Object.entries(values))),
+      keep: Effect.fnUntraced(function* (values: ReadonlyMap<string, A>) {
+        const text = JSON.stringify(Object.fromEntries(values))
+        if (text !== JSON.stringify(yield* stored))
+          yield* values.size === 0 ? settings.forget(key) : settings.set(key, text)
+      }),
+    }
   }
 }

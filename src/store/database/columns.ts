@@ -1,4 +1,5 @@
 import { Clock, Effect, Schema, SchemaGetter } from "effect"
+import { memoize } from "effect/Function"
 import type { SqlError } from "effect/sql"
 import { millisOf } from "../../domain/Time.ts"
 import type { Sql } from "./Sql.ts"
@@ -23,9 +24,14 @@ export const Digits = Schema.String.pipe(
 /** A bytes column; SQLite's driver gives a plain Uint8Array. */
 export const Bytes = Schema.Uint8Array
 
+// Its preparation costs more than rows do, and statements are written where they run.
+const arrayDecoder = memoize((schema: Schema.ConstraintDecoder<unknown>) =>
+  Schema.decodeUnknownEffect(Schema.Array(schema)),
+)
+
 /** Decodes the driver's rows. A row that does not fit the schema is a StoreError, never a guess. */
 export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string) => {
-  const decode = Schema.decodeUnknownEffect(Schema.Array(schema))
+  const decode = arrayDecoder(schema) as (rows: unknown) => Effect.Effect<ReadonlyArray<A>, Schema.SchemaError>
   return <E, R>(rows: Effect.Effect<ReadonlyArray<unknown>, E, R>): Effect.Effect<ReadonlyArray<A>, StoreError, R> =>
     rows.pipe(
       Effect.flatMap((all) => decode(all)),
