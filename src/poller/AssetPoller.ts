@@ -97,8 +97,10 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
     Effect.gen(function* () {
       const found = yield* listings.replace(assets)
       const isSame = found.length === 0 && known === assets.length
-      if (!isSame || (yield* isNotedLongAgo)) yield* noteRead(walk.mark)
       if (rows > 0) yield* watchPins(pins)
+      // A listing that shows nothing new is no news for the engine either, which looks each second anyway.
+      if (isSame && !(yield* isNotedLongAgo)) return found
+      yield* noteRead(walk.mark)
       yield* signals.wake("engine")
       return found
     }),
