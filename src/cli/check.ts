@@ -7,8 +7,9 @@ import { refuseSharedFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
-import { isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
+import { inOrder, isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
+import { readSources } from "../config/yaml/readSources.ts"
 import { originsOf } from "../config/yaml/Yaml.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/policy/worstCase.ts"
@@ -19,9 +20,11 @@ import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
+  chosenTreasury,
   commonFlags,
   eachTreasury,
   fileArgument,
+  filesOf,
   refuseTwoFiles,
   setup,
   severalIn,
@@ -87,9 +90,26 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
+/** Problems of the sandbox section of files that are no treasury: a run of check names them all. */
+const sandboxProblems = Effect.fnUntraced(
+  function* (chosen: Chosen) {
+    const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
+    if ((document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox === undefined) return []
+    const scenario = yield* Effect.result(decodeScenario(document, "unknown"))
+    return Result.isFailure(scenario) ? scenario.failure.problems : []
+  },
+  Effect.orElseSucceed((): ReadonlyArray<Problem> => []),
+)
+
 /** Reads the files. Fails on wrong keys and network settings; returns warnings about doubtful ones. */
 const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
-  const found = yield* setup(chosen)
+  const found = yield* setup(chosen).pipe(
+    Effect.catchTag("ConfigError", (error) =>
+      Effect.flatMap(sandboxProblems(chosen), (more) => {
+        return Effect.fail(inOrder([...error.problems, ...more]))
+      }),
+    ),
+  )
   yield* needCertificates((yield* ProcessContext).env, found.mode)
   const keys = yield* checkKeys(found, false)
   const network = yield* checkNetwork(found.treasury)

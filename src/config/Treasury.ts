@@ -95,19 +95,19 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 /** The treasury that a document describes; file paths in it are checked on disk. */
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
-    if (document.problems.length > 0) return Effect.fail(allOf(document.problems))
+    if (document.problems.length > 0) return Effect.fail(inOrder(document.problems))
     const decoded = decodeTreasury(document)
-    if (decoded.raw === undefined) return Effect.fail(allOf(decoded.problems))
+    if (decoded.raw === undefined) return Effect.fail(inOrder(decoded.problems))
     const problems: Array<Problem> = []
     const treasury = resolve(decoded.document, decoded.raw, reporter(decoded.document, problems))
     const faults = [...decoded.problems, ...problems.filter((problem) => !decoded.isConsequence(problem))]
     const wrong = [...decoded.left, ...problems.map(decoded.pathOf)]
     const all = [...faults, ...lintProblems(treasury, decoded.raw, wrong, document.value)]
-    return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(allOf(all))
+    return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(inOrder(all))
   })
 
 /** In the order of the file, each once. */
-const allOf = (problems: ReadonlyArray<Problem>): ConfigError => {
+export const inOrder = (problems: ReadonlyArray<Problem>): ConfigError => {
   const texts = new Map(problems.map((problem) => [formatProblem(problem), problem]))
   return new ConfigError({ problems: [...texts.values()].toSorted(byPlace) })
 }

@@ -129,7 +129,7 @@ const build = (raw: ScenarioText & { readonly listen: string }, chainId: string,
   if (port > 65_535) report(["listen"], `there is no port ${port}`, "write one of 0 to 65535")
   const blockIntervalMillis = durationMillis(raw.blockInterval ?? "1s")
   if (blockIntervalMillis < 1 || blockIntervalMillis > dayMillis) {
-    report(["blockInterval"], "blockInterval is 1ms to 1d", "write 1s, or make blocks by hand")
+    report(["blockInterval"], "a block takes 1ms to 1d", "write 1s")
   }
   if (durationMillis(raw.epochLength ?? "24h") < 1) report(["epochLength"], "an epoch lasts 1ms or more", "write 24h")
   checkPow(raw.pow, ["pow"], report)

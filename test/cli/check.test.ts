@@ -75,6 +75,16 @@ describe("check", () => {
     assert.include(page, stdout.trimEnd().replace(/^/gm, "    "), "the page shows what it says")
   })
 
+  it("names mistakes of the treasury and of its sandbox in one run", async () => {
+    const file = join(dir, "both.yaml")
+    writeFileSync(file, good.replace("mode: live", "mode: alive").replace('profile: "0.75"', 'profile: "0.99"'))
+    const { code, stderr } = await callCofferer(["check", file])
+    assert.strictEqual(code, 3)
+    assert.deepStrictEqual(stderr.match(/"(alive|0\.99)"/g), ['"alive"', '"0.99"'], stderr)
+    writeFileSync(file, "")
+    assert.strictEqual((await callCofferer(["check", file])).code, 3)
+  })
+
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
     for (const command of [["check"], ["run", "--data", join(dir, "data")]]) {
