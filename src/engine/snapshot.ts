@@ -7,7 +7,7 @@ import { millisOf } from "../domain/Time.ts"
 import type { BalanceKind } from "../rules/Account.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { isDue } from "../rules/kinds/payout.ts"
-import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
+import { isUnsigned, type PeriodUse, type Policy, type PolicyLine } from "../rules/policy/Policy.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { type Listed, type Quota, type Snapshot, transferParametersOf } from "../rules/Snapshot.ts"
@@ -33,9 +33,9 @@ interface Day {
 
 /** The 24 hours before now by the ledger's clock (Unix milliseconds both), which runs behind ours. */
 export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: number, blockTime: number): Day => {
-  // Rules add what they find reserved: one that waits for another signature would count twice.
-  const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
-  return { since: Math.min(now, blockTime) - dayMillis, except: new Set(reserved) }
+  // Rules add what is not signed now: one that waits for another signature would count twice.
+  const waiting = open.filter(isUnsigned).map((intent) => intent.id)
+  return { since: Math.min(now, blockTime) - dayMillis, except: new Set(waiting) }
 }
 
 /** Amounts signed within the day under each line of the policy. */

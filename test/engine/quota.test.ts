@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { dayOf } from "../../src/engine/snapshot.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
@@ -11,6 +12,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, flow, round } from "../support/Flow.ts"
 import { reasons } from "../support/Intents.ts"
+import { intentOf } from "../support/Payments.ts"
 
 const look = ({ treasury }: DaemonOptions) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
@@ -80,5 +82,14 @@ describe("the network's transfers of an epoch", () => {
         transfersPer24h: 20,
       },
     ),
+  )
+})
+
+it("the signatures of what is reserved again, or is with its approvers again, count once in the limits", () => {
+  const open = (["reserved", "awaiting_approval", "in_flight"] as const).map((state) => intentOf(state, { state }))
+  const { except } = dayOf(open, 1_800_000_000_000, 1_800_000_000_000)
+  assert.deepStrictEqual(
+    open.filter(({ id }) => except.has(id)).map(({ state }) => state),
+    ["reserved", "awaiting_approval"],
   )
 })
