@@ -51,6 +51,18 @@ export const classics: ReadonlyArray<Mutant> = [
     ],
   },
   {
+    name: "what was decided before a clearance signed after it, unasked",
+    tests: ["submitter/mismatch.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "submitter/SigningFacts.ts",
+        source: "cleared !== undefined && decided > cleared",
+        instead: "cleared !== undefined",
+      },
+    ],
+  },
+  {
     name: "an account that begins anew with a payment of it under way",
     tests: ["http/rebase.test.ts"],
     by: "test",
