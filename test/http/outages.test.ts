@@ -405,7 +405,7 @@ const outages: ReadonlyArray<Outage> = [
   },
   {
     name: "a second rule that is held, after the first was acknowledged",
-    setup: { ...keepsEve({ cooldown: "10m" }), transfersPer24h: 1 },
+    setup: { ...keepsEve({ cooldown: "5m" }), transfersPer24h: 1 },
     begin: needsMore,
     end: (world) =>
       Effect.andThen(
@@ -418,7 +418,7 @@ const outages: ReadonlyArray<Outage> = [
     headline: /^Out of band for longer than its rule's cycle: bob\/USDT .* \(keep-bob: limit\); .* Also: rule held\.$/,
     remedy: /"cofferer explain keep-bob bob\/USDT"/,
     alert: { receiver: "log", severity: "ticket", subject: /^rule held$/ },
-    alertSeconds: 1_000,
+    alertSeconds: 700,
   },
   {
     name: "a limit of the policy that is used up",
