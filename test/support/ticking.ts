@@ -3,7 +3,7 @@ import { TestClock } from "effect/testing"
 import { turn, waitUntil } from "./until.ts"
 
 /** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
-export const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>, step: Duration.Input = "2 millis") =>
+export const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>, step: Duration.Input = "10 millis") =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(effect)
     const passing = Effect.andThen(turn, TestClock.adjust(step))
