@@ -40,6 +40,7 @@ export default defineConfig({
           name: "quick",
           include: ["test/**/*.test.ts"],
           exclude: [deep, proof, ofPostgres],
+          setupFiles: "test/support/fewStacks.ts",
           pool: "threads",
           isolate: false,
           // It computes more than it waits: a third worker takes from the caches of the other two.
@@ -58,7 +59,7 @@ export default defineConfig({
           name: "postgres",
           include: [...contracts, ofPostgres],
           globalSetup: "test/support/startPostgres.ts",
-          setupFiles: "test/support/onPostgres.ts",
+          setupFiles: ["test/support/fewStacks.ts", "test/support/onPostgres.ts"],
           env: { COFFERER_TEST_STORE: "postgres" },
           pool: "threads",
           isolate: false,

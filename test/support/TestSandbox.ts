@@ -94,4 +94,5 @@ export const withSandbox = <A>(
       yield* serveSandbox(sandbox)
       return yield* effectOf(use({ ...clientOf(sandbox, scenario.seed), isHere }, sandbox))
     }).pipe(Effect.scoped, Effect.provide(layer, { local: true }))
-  })
+    // As in a daemon without a collector.
+  }).pipe(Effect.withTracerEnabled(false))
