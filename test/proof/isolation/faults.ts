@@ -50,7 +50,7 @@ const flooding = (text: string): string => {
     })
     .replace("  allow:\n", (allow) => {
       const to = `[${parties.join(", ")}]`
-      const limits = 'perTransfer: "100", per24h: "100_000", transfersPer24h: 1_000'
+      const limits = 'perTransfer: "100", per24h: "100_000", transfersPer24h: 1000'
       return `${allow}    - { from: reserve, to: ${to}, asset: B, ${limits} }\n`
     })
 }
