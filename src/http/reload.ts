@@ -40,7 +40,7 @@ const refusedFor = (problems: ReadonlyArray<Problem>, isConfig: boolean): Refusa
   isConfig,
   title: "",
   lines: problems.map(formatProblem),
-  remedy: `${isConfig ? 'then "cofferer reload --reason TEXT"; ' : ""}until then what was in force stays in force`,
+  remedy: `${isConfig ? 'correct the file, then "cofferer reload --reason TEXT"; ' : ""}until then what was in force stays in force`,
 })
 
 /** The last good configuration stays, and alerts are sent. */

@@ -164,5 +164,5 @@ export const explainAnswer = (
 const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = isoOf(answer.at)
   yield* logEvent("balance rows do not fit", { since: at, detail: answer.detail })
-  yield* raise("balances_overflow", { at, detail: answer.detail })
+  yield* raise("balances_overflow", { nanos: String(answer.at), at, detail: answer.detail })
 })

@@ -61,7 +61,7 @@ describe("an account whose balance nothing tells", () => {
         )
         for (let i = 0; i < 3; i++) yield* round(options, sandbox)
         const [over, ...again] = yield* told
-        assert.match(over ?? "", /^info bob\/USDT: its balances are known; it held since /)
+        assert.match(over ?? "", /^info bob\/USDT: its balances are known; it began at /)
         assert.deepStrictEqual(again, [])
       },
       { front },

@@ -74,7 +74,7 @@ describe("comparing rows with the gateway's own balances", () => {
       assert.include(viewText(view), "the listing has one account twice")
       yield* disarm(client)
       for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
-      assert.match((yield* told).slice(1).join(), /^info over; it held since /)
+      assert.match((yield* told).slice(1).join(), /^info over; it began at /)
       assert.isNull((yield* shown).uncompared)
     }, spending),
   )

@@ -76,7 +76,7 @@ describe("alerts", () => {
 
   it.effect("of what stands until a person acts are told once, however long it stands", function* () {
     const queue = yield* AlertQueue
-    const standing = ["halt/operator/1", "overflow/2026-11-21T08:53:20.000Z"]
+    const standing = ["halt/operator/1", "overflow/1795220000000000000"]
     for (const dedup of standing) yield* queue.raise(alert(dedup, "page"))
     yield* deliverAll
     yield* TestClock.setTime(1_000_000)

@@ -45,7 +45,7 @@ describe("work that is not legal", () => {
       yield* hear({ pastBlocks: 4_294_967_295 })
       assert.deepStrictEqual(yield* told, [])
       yield* hear()
-      assert.include((yield* told).join(), "info over; it held since")
+      assert.include((yield* told).join(), "info over; it began at")
       assert.notInclude((yield* sentence).text, "Nothing is signed since")
     }),
   )

@@ -52,7 +52,7 @@ const ofTreasury = {
       "once a condition of health holds for its time, and again where it becomes worse or an account, rule, gateway or receiver joins it",
     ends: "the condition does not hold any more",
     over: {
-      text: "over; it held since {since}",
+      text: "over; it began at {since}",
       id: "health/{condition}/{begun}/over",
       ends: ["health/{condition}/{begun}"],
     },
@@ -71,7 +71,7 @@ const ofTreasury = {
   balances_overflow: {
     kind: "balances",
     severity: "ticket",
-    id: "overflow/{at}",
+    id: "overflow/{nanos}",
     subject: "balances",
     text: "nothing after {at} can be read: {detail}",
     remedy: "name a gateway with larger pages, or watch fewer parties",
@@ -197,7 +197,7 @@ const ofTreasury = {
     fields: ["rule", "account"],
     raised: "once a balance that a rule needs is not known for 5 min",
     ends: "its balances are known",
-    over: { text: "{account}: its balances are known; it held since {from}" },
+    over: { text: "{account}: its balances are known; it began at {from}" },
   },
   payout_unpaid: {
     kind: "payout",

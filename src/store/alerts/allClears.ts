@@ -86,7 +86,8 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
       return pauses.some(({ scope, kept }) => [scope, kept].includes(of)) ? undefined : text()
     }
     case "rows":
-      return read < BigInt(String(fields["at"])) ? undefined : text()
+      // Its id has the time to the nanosecond, at which reading stopped just before it.
+      return read < BigInt(open.dedup.slice(open.dedup.lastIndexOf("/") + 1)) ? undefined : text()
     case "audit":
       return open.isAudited === 1 ? undefined : text({ rule: rule ?? "" })
     case "payment":
@@ -94,7 +95,7 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
     case "signature":
       return state === null || stands[until]?.(state) === true
         ? undefined
-        : text({ rule: rule ?? "", state, detail: detail ?? "" })
+        : text({ rule: rule ?? "", state: state.replaceAll("_", " "), detail: detail ?? "" })
     default:
       // By a fast clock alone it would be forgotten unseen.
       return factEnd(open, until, Math.min(now, millisOf(read)) - at)
