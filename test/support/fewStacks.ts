@@ -1,5 +1,5 @@
 /**
- * Effect takes a stack at each call of a function and for each span, of which a flow has thousands a second: an eighth
+ * Effect takes a stack at each call of a function and for each span, of which a flow has thousands a second: a tenth
  * of its time. Only a failed assertion still says where it stands. With COFFERER_TEST_STACKS set, every error does.
  */
 const { captureStackTrace, stackTraceLimit } = Error
