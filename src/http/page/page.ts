@@ -252,7 +252,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
       ${Past(view)}
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
-        <p>Submissions in 24 h: ${accepted} accepted, ${refused} refused, ${lost} without an answer. ${view.alertsPending} alerts wait for delivery.</p>
+        <p>Submissions in 24 h: ${accepted} accepted, ${refused} refused, ${lost} without an answer. Alerts that wait for delivery: ${view.alertsPending}.</p>
         <h2>Gateways</h2>
         <ul>${view.network.gateways.map(Gateway)}</ul>
         ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}
