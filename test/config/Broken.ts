@@ -180,6 +180,7 @@ export const broken: ReadonlyArray<Broken> = [
     /not a plan: it has 6 fields instead of 5; write minute/,
     2,
   ),
+  mistake("seconds that no minute has", "  - name: new-asset", planned("0 9 1 * *\", seconds: \"0,60"), /seconds.*seconds of a minute such as 0,30/),
   mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /not a plan: .*between 0 and 23/, 2),
   mistake(
     "an address that pays",

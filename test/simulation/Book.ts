@@ -125,10 +125,10 @@ const amountText = (whole: number): string => `"${String(whole).replace(/\B(?=(\
 const payoutText = (one: Payout, start: Date): string => {
   const { rule, amount, seconds, minutes, missed, lateSeconds } = one
   const from = start.getUTCMinutes()
-  const cron = `${seconds.join(",")} ${from}-${from + minutes - 1} ${start.getUTCHours()} * * *`
+  const cron = `${from}-${from + minutes - 1} ${start.getUTCHours()} * * *`
   return `  - name: ${rule}
     payout: { from: reserve, to: ops, asset: USDT, amount: ${amountText(amount)} }
-    schedule: { cron: "${cron}", missed: ${missed}, late: ${lateSeconds}s }
+    schedule: { cron: "${cron}", seconds: "${seconds.join(",")}", missed: ${missed}, late: ${lateSeconds}s }
     priority: 8
 `
 }

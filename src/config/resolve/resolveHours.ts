@@ -85,7 +85,7 @@ export const resolveSchedule = (
 ): Schedule | undefined => {
   const location = raw.location ?? "UTC"
   const isPlace = isLocation(location, [...path, "location"], report)
-  const parsed = plansOf(raw.cron, isPlace ? location : "UTC")
+  const parsed = plansOf(raw, isPlace ? location : "UTC")
   if (Result.isFailure(parsed)) {
     report.add([...path, "cron"], `"${raw.cron}" is not a plan: ${parsed.failure}`, remedy)
     return undefined
@@ -100,7 +100,8 @@ export const resolveSchedule = (
   }
   if (!isPlace) return undefined
   const lateMillis = raw.late === undefined ? defaultLateMillis : durationMillis(raw.late)
-  return { plans: parsed.success, text: raw.cron, location, missed: raw.missed ?? "once", lateMillis }
+  const text = raw.seconds === undefined ? raw.cron : `${raw.cron} at second ${raw.seconds}`
+  return { plans: parsed.success, text, location, missed: raw.missed ?? "once", lateMillis }
 }
 
 const fields = 5
@@ -109,25 +110,29 @@ const fields = 5
 const last = "last"
 
 /** Parses the plans of a text; fails with the reason. */
-const plansOf = (text: string, location: string): Result.Result<ReadonlyArray<Plan>, string> => {
+const plansOf = (
+  { cron: text, seconds = "0" }: Pick<NonNullable<RuleText["schedule"]>, "cron" | "seconds">,
+  location: string,
+): Result.Result<ReadonlyArray<Plan>, string> => {
   const parts = text.trim().split(/\s+/)
   // A sixth field would be read as seconds before the minute: "0 9 1 * * *" would pay each day instead of each month.
   if (parts.length > fields) return Result.fail(`it has ${parts.length} fields instead of ${fields}`)
+  const read = (cron: string) => readCron(`${seconds} ${cron}`, location)
   const at = parts.length - 3
   const days = (parts[at] ?? "").split(",")
   const others = days.filter((day) => day !== last)
-  if (others.length === days.length) return Result.map(read(text, location), (cron) => [{ cron }])
+  if (others.length === days.length) return Result.map(read(text), (cron) => [{ cron }])
   const dayIs = (day: string): string => parts.map((part, i) => (i === at ? day : part)).join(" ")
   const weekday = parts[at + 2]
-  const model = read(dayIs("1"), location)
+  const model = read(dayIs("1"))
   if (Result.isFailure(model)) return Result.fail(model.failure)
   if (weekday !== "*") return Result.fail(`its weekday "${weekday}" beside ${last}: a last day is any weekday`)
   const lasts = lastDays(model.success)
   if (others.length === 0) return Result.succeed(lasts)
-  return Result.map(read(dayIs(others.join(",")), location), (cron) => [{ cron }, ...lasts])
+  return Result.map(read(dayIs(others.join(","))), (cron) => [{ cron }, ...lasts])
 }
 
-const read = (text: string, location: string): Result.Result<Cron.Cron, string> =>
+const readCron = (text: string, location: string): Result.Result<Cron.Cron, string> =>
   Result.mapError(Cron.parse(text, zoneOf(location)), ({ message }) => message.toLowerCase())
 
 /** UTC has no history of offsets that would have to be looked up for each time. */

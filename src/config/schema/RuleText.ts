@@ -148,6 +148,7 @@ const CodeText = Schema.Struct({
 
 const Cron = Schema.Struct({
   cron: Schema.String,
+  seconds: optional(text(/^[0-5]?[0-9](,[0-5]?[0-9])*$/, "seconds of a minute such as 0,30")),
   location: optional(Schema.String),
   missed: optional(oneOf("once", "skip")),
   late: optional(PeriodText),
