@@ -197,7 +197,7 @@ const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): voi
 
 /** How one payment ended by the store and by the ledger, where gateways do not lie. */
 const judgeEnd = (
-  { chain, docket, replayed, foreign = new Set() }: Evidence,
+  { db, chain, docket, replayed, foreign = new Set() }: Evidence,
   { id, state, detail, command, to_key: to, amount, fee }: IntentRow,
   executed: ReadonlyArray<Execution>,
   isReplayed: boolean,
@@ -211,10 +211,11 @@ const judgeEnd = (
   if (state === "confirmed" && times === 0 && !isReplayed) docket.wrong("truth", `${name} never executed`)
   if (isFinalIntent(state) && state !== "confirmed" && times > 0) docket.wrong("truth", `${name} executed all the same`)
   // What a third party made the network take twice is not there for what is still to be paid; what the key paid
-  // elsewhere counts in limits, which end with the day.
+  // elsewhere counts in limits, which end with the day, and adopted debits of a lost store in those of every receiver.
   const isShort =
     state === "reserved" &&
-    ((replayed.size > 0 && / are needed$/.test(detail)) || (foreign.size > 0 && / in 24 h are used; /.test(detail)))
+    ((replayed.size > 0 && / are needed$/.test(detail)) ||
+      ((foreign.size > 0 || hasAdoptedDebits(db)) && / in 24 h are used; /.test(detail)))
   if (!isFinalIntent(state) && state !== "manual" && !isShort) docket.wrong("end", `${name} never came to an end`)
   const [first] = executed
   const paid = first === undefined ? undefined : chain.transfers.get(first.id)
@@ -226,6 +227,10 @@ const judgeEnd = (
   if (state === "confirmed" && fee !== null && BigInt(fee) !== charged)
     docket.wrong("truth", `${name} has the fee ${fee}, the ledger took ${charged}`)
 }
+
+/** True if people adopted debits whose receiver no listing shows. */
+const hasAdoptedDebits = (db: DatabaseSync): boolean =>
+  db.prepare("SELECT 1 FROM listed_transfers WHERE id LIKE 'debit %' AND known_as = 'adopted'").get() !== undefined
 
 /** The journal is whole from its first entry to its last, whatever died in between. */
 const judgeJournal = (db: DatabaseSync, docket: Docket): void => {
