@@ -21,6 +21,7 @@ import { movementOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { Clearance } from "../store/payments/Clearance.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -38,7 +39,12 @@ import { clockAgrees } from "./waiting.ts"
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
-  if (attempt.state === "signed") return (yield* isSentUnseen(attempt)) ? undefined : yield* expireUnsent(live)
+  if (attempt.state === "signed") {
+    if (yield* isSentUnseen(attempt)) return
+    // Until then another copy of the store may have sent it, and the listing that shows so is not read.
+    if ((yield* (yield* Clearance).lacking(attempt.party)) === undefined) yield* expireUnsent(live)
+    return
+  }
   const looks = looksFor(live.intent.command, yield* GatewayReader)
   const asked = yield* Effect.result(looks.byId(attempt.transferId))
   if (Result.isFailure(asked)) {

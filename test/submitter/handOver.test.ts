@@ -253,6 +253,17 @@ describe("what a store held open that was put back", () => {
     )
   }
 
+  it.effect("is not taken for dead before the ledger is compared with the journal, if apparently never sent", () =>
+    putBack({ ...unsent, isUnseen: true, blocks: 0 }, function* (options, world) {
+      yield* pass(world, 55, round(options, world, new Set(["reconcile", "submit"])))
+      assert.deepStrictEqual(yield* attemptStates, ["signed"])
+      yield* rounds(options, world, 5)
+      assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
+      assert.deepStrictEqual(yield* halts, [])
+      assert.lengthOf(yield* paid(world), 1)
+    }),
+  )
+
   it.effect("stays open in a store that nobody lost, whoever asks for recovery", () =>
     flow(function* (options, world) {
       for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
