@@ -180,7 +180,13 @@ export const broken: ReadonlyArray<Broken> = [
     /not a plan: it has 6 fields instead of 5; write minute/,
     2,
   ),
-  mistake("seconds that no minute has", "  - name: new-asset", planned("0 9 1 * *\", seconds: \"0,60"), /seconds.*seconds of a minute such as 0,30/),
+  mistake(
+    "seconds that no minute has",
+    "  - name: new-asset",
+    planned('0 9 1 * *", seconds: "0,60'),
+    /seconds is not valid: it is "0,60"; write seconds of a minute such as 0,30$/,
+    2,
+  ),
   mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /not a plan: .*between 0 and 23/, 2),
   mistake(
     "an address that pays",
@@ -269,7 +275,7 @@ export const broken: ReadonlyArray<Broken> = [
     "a plan in one text",
     "    for: 30s",
     '    schedule: "0 9 * * *"',
-    /schedule is not valid: .*; write a map with cron \(optional: location, missed, late\)/,
+    /schedule is not valid: .*; write a map with cron \(optional: seconds, location, missed, late\)/,
   ),
   mistake("a map for a text", "harbor-1", "{ id: harbor-1 }", /network\.chainId.*it is a map; write one text/),
   mistake("a text for a list", "to: [cold], asset: VEGA, per", "to: cold, asset: VEGA, per", /write a list: begin/),
