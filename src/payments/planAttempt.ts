@@ -211,9 +211,11 @@ const outdatedBy = ({ intent, standing, decimals = intent.decimals }: AttemptCon
     : `it was decided with ${intent.decimals} decimals of ${intent.payment.asset}, which has ${decimals} now`
 }
 
+const droppedStates: ReadonlySet<IntentState> = new Set(["cancelled", "rejected", "denied"])
+
 /** True if another part of the same decision was dropped and none is signed: its rule decides all of them again. */
 const isDroppedInPart = ({ parts, standing }: AttemptContext): boolean =>
-  standing._tag === "Level" && standing.together && parts.some(({ state }) => state === "cancelled")
+  standing._tag === "Level" && standing.together && parts.some(({ state }) => droppedStates.has(state))
 
 /** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
 const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {
