@@ -48,7 +48,6 @@ const policy: Policy = {
   ],
 }
 const now = 1_800_000_000_000
-const blockAt = (millis: number): bigint => BigInt(millis) * 1_000_000n
 const ripe: Timer = { firingSince: now - 30_000, observations: 5, lastObservation: 0n }
 const parameters = transferParametersOf(
   new Map([
@@ -165,13 +164,6 @@ describe("a top-up", () => {
       /newer/,
     ],
     ["cooldown", { snapshot: { settled: [intent("confirmed")] } }, {}, ripe, /55 s left/],
-    [
-      "cooldown",
-      { snapshot: { settled: [intent("confirmed", { updatedAt: now - 3_605_000, settledAt: blockAt(now - 5_000) })] } },
-      {},
-      ripe,
-      /55 s left/,
-    ],
     ["cooldown", { snapshot: { settled: [intent("failed")] } }, { cooldownMillis: 0 }, ripe, /55 s left/],
     ["unresolved", { snapshot: { open: [intent("manual")] } }, {}, ripe, /manual: no proof/],
     ["too_small", {}, { min: new Map([[usdt.id, units(500)]]) }, ripe, /210\.00 is below the minimum of 500\.00/],

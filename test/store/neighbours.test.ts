@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -12,7 +13,7 @@ import { isOnPostgres, testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
 
-const withStore = Effect.fnUntraced(function* (use: Work<Outbox | SqlClient.SqlClient>) {
+const withStore = Effect.fnUntraced(function* (use: Work<Observations | Outbox | SqlClient.SqlClient>) {
   const store = testStore()
   yield* TestClock.setTime(start)
   yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
@@ -214,6 +215,7 @@ describe("what is read of payments", () => {
       const intent = yield* reserved(intentOf("1"))
       const { attempt } = yield* sending(yield* signed(intent, 1))
       const settledAt = BigInt(start + 7_200_000) * 1_000_000n
+      yield* (yield* Observations).rebase([], { timestamp: settledAt, height: 9n })
       yield* outbox.settle({ ...intent, state: "in_flight" }, attempt, "confirmed", "confirmed", {
         detail: "",
         settledAt,

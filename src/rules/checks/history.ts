@@ -65,13 +65,10 @@ const forLeft = ({ subject, snapshot, timer }: SubjectFacts): number =>
 
 const needText = ({ need }: SubjectFacts): string => need?.detail ?? ""
 
-/**
- * When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. Nor did
- * it end before its block: a clock that was behind ends no cooldown early.
- */
+/** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
 const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
-  const block = settledAt === undefined ? createdAt : millisOf(settledAt)
-  return updatedAt <= now ? Math.max(updatedAt, Math.min(block, now)) : Math.min(block, now)
+  if (updatedAt <= now) return updatedAt
+  return Math.min(settledAt === undefined ? createdAt : millisOf(settledAt), now)
 }
 
 /** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */

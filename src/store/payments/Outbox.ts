@@ -1,7 +1,6 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { type Attempt, type EvidenceKind, liveAttemptStates } from "../../domain/Attempt.ts"
 import { type Intent, type IntentState, isFinalIntent, openIntentStates } from "../../domain/Intent.ts"
-import { millisOf, nanosOf } from "../../domain/Time.ts"
 import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
@@ -57,10 +56,7 @@ export class Outbox extends Context.Service<
     readonly recent: (count: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Confirmed intents whose bytes may still execute, with no movement seen: both ends of each stay reserved. */
     readonly unmoved: Effect.Effect<ReadonlyArray<Intent>, StoreError>
-    /**
-     * Intents settled after the given Unix milliseconds, by our clock or by their blocks, oldest first: for cooldowns
-     * and for what is not yet seen.
-     */
+    /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */
     readonly settledSince: (millis: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /**
      * Intents that may take from the paying key's balance of the asset as of a block time (Unix nanoseconds): open,
@@ -195,14 +191,9 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
     settledSince: (millis: number) =>
       rememberedIntents(
         `since ${rounded(millis)}`,
-        sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states})
-          AND (updated_at > ${rounded(millis)} OR settled_at > ${nanosOf(rounded(millis))})
+        sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${rounded(millis)}
           ORDER BY updated_at, id`.pipe(intents, toIntents),
-      ).pipe(
-        Effect.map((settled) =>
-          settled.filter(({ updatedAt, settledAt = 0n }) => updatedAt > millis || millisOf(settledAt) > millis),
-        ),
-      ),
+      ).pipe(Effect.map((settled) => settled.filter(({ updatedAt }) => updatedAt > millis))),
     claims: ({ fromKey, assetId }: Pick<Intent["payment"], "fromKey" | "assetId">, asOf: bigint) =>
       sql`SELECT ${columns} FROM intents WHERE from_key = ${fromKey} AND asset_id = ${assetId} AND id IN (
         SELECT id FROM intents WHERE state IN (${states})

@@ -82,7 +82,10 @@ const moveIntent = Effect.fnUntraced(function* (
   /** Entries of the same step that come before its own. */
   before: ReadonlyArray<JournalEntry> = [],
 ) {
-  const at = yield* Clock.currentTimeMillis
+  const now = yield* Clock.currentTimeMillis
+  const executed = isFinalIntent(to) ? yield* executedAt(sql, to, settledAt) : undefined
+  // A clock that is behind makes no payment end before its block.
+  const at = executed === undefined ? now : Math.max(now, executed)
   const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
     (s) => s === to || intentMoves[s].includes(to),
   )
@@ -100,7 +103,7 @@ const moveIntent = Effect.fnUntraced(function* (
   const [first, ...others] =
     intent.state === to ? before : [...before, { kind: "intent", subject: intent.id, body } as const]
   if (first !== undefined) yield* journal.append(first, ...others)
-  if (isFinalIntent(to)) yield* spends.close(intent.id, yield* executedAt(sql, to, settledAt))
+  if (isFinalIntent(to)) yield* spends.close(intent.id, executed)
   return { ...intent, state: to, detail, fee, settledAt, updatedAt: at, ...(askedAt === undefined ? {} : { askedAt }) }
 })
 
