@@ -38,6 +38,13 @@ const isLocked = (db: DatabaseSync): boolean => {
   }
 }
 
+/** The store of a treasury that ended: its log says so before the file is closed, and what is written is whole. */
+const closedStore = async (file: string): Promise<DatabaseSync> => {
+  const db = new DatabaseSync(file)
+  while (!isLocked(db)) await sleep(50)
+  return db
+}
+
 /** Sixty accounts of its own key that all are below their level. */
 const flooding = (text: string): string => {
   const parties = Array.from({ length: 60 }, (_, n) => `p${n}`)
@@ -85,15 +92,16 @@ export const faults: Readonly<Record<string, Fault>> = {
   "database locked": async (world, name) => {
     let other: DatabaseSync | undefined
     await restarted(world, name, async () => {
-      other = new DatabaseSync(join(world.dataOf(name), "cofferer.db"))
-      while (!isLocked(other)) await sleep(50)
+      other = await closedStore(join(world.dataOf(name), "cofferer.db"))
     })
     return () => startedAgain(world, name, () => other?.close())
   },
   "database replaced": async (world, name) => {
     const starting = world.next(name, "signing halted")
-    await restarted(world, name, () => {
+    await restarted(world, name, async () => {
       const file = join(world.dataOf(name), "cofferer.db")
+      const store = await closedStore(file)
+      store.close()
       copyFileSync(file, `${file}.copy`)
       renameSync(`${file}.copy`, file)
     })
