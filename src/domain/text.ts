@@ -39,9 +39,9 @@ export const shellWord = (word: string): string =>
 /** Reasons of a rule that is healthy and has nothing to do. */
 const restful: ReadonlySet<string | null> = new Set(["in_band", "not_due", "outside_hours", "maintenance"])
 
-/** Word for a rule's state; one that needs nothing is "OK", or "idle" if it could not pay, or was not judged. */
+/** Word for a rule's state; one that needs nothing is "OK", "held" if it could not pay, "idle" if it was not judged. */
 export const ruleWord = ({ state, reason }: { readonly state: string; readonly reason: string | null }): string =>
-  state !== "inactive" ? state : restful.has(reason) ? "OK" : "idle"
+  state !== "inactive" ? state : reason === null ? "idle" : restful.has(reason) ? "OK" : "held"
 
 /** "1 rule", "2 rules": a count with its word. */
 export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
