@@ -11,15 +11,9 @@ const ends = [
   [273, "rows of nothing, and no operation that tells balances", ["stopped", "intents resolve (manual)"]],
   [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
   [
-    116,
-    "ended by an adoption and a rebase",
-    [
-      "stopped",
-      "adopt (foreign_payment)",
-      "reconcile, balances rebase refused: it is cancelled already",
-      "reconcile, balances rebase",
-      "rows agree by a verb",
-    ],
+    117,
+    "ended by the ledger before a person's word",
+    ["stopped", "intents resolve (manual)", "intents resolve (manual) refused: it is confirmed already"],
   ],
   [152, "ended by resume", ["stopped", "resume (chain_changed)"]],
 ] as const
