@@ -42,8 +42,8 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   if (attempt.state === "signed") {
     if (yield* isSentUnseen(attempt)) return
     // Until then another copy of the store may have sent it, and the listing that shows so is not read.
-    if ((yield* (yield* Clearance).lacking(attempt.party)) === undefined) yield* expireUnsent(live)
-    return
+    const lacking = yield* (yield* Clearance).lacking(attempt.party)
+    return yield* lacking === undefined ? expireUnsent(live) : escalateIfOverdue(live, lacking)
   }
   const looks = looksFor(live.intent.command, yield* GatewayReader)
   const asked = yield* Effect.result(looks.byId(attempt.transferId))

@@ -264,6 +264,14 @@ describe("what a store held open that was put back", () => {
     }),
   )
 
+  it.effect("is handed to a person if the ledger cannot be compared, if apparently never sent", () =>
+    putBack({ ...unsent, isUnseen: true, blocks: 0 }, function* (options, world) {
+      yield* pass(world, 130, round(options, world, new Set(["reconcile", "submit"])))
+      const [intent] = yield* (yield* Outbox).open
+      assert.match(`${intent?.state}: ${intent?.detail}`, /^manual: .* not yet compared with the journal$/)
+    }),
+  )
+
   it.effect("stays open in a store that nobody lost, whoever asks for recovery", () =>
     flow(function* (options, world) {
       for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
