@@ -28,8 +28,8 @@ const former: ReadonlySet<string> = new Set(["test/previous/"])
 /** What stands between backticks and looks like a path from the root, or from the page's folder, is one. */
 export const pathsExist = (source: Source): ReadonlyArray<string> =>
   parsePage(source.text).spans.flatMap(({ text, line }) => {
-    if (!/^(config|docs|src|test)\/[\w./-]+$/.test(text)) return []
-    return former.has(text) || isThere(text) || isThere(posix.join(posix.dirname(source.path), text))
+    if (!/^((config|docs|src|test)\/[\w./-]+|[\w-]+(\/[\w-]+)+\.ts)$/.test(text)) return []
+    return former.has(text) || [".", "src", posix.dirname(source.path)].some((from) => isThere(posix.join(from, text)))
       ? []
       : [complaint(source.path, line, `no file ${text}`)]
   })
