@@ -105,9 +105,7 @@ const sandboxProblems = Effect.fnUntraced(
 const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen).pipe(
     Effect.catchTag("ConfigError", (error) =>
-      Effect.flatMap(sandboxProblems(chosen), (more) => {
-        return Effect.fail(inOrder([...error.problems, ...more]))
-      }),
+      Effect.flatMap(sandboxProblems(chosen), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
     ),
   )
   yield* needCertificates((yield* ProcessContext).env, found.mode)

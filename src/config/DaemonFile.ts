@@ -36,8 +36,8 @@ export interface DaemonConfig {
   readonly logLevel: Treasury["logLevel"]
   /** The process's own; beside what it writes there, each treasury has a folder of its name. */
   readonly dataDir: string
-  /** To each gateway at most, of all treasuries together. */
-  readonly requestsPerSecond: number
+  /** To each gateway at most, of all treasuries together; undefined: as for one treasury. */
+  readonly requestsPerSecond: number | undefined
   /** The file that holds the address of the PostgreSQL of all treasuries that name none. */
   readonly postgresUrlFile: string | undefined
 }
@@ -74,7 +74,7 @@ const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfi
   },
   logLevel: raw.logLevel ?? "info",
   dataDir: report.path(raw.dataDir ?? ".cofferer", ["dataDir"]),
-  requestsPerSecond: Number(raw.requestsPerSecond ?? 10),
+  requestsPerSecond: raw.requestsPerSecond === undefined ? undefined : Number(raw.requestsPerSecond),
   postgresUrlFile: postgresUrlFile(raw, report),
 })
 

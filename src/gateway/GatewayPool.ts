@@ -1,6 +1,6 @@
 import { Context, Deferred, Effect, Layer, Redacted, type Scope } from "effect"
 import type { GatewayReason } from "./GatewayError.ts"
-import { type Limiter, makeLimiter, RequestPriority, type TurnRequest } from "./Limiter.ts"
+import { type Limiter, makeLimiter, RequestPriority, requestsPerSecondUsual, type TurnRequest } from "./Limiter.ts"
 
 /**
  * A read that callers share while it waits for its turn. It is sent after each of them asked, so that no answer is
@@ -51,7 +51,7 @@ export class GatewayPool extends Context.Service<
   { readonly of: (options: PoolOptions) => Effect.Effect<PooledGateway> }
 >()("cofferer/gateway/GatewayPool") {
   /** `requestsPerSecond`: to each gateway at most, of all treasuries together. */
-  static readonly layer = (requestsPerSecond: number): Layer.Layer<GatewayPool> =>
+  static readonly layer = (requestsPerSecond = requestsPerSecondUsual): Layer.Layer<GatewayPool> =>
     Layer.effect(
       GatewayPool,
       Effect.gen(function* () {

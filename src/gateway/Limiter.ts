@@ -154,6 +154,9 @@ export type LimiterPace =
   /** It banned us. Nothing is sent meanwhile: every request fails as Banned at once. */
   | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
 
+/** Requests a second to a gateway at most, where no file says otherwise. */
+export const requestsPerSecondUsual = 10
+
 interface LimiterOptions {
   /** Requests a second while the gateway advertises no limit, and at most. */
   readonly requestsPerSecond: number

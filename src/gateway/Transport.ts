@@ -8,7 +8,15 @@ import type { GatewayOperation, RequestOutcome } from "../telemetry/metricTable.
 import { escapeText, GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import { GatewayPool, type PooledGateway, type SharedRead } from "./GatewayPool.ts"
 import { type Ended, Health } from "./Health.ts"
-import { type Limiter, type LimiterPace, makeLimiter, type Priority, type Turn, type TurnRequest } from "./Limiter.ts"
+import {
+  type Limiter,
+  type LimiterPace,
+  makeLimiter,
+  type Priority,
+  requestsPerSecondUsual,
+  type Turn,
+  type TurnRequest,
+} from "./Limiter.ts"
 import { type Body, hasBrokenText, readBody } from "./readBody.ts"
 import { reasonOfFailure, reasonOfStatus } from "./reasons.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
@@ -38,7 +46,7 @@ export const gatewayOptions = (
   headers: {},
   requestDeadlineMillis: 10_000,
   bodyBytesMax: 8 * 1024 * 1024,
-  requestsPerSecond: 10,
+  requestsPerSecond: requestsPerSecondUsual,
   waitMillisMax: 10_000,
   ...options,
 })

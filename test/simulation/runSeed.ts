@@ -218,7 +218,7 @@ class Run {
   private pool(): GatewayPool["Service"] | undefined {
     if (this.sides.length === 1) return undefined
     if (this.pooled === undefined || this.sides.every(({ replica }) => replica === undefined)) {
-      const layer = GatewayPool.layer(10)
+      const layer = GatewayPool.layer()
       const built = Effect.flatMap(Scope.make(), (scope) => Layer.buildWithScope(layer, scope))
       this.pooled = this.shared.runner.atOnce(Effect.flatMap(built, (context) => Effect.provide(GatewayPool, context)))
     }
