@@ -153,9 +153,9 @@ const exchange = async (running: Running, request: CodeRequest, reading: Reading
   const used = usedBy(child.pid)
   const begun = performance.now()
   const watch = setInterval(() => {
-    if (usedBy(child.pid) - used > cpu) end(running, "cpu")
+    if (memoryOf(child.pid) > memoryMax) end(running, "memory")
+    else if (usedBy(child.pid) - used > cpu) end(running, "cpu")
     else if (performance.now() - begun > wall) end(running, "wall")
-    else if (memoryOf(child.pid) > memoryMax) end(running, "memory")
   }, lookMillis)
   try {
     running.text = ""
