@@ -3,16 +3,10 @@ import { Effect } from "effect"
 import { withCode } from "../config/code/withCode.ts"
 import { type Treasury, treasuryOf } from "../config/Treasury.ts"
 import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
+import { decodeYaml } from "../config/yaml/decodeParts.ts"
 import { reporter } from "../config/yaml/Reporter.ts"
 import { readSources } from "../config/yaml/readSources.ts"
-import {
-  decodeYaml,
-  documentOf,
-  type Placed,
-  type PlacedEntry,
-  readYaml,
-  type YamlDocument,
-} from "../config/yaml/Yaml.ts"
+import { documentOf, type Placed, type PlacedEntry, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"
 import type { PlannedTest } from "./TestRun.ts"

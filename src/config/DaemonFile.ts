@@ -6,10 +6,11 @@ import { DatabaseText, SecretFile } from "./schema/Receivers.ts"
 import type { Treasury } from "./Treasury.ts"
 import { ConfigError, configProblem, type Problem } from "./yaml/ConfigError.ts"
 import { nameRemedy } from "./yaml/decodeAll.ts"
+import { decodeYaml } from "./yaml/decodeParts.ts"
 import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
 import { daemonFile, isPart } from "./yaml/readSources.ts"
-import { decodeYaml, readYaml, type YamlDocument } from "./yaml/Yaml.ts"
+import { readYaml, type YamlDocument } from "./yaml/Yaml.ts"
 
 const optional = Schema.optional
 

@@ -9,18 +9,18 @@ import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { decodeTreasury, nameIn } from "./decodeTreasury.ts"
 import { type AlertingConfig, type RouteConfig, resolveAlerts } from "./resolve/resolveAlerts.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolve/resolveNames.ts"
 import { resolveApprovals, resolvePolicy } from "./resolve/resolvePolicy.ts"
 import { resolveRules } from "./resolve/resolveRules.ts"
 import { type Address, durationMillis, parseListen } from "./schema/Fields.ts"
 import type { ReceiverConfig } from "./schema/Receivers.ts"
-import type { TreasuryFile } from "./schema/TreasuryFile.ts"
-import { ConfigError, formatProblem, type Problem } from "./yaml/ConfigError.ts"
+import { TreasuryFile } from "./schema/TreasuryFile.ts"
+import { type ConfigError, inOrder, type Problem } from "./yaml/ConfigError.ts"
+import { decodeParts } from "./yaml/decodeParts.ts"
 import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
 import { readSources } from "./yaml/readSources.ts"
-import type { YamlDocument } from "./yaml/Yaml.ts"
+import { parsePlaced, type YamlDocument } from "./yaml/Yaml.ts"
 
 export type Mode = "observe" | "shadow" | "live"
 
@@ -96,24 +96,35 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
     if (document.problems.length > 0) return Effect.fail(inOrder(document.problems))
-    const decoded = decodeTreasury(document)
-    if (decoded.raw === undefined) return Effect.fail(inOrder(decoded.problems))
+    const decoded = decodeParts(TreasuryFile, document, { naming, instead })
+    const { value: raw, left } = decoded
+    if (raw === undefined) return Effect.fail(inOrder(decoded.problems))
     const problems: Array<Problem> = []
-    const treasury = resolve(decoded.document, decoded.raw, reporter(decoded.document, problems))
+    const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems))
     const faults = [...decoded.problems, ...problems.filter((problem) => !decoded.isConsequence(problem))]
-    const wrong = [...decoded.left, ...problems.map(decoded.pathOf)]
-    const all = [...faults, ...lintProblems(treasury, decoded.raw, wrong, document.value)]
+    const paths = problems.map(decoded.pathOf)
+    const isJudged = ![...left, ...paths].some(
+      ([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined),
+    )
+    const unsound = new Set([
+      ...decoded.lost,
+      ...paths.flatMap(([section, item]) => (section === "rules" ? [raw.rules?.[Number(item)]?.name] : [])),
+    ])
+    const all = [...faults, ...(isJudged ? lintProblems(treasury, raw, unsound) : [])]
     return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(inOrder(all))
   })
 
-/** In the order of the file, each once. */
-export const inOrder = (problems: ReadonlyArray<Problem>): ConfigError => {
-  const texts = new Map(problems.map((problem) => [formatProblem(problem), problem]))
-  return new ConfigError({ problems: [...texts.values()].toSorted(byPlace) })
-}
+/** Parts whose names the rest of the file refers to. */
+const naming = [["parties"], ["assets"], ["addresses"], ["hours"], ["approvals"], ["rules"], ["alerts", "receivers"]]
 
-const byPlace = (a: Problem, b: Problem): number =>
-  a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1
+/** Where version or network are wrong: nothing else is checked against them. */
+const instead = (() => {
+  const { tree } = parsePlaced(
+    "",
+    'version: 1\nnetwork: { chainId: unknown, gateways: { unknown: "https://gateway.invalid" } }',
+  )
+  return Object.fromEntries(tree.kind === "map" ? [...tree.entries].map(([name, { value }]) => [name, value]) : [])
+})()
 
 const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): Treasury => {
   const assets = resolveAssets(raw, report)
@@ -229,15 +240,12 @@ const unread: ReadonlySet<PropertyKey | undefined> = new Set([
   "daemon",
 ])
 
-/** Problems of valid values together. Rules that are wrong themselves, at one of the paths, take no part. */
+/** Problems of valid values together. Rules that are wrong themselves take no part. */
 const lintProblems = (
   treasury: Treasury,
   { rules = [] }: TreasuryFile,
-  wrong: ReadonlyArray<ReadonlyArray<PropertyKey>>,
-  written: unknown,
+  unsound: ReadonlySet<unknown>,
 ): ReadonlyArray<Problem> => {
-  if (wrong.some(([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined))) return []
-  const unsound = new Set(wrong.flatMap((path) => (path[0] === "rules" ? nameIn(path, written) : [])))
   const sound = rules.map(({ name }): Rule => {
     const rule = treasury.rules.find((one) => one.name === name)
     return rule === undefined || unsound.has(name) ? { kind: "notify", name, asset: "any", becomes: [] } : rule

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { durationMillis, isLoopback, parseListen } from "../config/schema/Fields.ts"
-import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
-import { decodeYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
+import { ConfigError, inOrder, type Problem } from "../config/yaml/ConfigError.ts"
+import { decodeParts } from "../config/yaml/decodeParts.ts"
+import { parsePlaced, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { parseWritten } from "../domain/Amount.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { type FaultSpec, faultCodes, faultStatuses, problemOfFault } from "./Faults.ts"
@@ -85,16 +86,31 @@ export interface Scenario {
   readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
 }
 
+/** What the rest refers to by name. */
+const naming = ["parties", "assets"].map((key) => ["sandbox", key])
+/** In place of a seed that is wrong. */
+const instead = { seed: parsePlaced("", "unknown").tree }
+
 /** Reads the `sandbox:` key of a configuration. All problems are reported, each with its line and a remedy. */
-export const decodeScenario = (document: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
-  Effect.flatMap(Effect.andThen(needSection(document), decodeYaml(ScenarioText, document, ["sandbox"])), (raw) => {
-    const problems: Array<Problem> = []
-    const listen = raw.listen ?? gatewayOf(document) ?? "127.0.0.1:3008"
-    const scenario = build({ ...raw, listen }, chainId, (path, message, remedy) => {
-      problems.push(document.problem(["sandbox", ...path], message, remedy))
-    })
-    return problems.length > 0 ? Effect.fail(new ConfigError({ problems })) : Effect.succeed(scenario)
-  })
+export const decodeScenario = (whole: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
+  Effect.andThen(
+    needSection(whole),
+    Effect.suspend(() => {
+      const {
+        value: raw,
+        document,
+        ...decoded
+      } = decodeParts(ScenarioText, whole, { under: ["sandbox"], naming, instead })
+      if (raw === undefined) return Effect.fail(inOrder(decoded.problems))
+      const found: Array<Problem> = []
+      const listen = raw.listen ?? gatewayOf(document) ?? "127.0.0.1:3008"
+      const scenario = build({ ...raw, listen }, chainId, (path, message, remedy) => {
+        found.push(document.problem(["sandbox", ...path], message, remedy))
+      })
+      const problems = [...decoded.problems, ...found.filter((problem) => !decoded.isConsequence(problem))]
+      return problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(scenario)
+    }),
+  )
 
 const needSection = (document: YamlDocument): Effect.Effect<void, ConfigError> => {
   if ((document.value as { readonly sandbox?: unknown } | null)?.sandbox !== undefined) return Effect.void

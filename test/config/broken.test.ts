@@ -104,4 +104,36 @@ hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Ma
       assert.lengthOf(error.problems, 1, error.message)
     }
   })
+
+  it.effect("has each mistake told beside any other, and nothing that follows from them", function* () {
+    const titles = [
+      "a misspelled key of the poll",
+      "decimals in words",
+      "a duration without its unit",
+      "a limit below one transfer",
+      "an address with a wrong capital",
+      "a payment to itself",
+      "a withdrawal to nobody",
+      "one gateway under two names",
+    ]
+    const some = broken.filter(({ title }) => titles.includes(title))
+    assert.lengthOf(some, titles.length)
+    const unknown = goodText
+      .replace("cooldown:", "cooldwon:")
+      .replace("parties:", "partys:")
+      .replace("version: 1\n", "version: 1\nfoo: 1\n")
+    for (const one of some) {
+      const error = yield* Effect.flip(load(unknown.replace(one.from, one.to)))
+      assert.match(error.message, one.says)
+      assert.lengthOf(error.problems, 4, error.message)
+    }
+  })
+
+  it.effect("is judged without a key that may only look like another", function* () {
+    const error = yield* Effect.flip(load(goodText.replace("for: 30s", "fro: reserve").replace("to: cold", "to: colt")))
+    assert.deepStrictEqual(
+      error.problems.map(({ message }) => message),
+      ['unknown key "fro"', '"colt" is not a party'],
+    )
+  })
 })

@@ -31,7 +31,7 @@ export const importsPointDown = (code: Code): ReadonlyArray<string> => {
 }
 
 const sandboxMayImport =
-  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(yaml\/(Yaml|ConfigError|readBytes)|schema\/Fields)|store\/database\/NodeSqlite)\.ts$/
+  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(yaml\/(Yaml|decodeParts|ConfigError|readBytes)|schema\/Fields)|store\/database\/NodeSqlite)\.ts$/
 
 /** The sandbox is a foreign world: what it shared with the program, it could not put to the test. */
 export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>

@@ -1,5 +1,5 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
-import type { PublicKey } from "../../domain/Hex.ts"
+import type { ExternalAddress, PublicKey } from "../../domain/Hex.ts"
 import type { External, Party, PinnedAsset } from "../../rules/Account.ts"
 import { addressOf } from "../../tx/Address.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
@@ -56,13 +56,13 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
   )
 }
 
-/** Addresses outside of the network, those that are sound. */
+/** Addresses outside of the network. One that is mistyped is empty: what names it is not wrong as well. */
 export const addressesOf = (raw: TreasuryFile): Addresses =>
   new Map(
-    Object.entries(raw.addresses ?? {}).flatMap(([name, text]): ReadonlyArray<[string, External]> => {
-      const address = addressOf(text)
-      return address === undefined ? [] : [[name, { name, address }]]
-    }),
+    Object.entries(raw.addresses ?? {}).map(([name, text]) => [
+      name,
+      { name, address: addressOf(text) ?? ("" as ExternalAddress) },
+    ]),
   )
 
 /** Policy lines name addresses beside parties, so no two of them may share a name. */
@@ -73,7 +73,7 @@ export const checkAddresses = (raw: TreasuryFile, report: Reporter): void => {
     if (raw.parties?.[name] !== undefined) {
       report.add(path, `"${name}" is a party already`, "an address is never a party: give it another name")
     }
-    const own = addresses.get(name)
+    const own = addressOf(text)
     if (own === undefined) {
       report.add(
         path,
@@ -82,7 +82,7 @@ export const checkAddresses = (raw: TreasuryFile, report: Reporter): void => {
       )
       continue
     }
-    const twin = [...addresses.values()].find(({ address }) => address === own.address)
+    const twin = [...addresses.values()].find(({ address }) => address === own)
     if (twin !== undefined && twin.name !== name) {
       report.add(path, `the same address as "${twin.name}"`, "give each address one name")
     }

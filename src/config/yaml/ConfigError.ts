@@ -50,3 +50,12 @@ export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError"
 /** A single problem with a file or a value as a whole. */
 export const configProblem = (file: string, message: string, remedy: string): ConfigError =>
   new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy }] })
+
+/** In the order of the file, each once. */
+export const inOrder = (problems: ReadonlyArray<Problem>): ConfigError => {
+  const texts = new Map(problems.map((problem) => [formatProblem(problem), problem]))
+  return new ConfigError({ problems: [...texts.values()].toSorted(byPlace) })
+}
+
+const byPlace = (a: Problem, b: Problem): number =>
+  a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1

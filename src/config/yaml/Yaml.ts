@@ -1,7 +1,6 @@
-import { Effect, type Schema } from "effect"
+import { Effect } from "effect"
 import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
-import { decodeAll } from "./decodeAll.ts"
 import { readUtf8 } from "./readBytes.ts"
 
 type Path = ReadonlyArray<PropertyKey>
@@ -55,24 +54,6 @@ export const documentOf = (
   problem: (path, message, remedy, at = "value") => ({ ...placeOf(parts.tree, path, at), message, remedy }),
 })
 
-/**
- * Decodes the value under `path` by a schema, strictly: an unknown key is a problem that names the nearest known one.
- * All problems are found, each with its line.
- */
-export const decodeYaml = <A>(
-  schema: Schema.ConstraintDecoder<A>,
-  document: YamlDocument,
-  path: Path = [],
-): Effect.Effect<A, ConfigError> =>
-  Effect.suspend(() => {
-    let value = document.value
-    for (const step of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[step]
-    const decoded = decodeAll(schema, value, path)
-    if ("value" in decoded) return Effect.succeed(decoded.value)
-    const problems = decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at))
-    return Effect.fail(new ConfigError({ problems }))
-  })
-
 /** Where a value is written. */
 export interface Place {
   readonly file: string
@@ -100,7 +81,7 @@ const namesMax = 5_000
 const valuesMax = 100_000
 
 /** The place of the value (or, for `name`, of its name) that the path leads to, or of the nearest parent. */
-const placeOf = (root: Placed, path: Path, what: "name" | "value"): Place => {
+export const placeOf = (root: Placed, path: Path, what: "name" | "value"): Place => {
   let here = root
   let at = root.at
   for (const [i, step] of path.entries()) {

@@ -58,6 +58,8 @@ interface Complaint {
   readonly at: "name" | "value"
   readonly message: string
   readonly remedy: string
+  /** Of an unknown key: the known one that was most likely meant, if any is near. */
+  readonly unknown?: { readonly meant: string | undefined }
 }
 
 /** The parts of a schema's tree that are read here. */
@@ -99,8 +101,6 @@ interface Context {
 /** Complaints of one map or list at most. */
 const complaintsMax = 200
 
-const missingRemedy = "add it"
-
 const format = SchemaIssue.makeFormatterDefault()
 
 const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): ReadonlyArray<Complaint> => {
@@ -109,19 +109,14 @@ const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): Readon
       return collect(issue.issue, [...path, ...issue.path], context)
     case "Composite": {
       const inside = { ...context, around: issue.ast as Ast }
-      const found = issue.issues.slice(0, complaintsMax).flatMap((inner) => collect(inner, path, inside))
-      const meant = new Set(found.map(({ remedy }) => remedy))
-      // A misspelt key is one mistake, and not also a missing one.
-      return found.filter(
-        (one) => one.remedy !== missingRemedy || !meant.has(`did you mean "${String(one.path.at(-1))}"?`),
-      )
+      return issue.issues.slice(0, complaintsMax).flatMap((inner) => collect(inner, path, inside))
     }
     case "Encoding":
       return collect(issue.issue, path, context)
     case "UnexpectedKey":
       return [unexpected(path, context.around)]
     case "MissingKey":
-      return [{ path, at: "value", message: `${pathText(path)} is missing`, remedy: missingRemedy }]
+      return [{ path, at: "value", message: `${pathText(path)} is missing`, remedy: "add it" }]
     case "AnyOf":
       if (issue.issues.length > 0) return collect(bestOf(issue.issues), path, context)
       break
@@ -149,9 +144,12 @@ const unexpected = (path: Path, around: Ast): Complaint => {
   }
   const replacement = replacementOf(path.slice(0, -1), key)
   if (replacement !== undefined) {
-    return { path, at: "name", message: `there is no "${key}" any more`, remedy: replacement }
+    const message = `there is no "${key}" any more`
+    return { path, at: "name", message, remedy: replacement, unknown: { meant: undefined } }
   }
-  return { path, at: "name", message: `unknown key "${key}"`, remedy: nameRemedy(key, knownKeys(around), "remove it") }
+  const known = knownKeys(around)
+  const remedy = nameRemedy(key, known, "remove it")
+  return { path, at: "name", message: `unknown key "${key}"`, remedy, unknown: { meant: nearest(key, known) } }
 }
 
 /** The nearest of several forms that a value may have: the one whose check reached inside the value. */

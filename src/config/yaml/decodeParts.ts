@@ -1,0 +1,177 @@
+import { Effect, type Schema } from "effect"
+import { type ConfigError, inOrder, type Problem } from "./ConfigError.ts"
+import { decodeAll } from "./decodeAll.ts"
+import { documentOf, type Place, type Placed, type PlacedEntry, placeOf, type YamlDocument } from "./Yaml.ts"
+
+type Path = ReadonlyArray<PropertyKey>
+
+interface Parts {
+  /** Where the decoded value stands in the document. */
+  readonly under?: Path
+  /** Maps and lists whose names other parts refer to: where one is left out as a whole, nothing else is judged. */
+  readonly naming?: ReadonlyArray<Path>
+  /** What stands in place of a required key that is left out. */
+  readonly instead?: Readonly<Record<PropertyKey, Placed>>
+}
+
+/** A document as far as it can be read: what is wrong in form is left out, so that the rest is checked as well. */
+interface Decoded<A> {
+  /** Mistakes of form. */
+  readonly problems: ReadonlyArray<Problem>
+  /** Undefined where too little is left to judge the rest by. */
+  readonly value: A | undefined
+  /** Places of what is left out. Items behind one that is left out of a list move up. */
+  readonly left: ReadonlyArray<Path>
+  /** Names of parts that are left out, or of which something is. */
+  readonly lost: ReadonlySet<unknown>
+  /** What is left, for problems in `value`: they have the lines of the file. */
+  readonly document: YamlDocument
+  /** The path in `value` of a problem that this document made. */
+  readonly pathOf: (problem: Problem) => Path
+  /** True if a problem may be only the consequence of what is left out. */
+  readonly isConsequence: (problem: Problem) => boolean
+}
+
+/** Each round leaves out more; a file that still does not decode is judged by its form alone. */
+const roundsMax = 20
+
+const at = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
+
+const beginsWith = (path: Path, start: Path): boolean => start.every((step, i) => path[i] === step)
+
+/** The tree with the map or list changed that the path leads to. */
+const inside = (here: Placed, [step, ...rest]: Path, change: (part: Placed) => Placed): Placed => {
+  if (step === undefined) return change(here)
+  if (here.kind === "list") {
+    return { ...here, items: here.items.map((item, i) => (i === step ? inside(item, rest, change) : item)) }
+  }
+  const entry = here.kind === "map" ? here.entries.get(String(step)) : undefined
+  if (here.kind !== "map" || entry === undefined) return here
+  const entries = new Map(here.entries).set(String(step), { ...entry, value: inside(entry.value, rest, change) })
+  return { ...here, entries }
+}
+
+/** A map or list with another name for one of its items; without it where that name is undefined or taken. */
+const renamed = (part: Placed, step: PropertyKey, name?: string): Placed => {
+  if (part.kind === "list") return { ...part, items: part.items.filter((_, i) => i !== step) }
+  if (part.kind === "text") return part
+  const entries = [...part.entries].flatMap(([key, entry]): ReadonlyArray<readonly [string, PlacedEntry]> => {
+    if (key !== step) return [[key, entry]]
+    return name === undefined || part.entries.has(name) ? [] : [[name, entry]]
+  })
+  return { ...part, entries: new Map(entries) }
+}
+
+const withKey = (part: Placed, key: PropertyKey, value: Placed): Placed =>
+  part.kind === "map" ? { ...part, entries: new Map(part.entries).set(String(key), { name: part.at, value }) } : part
+
+/**
+ * Decodes the part of a document under a path, strictly, and what is left of one that has mistakes of form. A misspelt
+ * key is read as the one that was most likely meant.
+ */
+export const decodeParts = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  whole: YamlDocument,
+  { under = [], naming = [], instead = {} }: Parts = {},
+): Decoded<A> => {
+  let { tree } = whole
+  let { value } = whole
+  const problems: Array<Problem> = []
+  const left: Array<Path> = []
+  const lost = new Set<unknown>()
+  /** Maps and lists that something is left out of, directly or further inside. */
+  const thinned = new Set<Place>()
+  /** Values that are wrong perhaps only since a key in them, or their own, is unknown. */
+  const doubtful = new Set<Place>()
+  const placeAt = (path: Path) => placeOf(tree, path, "value")
+  /** What stands beside or around something that is left out may be wrong only without it. */
+  const isBeside = (path: Path) => path.length === 0 || thinned.has(placeAt(path.slice(0, -1)))
+
+  const change = (next: Placed) => {
+    tree = next
+    value = documentOf({ ...whole, tree }).value
+  }
+  /** False where too little is left. */
+  const leaveOut = (path: Path): boolean => {
+    const [parent, key] = [path.slice(0, -1), path.at(-1)!]
+    const place = instead[key]
+    const isReplaced = path.length === under.length + 1 && place !== undefined
+    if (path.length <= under.length || naming.some((one) => one.length === path.length && beginsWith(path, one))) {
+      return false
+    }
+    if (!isReplaced && at(value, path) === undefined) return at(value, parent) === undefined || leaveOut(parent)
+    left.push(path)
+    for (const { length } of naming.filter((one) => beginsWith(path, one))) {
+      const [name, item] = [path[length], at(value, path.slice(0, length + 1))]
+      for (const one of typeof name === "number" ? [item, at(item, ["name"]), at(item, ["symbol"])] : [name])
+        lost.add(one)
+    }
+    for (const i of path.keys()) thinned.add(placeAt(path.slice(0, i)))
+    change(inside(tree, parent, (part) => (isReplaced ? withKey(part, key, place) : renamed(part, key))))
+    return true
+  }
+
+  const decodeLeft = (): A | undefined => {
+    for (let round = 0; round < roundsMax; round++) {
+      const decoded = decodeAll(schema, at(value, under), under)
+      if ("value" in decoded) return decoded.value
+      const unknown = decoded.complaints.filter((one) => one.unknown !== undefined)
+      const found =
+        unknown.length > 0
+          ? unknown
+          : decoded.complaints.filter(({ path }) => !isBeside(path) && !doubtful.has(placeAt(path)))
+      for (const { path, message, remedy, at: part } of found) {
+        problems.push(documentOf({ ...whole, tree }).problem(path, message, remedy, part))
+      }
+      // From the end, so that the places of a list's other items stay.
+      for (const { path, unknown: key } of (unknown.length > 0 ? unknown : decoded.complaints).toReversed()) {
+        if (key === undefined) {
+          if (!leaveOut(path)) return undefined
+          continue
+        }
+        const parent = path.slice(0, -1)
+        doubtful.add(placeAt(key.meant === undefined ? parent : path))
+        change(inside(tree, parent, (part) => renamed(part, path.at(-1)!, key.meant)))
+      }
+    }
+    return undefined
+  }
+
+  const decoded = decodeLeft()
+  const document = documentOf({ ...whole, tree })
+  const paths = new WeakMap<Problem, Path>()
+  const pathOf = (problem: Problem) => paths.get(problem) ?? []
+  return {
+    problems,
+    value: decoded,
+    left,
+    lost,
+    document: {
+      ...document,
+      problem: (path, ...rest) => {
+        const problem = document.problem(path, ...rest)
+        paths.set(problem, path)
+        return problem
+      },
+    },
+    pathOf,
+    isConsequence: (problem) => {
+      const path = pathOf(problem)
+      return isBeside(path) || [...path, at(document.value, path)].flat().some((one) => lost.has(one))
+    },
+  }
+}
+
+/**
+ * Decodes the value under `path` by a schema, strictly: an unknown key is a problem that names the nearest known one.
+ * All problems are found, each with its line.
+ */
+export const decodeYaml = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  document: YamlDocument,
+): Effect.Effect<A, ConfigError> =>
+  Effect.suspend(() => {
+    const { problems, value } = decodeParts(schema, document)
+    return value !== undefined && problems.length === 0 ? Effect.succeed(value) : Effect.fail(inOrder(problems))
+  })
