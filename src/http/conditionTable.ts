@@ -311,12 +311,12 @@ export const conditionTable = {
   restarts,
   acceptance,
   signing_waits: signingWaits,
+  approval_waiting: approvalWaiting,
   out_of_band: outOfBand,
   rule_locked: ruleLocked,
   paused,
   not_compared: notCompared,
   rule_held: ruleHeld,
-  approval_waiting: approvalWaiting,
   payment_unknown: paymentUnknown,
   history_lost: historyLost,
 } satisfies Readonly<Record<ConditionName, (facts: HealthFacts) => Found | undefined>>

@@ -417,6 +417,17 @@ describe("the conditions of health", () => {
     assert.deepStrictEqual(said(change), { conditions: [], sentence: { severity: "ok", text } })
   })
 
+  it("name the payment that waits for approval before the account that waits for it", () => {
+    const waiting = intent("awaiting_approval", { to: "hot" })
+    const outOfBand = [{ account: "hot/USDT", balance: "9,000.00", seconds: 99, cycleSeconds: 90 }]
+    const { conditions, sentence } = said({ intents: [waiting], accounts: [hot], outOfBand })
+    assert.deepStrictEqual(
+      conditions.map(({ condition }) => condition),
+      ["approval_waiting", "out_of_band"],
+    )
+    assert.match(sentence.text, /^1 payment waits for approval: .*"cofferer approve a1vh --key FILE"\./)
+  })
+
   it("put what is bad before what is only to be looked at", () => {
     const { conditions, sentence } = said({
       ...pause("all", null),

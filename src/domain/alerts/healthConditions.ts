@@ -113,6 +113,11 @@ export const healthConditions = {
     alert: "none",
     act: "nothing: it ends by itself",
   },
+  approval_waiting: {
+    holds: "a payment waits for operators",
+    alert: "ticket at once",
+    act: '"cofferer approve ID --key FILE", or "cofferer reject ID --reason TEXT"',
+  },
   out_of_band: {
     holds: "an account is out of its band for longer than its rule takes: `for`, `cooldown`, `settle` and a minute",
     alert: "ticket; again for each that joins",
@@ -140,11 +145,6 @@ export const healthConditions = {
     alert: "ticket after 5 min, where no other alert has the reason; again for each that joins",
     act: '"cofferer explain RULE" shows every check',
     alertAfterMillis: 300_000,
-  },
-  approval_waiting: {
-    holds: "a payment waits for operators",
-    alert: "ticket at once",
-    act: '"cofferer approve ID --key FILE", or "cofferer reject ID --reason TEXT"',
   },
   payment_unknown: {
     holds: "it is unknown whether a payment is in the network",
