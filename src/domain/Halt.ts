@@ -35,8 +35,8 @@ export const remedyOf = (reason: string, detail = ""): string => {
   if (end === "terms") {
     const hash = /^the terms ([0-9a-f]{8}) /.exec(detail)?.[1] ?? "HASH"
     return (
-      `operators agree by "cofferer approve terms ${hash} --key FILE", or the old file is put back and restarted; where those ` +
-      `in force name no operators, or their keys are lost: "cofferer terms accept ${hash} --reason TEXT"`
+      `operators approve the new file: "cofferer approve terms ${hash} --key FILE"; if the old file names no operators, ` +
+      `or their keys are lost: "cofferer terms accept ${hash} --reason TEXT"; or restart with the old file`
     )
   }
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
