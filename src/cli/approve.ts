@@ -117,7 +117,7 @@ type Verb = Command.Command.Config.Infer<typeof agreementFlags> & { readonly out
 /**
  * Requests a verb that operators must agree to: with the given signature, or, if the answer shows exactly what was
  * `asked`, with one by the key. While signatures are missing, the text to sign goes to standard output, so that it can
- * be signed elsewhere.
+ * be signed elsewhere; to standard error alone where a key has just signed it.
  */
 export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   chosen: Verb,
@@ -127,9 +127,11 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   let answer: unknown = yield* ask(
     Option.match(chosen.signature, { onNone: () => ({}), onSome: (signature) => ({ signature }) }),
   )
+  let shown = ""
   if (isWaiting(answer) && Option.isSome(chosen.key)) {
     yield* needSignable(answer.text, asked)
-    yield* Console.error(shownText(answer.text))
+    shown = answer.text
+    yield* Console.error(shownText(shown))
     answer = yield* ask({ signature: yield* signApproval(chosen.key.value, answer.text) })
   }
   if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
@@ -137,7 +139,7 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   yield* needSignable(answer.text, asked)
   const { text, by, others, missing, waits } = answer
   // Printing adds the line end that the text ends with.
-  yield* printResult(chosen.output, answer, () => text.slice(0, -1))
+  if (chosen.output === "json" || text !== shown) yield* printResult(chosen.output, answer, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
   const next = `${missing} of ${others.join(", ")} must say "${waits}" with the same reason and --key or --signature`
   return yield* failWith("needsApproval", `${done}${next}`)
