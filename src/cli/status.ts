@@ -4,6 +4,7 @@ import { ageText, ruleWord } from "../domain/text.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
+import { lastFiles } from "../store/controls/starts.ts"
 import { leaseHolder } from "../store/database/pgLease.ts"
 import { withFlags } from "../telemetry/Logging.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
@@ -127,19 +128,19 @@ const flags = {
   ...commonFlags,
 }
 
-/** The view of the store, and the process elsewhere that runs its treasury, if any. */
+/** The view of the store, the process elsewhere that runs its treasury, if any, and the files of its last start. */
 const readElsewhere = Effect.gen(function* () {
-  return { ...(yield* readView()), holder: yield* leaseHolder }
+  return { ...(yield* readView()), holder: yield* leaseHolder, files: yield* lastFiles }
 })
 
-type Elsewhere = Pick<Effect.Success<typeof readElsewhere>, "sentence" | "holder">
+type Elsewhere = Pick<Effect.Success<typeof readElsewhere>, "sentence" | "holder" | "files">
 
 /** The headline where no daemon runs here, in place of that of the store. */
-const headlineOf = (chosen: Chosen, { sentence, holder }: Elsewhere): View["sentence"] =>
+const headlineOf = (chosen: Chosen, { sentence, holder, files }: Elsewhere): View["sentence"] =>
   holder === undefined
     ? {
         severity: "bad",
-        text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen)}"`,
+        text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen, files)}"`,
       }
     : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
@@ -183,7 +184,7 @@ export const status = Command.make(
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
     const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
-    const { holder, ...view } = body
+    const { holder, files: _, ...view } = body
     const sentence = isHere ? view.sentence : headlineOf(chosen, body)
     const running = isHere || holder !== undefined
     yield* printResult(chosen.output, { running, ...view, sentence }, () =>

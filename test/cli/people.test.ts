@@ -6,9 +6,10 @@ import { assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { decisionEntry } from "../../src/engine/record.ts"
 import { storeLayer } from "../../src/layers.ts"
+import { noteStart } from "../../src/store/controls/starts.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type Outcome, root } from "../support/Cofferer.ts"
+import { cofferer, type Outcome, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -67,6 +68,22 @@ describe("people at the data of a daemon that does not run", () => {
       assert.match(refused.stderr.trimEnd(), says)
       assert.lengthOf(refused.stderr.trimEnd().split("\n"), 1)
     }
+  })
+
+  it("are told to start it with the files that it was last run with", async () => {
+    const command = async (...flags: ReadonlyArray<string>) => {
+      const { stdout } = await cofferer(["status", ...flags, "--data", data], { cwd: dir })
+      return /start it: "(.+?)"/.exec(stdout)?.[1]
+    }
+    assert.strictEqual(await command(), `cofferer run FILE --data ${data}`)
+    assert.strictEqual(await command("-c", "treasury.yaml"), `cofferer run --sandbox treasury.yaml --data ${data}`)
+    const other = join(root, "config/sandbox-many.yaml")
+    await Effect.runPromise(
+      Effect.flatMap(loadTreasury(file), (treasury) =>
+        noteStart([file, other]).pipe(Effect.provide(storeLayer({ treasury, dataDir: data }))),
+      ),
+    )
+    assert.strictEqual(await command(), `cofferer run --sandbox -c treasury.yaml -c ${other} --data ${data}`)
   })
 
   it("are told when a list of payments is not whole", async () => {

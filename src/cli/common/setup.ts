@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
-import { resolve } from "node:path"
+import { dirname, relative, resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
 import { Argument, Flag, Param, Primitive } from "effect/cli"
 import {
@@ -207,11 +207,26 @@ const hasSandbox = (files: ReadonlyArray<string>): boolean =>
     return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
   })
 
-/** The command that starts the daemon of these files. */
-export const runCommand = (chosen: Chosen): string => {
+/** A path as one types it here. */
+const typedPath = (path: string): string => {
+  const near = relative("", path)
+  return shellWord(near.startsWith("..") ? path : near)
+}
+
+/** The files that a command to start the daemon names; those that its data was last run with, if no flag names any. */
+const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): ReadonlyArray<string> | undefined => {
   const several = severalIn(chosen)
-  const files = several === undefined ? filesOf(chosen) : [several]
-  const named = `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
+  if (several !== undefined) return [several]
+  if (chosen.config.length > 0 || Option.isNone(chosen.data)) return filesOf(chosen)
+  const [first] = last ?? []
+  if (first !== undefined && isTreasuries(dirname(first))) return [typedPath(dirname(first))]
+  return last?.map(typedPath)
+}
+
+/** The command that starts the daemon of these files, or of the `last` ones of its data. */
+export const runCommand = (chosen: Chosen, last?: ReadonlyArray<string>): string => {
+  const files = filesToRun(chosen, last)
+  const named = files === undefined ? "FILE" : `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
   const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
   return `cofferer run ${named}${data}`
 }

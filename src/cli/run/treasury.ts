@@ -49,7 +49,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
       // One process may have several lives; what ends it before it serves anything counts as well.
-      if (!isNoted) yield* noteStart()
+      if (!isNoted) yield* noteStart(current.treasury.files)
       isNoted = true
       yield* Effect.forkScoped(endEarlierOutage(current))
       return yield* begun(current).pipe(

@@ -1,9 +1,15 @@
 import { Clock, Effect, Schema } from "effect"
 import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 
-/** Setting: the last starts of this store's processes, and how each process ended. */
+/** Setting: the last starts of this store's processes, their files, and how each process ended. */
 const key = "starts"
-const Starts = Schema.Array(Schema.Struct({ at: Schema.Finite, end: Schema.optionalKey(Schema.String) }))
+const Starts = Schema.Array(
+  Schema.Struct({
+    at: Schema.Finite,
+    files: Schema.optionalKey(Schema.NonEmptyArray(Schema.String)),
+    end: Schema.optionalKey(Schema.String),
+  }),
+)
 const read = memoizeLast(jsonSetting(Starts).decode)
 const kept = 20
 
@@ -14,11 +20,14 @@ const save = Effect.fnUntraced(function* (starts: typeof Starts.Type) {
   yield* (yield* Settings).set(key, JSON.stringify(starts.slice(-kept)))
 })
 
-/** Notes a start. A process before it that noted no end was killed, or its machine was. */
-export const noteStart = Effect.fn("Starts.note")(function* () {
+/** Notes a start by these files. A process before it that noted no end was killed, or its machine was. */
+export const noteStart = Effect.fn("Starts.note")(function* (files?: readonly [string, ...ReadonlyArray<string>]) {
   const at = yield* Clock.currentTimeMillis
-  yield* save([...(yield* startsNow), { at }])
+  yield* save([...(yield* startsNow), { at, ...(files && { files }) }])
 })
+
+/** The files of the last start, as absolute paths; undefined where none is noted. */
+export const lastFiles = Effect.map(startsNow, (starts) => starts.at(-1)?.files)
 
 const stopped = "stopped"
 
