@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
-import { isAlert, isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
+import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
@@ -10,7 +10,7 @@ import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { forgetCode } from "./report.ts"
 
-/** Plans of payouts as written, by the key of their memories. */
+/** Plans of payouts as written, by the key of their memories. One on trial is another plan: nobody is paid by it. */
 type Plans = Readonly<Record<string, string>>
 
 const { decode, encode } = jsonSetting(Schema.Record(Schema.String, Schema.String))
@@ -26,11 +26,12 @@ const byKey = (rules: ReadonlyArray<Rule>): Subjects =>
       .map((subject) => [memoryKey(subject.rule.name, subject.name), subject]),
   )
 
-const planText = ({ schedule: { text, location } }: PayoutRule): string => `${text} ${location}`
+const planText = (rule: PayoutRule, mode: string): string =>
+  `${rule.schedule.text} ${rule.schedule.location}${isRehearsed(mode, rule) ? " (on trial)" : ""}`
 
-const plansOf = (subjects: Subjects): Plans =>
+const plansOf = (subjects: Subjects, mode: string): Plans =>
   Object.fromEntries(
-    [...subjects].flatMap(([key, subject]) => (subject.kind === "payout" ? [[key, planText(subject.rule)]] : [])),
+    [...subjects].flatMap(([key, subject]) => (subject.kind === "payout" ? [[key, planText(subject.rule, mode)]] : [])),
   )
 
 /** Keeps the plans for the next start. A store that has none, and needs none, is left as it is. */
@@ -43,7 +44,7 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
 })
 
 /** Stores the plans of rules that replace no others. */
-export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey(rules)))
+export const keepRules = (rules: ReadonlyArray<Rule>, mode: string) => keepPlans(plansOf(byKey(rules), mode))
 
 /**
  * Adapts the stored state of rules to rules that come into force: a payout that is new, or has another plan, owes
@@ -51,19 +52,24 @@ export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey
  * them in force. `before`: the rules that they replace; undefined at a start: the stored plans are compared, and if
  * there are none nothing counts as changed.
  */
-export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
+export const adoptRules = Effect.fnUntraced(function* (
+  rules: ReadonlyArray<Rule>,
+  mode: string,
+  before?: ReadonlyArray<Rule>,
+) {
   const states = yield* RuleStates
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
-  const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced)
+  const plans = plansOf(subjects, mode)
+  const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced, mode)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
   for (const memory of yield* states.all) {
     if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
-    const unowed = isUnowed(memory, known?.[key], subjects.get(key))
+    const unowed = isUnowed(memory, known?.[key], plans[key])
     if (unowed) yield* tellUnowed(memory)
     // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
     const isUnasked =
@@ -71,28 +77,24 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
       (yield* states.endRequest(memory.rule, memory.subject, "its rule is not configured any more"))
     const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, subjects.has(key))
-    const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
+    const subject = known?.[key] === plans[key] ? undefined : subjects.get(key)
+    const adopted = known === undefined ? timed : replanned(timed, subject, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
-  yield* keepPlans(plansOf(subjects))
+  yield* keepPlans(plans)
 })
 
 /** True if a time was due and held by a plan (as written) that is no longer in force: nobody pays it now. */
-const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined, subject: Subject | undefined) =>
-  plan !== undefined &&
-  firingSince !== undefined &&
-  reason !== undefined &&
-  !byOpen.has(reason) &&
-  (subject?.kind !== "payout" || planText(subject.rule) !== plan)
+const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined, now: string | undefined) =>
+  plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason) && now !== plan
 
 const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
   yield* raise("payout_unowed", { rule, receiver: subject, episode, reason: reason ?? "", detail })
 })
 
-const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: number): RuleMemory => {
-  const key = memoryKey(memory.rule, memory.subject)
-  const subject = subjects.get(key)
-  if (subject?.kind !== "payout" || known[key] === planText(subject.rule)) return memory
+/** `subject`: undefined where its plan is the one before. */
+const replanned = (memory: RuleMemory, subject: Subject | undefined, now: number): RuleMemory => {
+  if (subject?.kind !== "payout") return memory
   const episode = Math.floor(plannedUntil(subject.rule.schedule, now) / 1_000)
   return episode > memory.episode ? { ...memory, episode } : memory
 }

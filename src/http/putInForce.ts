@@ -64,8 +64,8 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
     if (isOther) yield* alertOnOperatorChange(head.seq, treasury.name, { before: known.terms, now: terms })
   }
   if (last !== after) yield* settings.set(hashKey, after)
-  if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
-  else yield* adoptRules(treasury.rules, before)
+  if (last === undefined) yield* keepRules(treasury.rules, mode)
+  else yield* adoptRules(treasury.rules, mode, before)
   return head?.seq
 })
 

@@ -2,7 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { treasuryOf } from "../../src/config/Treasury.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
+import { asOne, putInForce } from "../../src/http/putInForce.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -157,6 +160,32 @@ describe("a planned payment of a new rule, before which no block was read", () =
         assert.deepStrictEqual(yield* told, [])
       },
       { rules: [wageAt("1 9 15 * *")] },
+    ),
+  )
+})
+
+describe("a planned payment that was due and held while its rule was on trial", () => {
+  it.effect("is not paid once the rule pays, and people hear of it", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* pause
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3)
+        const { document, rules } = options.treasury
+        const value: unknown = JSON.parse(JSON.stringify(document.value).replace(',"mode":"shadow"', ""))
+        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "it pays" }, rules)))
+        yield* resume
+        const paying = { ...options, treasury: next.treasury }
+        yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, [])
+        assert.match((yield* told).join(), /^ticket wage: eve\/USDT was due and held \(paused.*"cofferer submit"/)
+        yield* TestClock.adjust("1 minute")
+        yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, ["confirmed"], "the next one is")
+      },
+      { rules: [{ ...wageAt("1,2 8 15 * *"), mode: "shadow" }] },
     ),
   )
 })

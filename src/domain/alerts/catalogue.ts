@@ -232,7 +232,7 @@ const ofTreasury = {
     severity: "ticket",
     id: "unowed/{rule}/{receiver}/{episode}",
     subject: "{rule}",
-    text: "{rule}: {receiver} was due and held ({reason}: {detail}) when its plan was replaced, and a new plan covers no time before it",
+    text: "{rule}: {receiver} was due and held ({reason}: {detail}) when its plan was replaced, or its trial began or ended, and no time before that is paid",
     remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "receiver"],
     raised: "with the reload that replaces the plan",
