@@ -11,7 +11,6 @@ import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
   approvalFor,
   type FeeParameters,
-  feeMax,
   feeRefused,
   judgePolicy,
   lineFor,
@@ -213,7 +212,7 @@ export class Signer extends Context.Service<
           const { policy } = treasury
           const { chainId, maxAgeMillis } = treasury.network
           const { party } = yield* heldKey("sign", request.party)
-          const { payment, share } = read
+          const { kind, payment } = read
           const another = attemptRefused(request.k, payment, earlier)
           if (another !== undefined) return yield* refuse("attempts", another)
           const stopped = yield* pauseOf(payment.assetId)
@@ -225,14 +224,18 @@ export class Signer extends Context.Service<
           const verdict = judgePolicy(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
-          const feeProblem = feeRefused(request.fee, { amount, share }, clock)
+          const approved = approvalFor(verdict.line, amount) && request.approval?.feeMax
+          // Operators approved no higher fee, whatever the policy allows by now.
+          const most = approved !== undefined && approved < read.feeMax ? approved : read.feeMax
+          // Only transfers have a fee.
+          const feeProblem = kind === "withdraw" ? undefined : feeRefused(request.fee, { amount, most }, clock)
           if (feeProblem !== undefined) return yield* refuse("fee", feeProblem)
           const { assetId } = payment
           const asset = [...treasury.assets.values()].find(({ id }) => id === assetId)
           const short = shortOf(asset ?? { symbol: assetId, decimals: 0 }, {
             spendable: request.spendable,
             amount,
-            fee: feeMax(share, amount),
+            fee: most,
             floor: party.floor.get(assetId) ?? 0n,
           })
           if (short !== undefined) return yield* refuse("floor", short)
@@ -335,14 +338,13 @@ const asSignerError = <A, R>(effect: Effect.Effect<A, StoreError, R>): Effect.Ef
 const approvalOf = Effect.fnUntraced(function* (
   { name: treasury, policy }: Treasury,
   { chainId, intentId, approval }: Judged,
-  { payment, share }: PaymentRead,
+  { payment }: PaymentRead,
   line: PolicyLine,
 ) {
   const group = approvalFor(line, payment.amount)
   if (group === undefined) return undefined
-  const fee = feeMax(share, payment.amount)
   const named = namesIn(policy, payment)
-  const known = { ...payment, ...named, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
+  const known = { ...payment, ...named, treasury, chainId, intentId, policy: policy.digest }
   const approved = judgeApproval(group, known, approval, yield* Clock.currentTimeMillis)
   if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
   return { group: group.name, need: group.need, by: approved.by }

@@ -4,8 +4,7 @@ import type { Command, InputData } from "../domain/Command.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
 import { type Reference, readReference } from "../domain/Reference.ts"
-import type { Share } from "../rules/Account.ts"
-import { feeShare, namesIn, type Policy, type PolicyPayment } from "../rules/policy/Policy.ts"
+import { feeMax, feeShare, namesIn, type Policy, type PolicyPayment } from "../rules/policy/Policy.ts"
 import { bodyText, hashOfHashes, type JournalEntry, type TrailRow } from "../store/journal/Journal.ts"
 import { addressOf } from "../tx/Address.ts"
 import { decodeInputData } from "../tx/InputData.ts"
@@ -15,8 +14,8 @@ import { refuse, type SignerError } from "./SignerError.ts"
 export interface PaymentRead {
   readonly kind: IntentCommand
   readonly payment: PolicyPayment
-  /** Highest network fee on top, as a share of the amount. */
-  readonly share: Share
+  /** Highest network fee on top, in base units. */
+  readonly feeMax: bigint
 }
 
 /** Decodes a command: its payment, and the reference of a transfer. Refuses what cannot be a payment. */
@@ -37,7 +36,11 @@ export const readPayment = (
   { maxFee }: Policy,
 ): Effect.Effect<PaymentRead, SignerError> => {
   const read = command._tag === "Withdraw" ? readWithdrawal(command) : readTransfer(command)
-  return Effect.map(read, ({ kind, ...rest }) => ({ kind, payment: { from, ...rest }, share: feeShare(kind, maxFee) }))
+  return Effect.map(read, ({ kind, ...rest }) => ({
+    kind,
+    payment: { from, ...rest },
+    feeMax: feeMax(feeShare(kind, maxFee), rest.amount),
+  }))
 }
 
 type Read = Effect.Effect<Omit<PolicyPayment, "from"> & { readonly kind: IntentCommand }, SignerError>

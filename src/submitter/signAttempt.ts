@@ -116,7 +116,13 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     blockTimeMillis: millisOf(rows.timestamp),
     spendable,
     fee,
-    approval: { rule: intent.rule, proposer: intent.submittedBy, askedAt: askedFrom(intent), given },
+    approval: {
+      rule: intent.rule,
+      proposer: intent.submittedBy,
+      feeMax: intent.feeMax,
+      askedAt: askedFrom(intent),
+      given,
+    },
   }
   const { seq, hash } = yield* signer.permit({ ...asked, command: commandOf(intent, "") })
   // A withdrawal has no reference; of a key that is not held here nothing is signed.

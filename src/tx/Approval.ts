@@ -232,6 +232,8 @@ export const approversOf = (
 export interface ApprovalClaim {
   readonly rule: string
   readonly proposer: string | undefined
+  /** Largest fee in base units by the policy that it was decided under: another one may be in force. */
+  readonly feeMax: bigint
   /** Unix milliseconds: the time of the group runs from here. */
   readonly askedAt: number
   readonly given: ReadonlyArray<GivenApproval>
@@ -246,16 +248,16 @@ const slackMillis = 60_000
 /** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */
 export const judgeApproval = (
   group: ApprovalGroup,
-  known: Omit<PaymentTerms, "rule" | "proposer" | "group" | "expires">,
+  known: Omit<PaymentTerms, "rule" | "proposer" | "feeMax" | "group" | "expires">,
   claim: ApprovalClaim | undefined,
   now: number,
 ): Approved => {
   if (claim === undefined) return { lacking: `nobody of ${group.name} has approved it` }
-  const { rule, proposer, askedAt, given } = claim
+  const { rule, proposer, feeMax, askedAt, given } = claim
   const expires = askedAt + group.withinMillis
   if (!(now < expires)) return { lacking: "the approval lapsed before it was signed" }
   if (expires > now + group.withinMillis + slackMillis) return { lacking: "it would be valid for too long" }
-  const text = paymentText({ ...known, rule, proposer, group: group.name, expires })
+  const text = paymentText({ ...known, rule, proposer, feeMax, group: group.name, expires })
   const by = approversOf(group.of, [text], given, proposer)
   return by.length >= group.need ? { by } : { lacking: `${by.length} of ${group.need} approvals of ${group.name} hold` }
 }

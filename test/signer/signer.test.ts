@@ -140,6 +140,7 @@ const givenBy = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = 
 const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}): ApprovalClaim => ({
   rule: "keep",
   proposer: changed.proposer,
+  feeMax: terms.feeMax,
   askedAt: decidedAt,
   given: givenBy(names, changed),
 })
@@ -475,6 +476,15 @@ describe("what operators must approve", () => {
       ),
     )
   }
+
+  it.effect("is not signed for a fee above the one that they approved, whatever the policy allows by now", () =>
+    approving(function* (signer) {
+      const approval = { ...claim(["ana", "ben"], { feeMax: 0n }), feeMax: 0n }
+      const fee = { factor: { numerator: 1n, denominator: 100n }, cap: undefined, readAt: undefined }
+      assert.strictEqual(yield* refusalOf(signer, given(approval, { fee })), "fee")
+      yield* signer.sign(given(approval))
+    }),
+  )
 
   it.effect("is not signed after its time or with a longer validity", () =>
     approving(function* (signer) {

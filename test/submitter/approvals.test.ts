@@ -298,6 +298,25 @@ describe("approvals and another policy", () => {
     )
   }
 
+  for (const fee of ["0.1%", "1%"]) {
+    it.effect(`pay under a reload to a maxFee of ${fee}, by what people sign then`, () =>
+      flow(function* (options, sandbox) {
+        yield* proposed(options, sandbox)
+        const other = yield* changed(options, '"policy":{', `"policy":{"maxFee":"${fee}",`)
+        yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
+        yield* underConfig(submitOnce())
+        const intent = yield* newestIntent
+        for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+        for (let i = 0; i < 6; i++)
+          yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
+        assert.deepStrictEqual(yield* states, ["confirmed"], (yield* newestIntent).detail)
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.isNull((yield* verifyStore()).problem)
+        assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(intent.id)))).problem)
+      }, desk),
+    )
+  }
+
   it.effect("end an unsigned payment when they lapse, and say what to do", () =>
     flow(function* (options, sandbox) {
       const intent = yield* proposed(options, sandbox)

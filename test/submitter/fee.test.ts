@@ -82,6 +82,19 @@ describe("the network's fee, when a payment is signed", () => {
     )
   }
 
+  it.effect("above a maxFee of nothing: it waits", () =>
+    flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+        yield* handIn(options)
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox, still)
+        assert.match(yield* details, /waits: .*the network takes a fee of 100000, more than the 0 that/)
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
+      { policy: { maxFee: "0%" } },
+    ),
+  )
+
   it.effect("read ten minutes ago is not believed any more", () =>
     behind(
       honest,

@@ -49,6 +49,7 @@ const heldBy = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {
 const claimOf = (all: ReadonlyArray<GivenApproval>) => ({
   rule: terms.rule,
   proposer: terms.proposer,
+  feeMax: terms.feeMax,
   askedAt: now,
   given: all,
 })

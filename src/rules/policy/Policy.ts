@@ -237,21 +237,19 @@ const feeOf = ({ factor, cap }: FeeParameters, amount: bigint): bigint => {
 }
 
 /**
- * Why a payment must wait for the network's fee; undefined where the fee is known to be within `share` of the amount.
- * A share of nothing is that of a command that costs none.
+ * Why a transfer must wait for the network's fee; undefined where the fee is known to be at most `most`.
  */
 export const feeRefused = (
   terms: FeeParameters | undefined,
-  { amount, share }: { readonly amount: bigint; readonly share: Share },
+  { amount, most }: { readonly amount: bigint; readonly most: bigint },
   now: number,
 ): string | undefined => {
-  if (share.numerator === 0n) return undefined
   if (terms === undefined) return "the network's fee is not known; if no gateway reports it, set network.fee"
   const { readAt } = terms
   // A time from the future, or none at all, is no age.
   if (readAt !== undefined && !(readAt <= now && now - readAt <= feeAgeMillisMax)) {
     return "the network's fee was last read more than 10 minutes ago"
   }
-  const [fee, most] = [feeOf(terms, amount), feeMax(share, amount)]
-  return fee <= most ? undefined : `the network takes a fee of ${fee}, more than the ${most} that maxFee allows`
+  const fee = feeOf(terms, amount)
+  return fee <= most ? undefined : `the network takes a fee of ${fee}, more than the ${most} that its maxFee allows`
 }
