@@ -7,7 +7,7 @@ import { remedyOf } from "../domain/Halt.ts"
 import { type PauseBody, pauseScope, resumeScope } from "../http/controlVerbs.ts"
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
-import { haltSigning } from "../store/controls/Controls.ts"
+import { haltSigning, untilText } from "../store/controls/Controls.ts"
 import { refusalOf } from "../store/database/sqlStates.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
 import { asGuest } from "./common/asGuest.ts"
@@ -39,18 +39,15 @@ interface Resumed {
   readonly stillPaused: ReadonlyArray<PauseInForce>
 }
 
-const endOf = (until: number | null): string =>
-  until === null ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
-
 /** The result of a pause; where another one of the scope lasts longer, that one's end. */
 const pausedText = (
   asked: { readonly scope: string; readonly until: number | undefined },
   longest: PauseInForce | null,
 ): string => {
   const until = asked.until ?? null
-  if (longest === null || longest.until === until) return `paused ${asked.scope} ${endOf(until)}`
+  if (longest === null || longest.until === until) return `paused ${asked.scope} ${untilText(until)}`
   const { scope, author, reason } = longest
-  return `paused ${asked.scope} ${endOf(longest.until)}: another pause lasts longer (${scope}, by ${author}: ${reason})`
+  return `paused ${asked.scope} ${untilText(longest.until)}: another pause lasts longer (${scope}, by ${author}: ${reason})`
 }
 
 /** Halts and pauses still in force, each with the command that ends it. */
@@ -58,7 +55,7 @@ const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string>
   ...stillHalted.map((reason) => `still halted: ${reason.replaceAll("_", " ")}; ${remedyOf(reason)}`),
   ...stillPaused.map(
     ({ scope, reason, author, until }) =>
-      `still paused ${endOf(until)}: ${scope}, by ${author}: ${reason}; "cofferer resume --scope ${scope} --reason TEXT"`,
+      `still paused ${untilText(until)}: ${scope}, by ${author}: ${reason}; "cofferer resume --scope ${scope} --reason TEXT"`,
   ),
 ]
 

@@ -37,8 +37,8 @@ const takenText = ({ intentId, created, state, needs, listedSince }: typeof Take
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
   const lost =
     listedSince === null
-      ? "the gateways list no transfer of its payer yet: do not submit again what a lost database may have paid"
-      : `if a lost database paid this idempotencyKey since ${listedSince}, the ledger lists it, and it is not paid again`
+      ? "the ledger lists no transfer of this payer yet: if the database was lost, check by hand whether this payment was made before"
+      : `if the database was lost: a payment of this idempotencyKey since ${listedSince} is recognized, and not made again`
   return [`queued as ${id}${people}; "cofferer intents show ${id}" shows its progress`, lost].join("\n")
 }
 

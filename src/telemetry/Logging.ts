@@ -215,7 +215,9 @@ const rowText = {
   bands: ({ account, low, high }: Row<"levels">) => `${account} ${grouped(low)} .. ${grouped(high)}`,
 }
 
-/** A value as people read it: amounts in groups, ids and hashes shortened. */
+const instant = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+/** A value as people read it: times to the minute, amounts in groups, ids and hashes shortened. */
 const shown = (name: string, value: unknown): string => {
   const type = Object.hasOwn(logFields, name) ? logFields[name as LogFieldName].type : "text"
   if (type === "balances" || type === "bands") return (value as ReadonlyArray<never>).map(rowText[type]).join(", ")
@@ -226,6 +228,7 @@ const shown = (name: string, value: unknown): string => {
   if (type === "amount") return grouped(value)
   if (type === "word") return value.replaceAll("_", " ")
   if (type === "id") return shortId(value).slice(0, 4)
+  if (instant.test(value)) return `${value.slice(0, 16).replace("T", " ")} UTC`
   return type === "hash" && value.length > 16 ? `${value.slice(0, 6)}..${value.slice(-2)}` : value
 }
 

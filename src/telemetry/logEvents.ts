@@ -235,7 +235,7 @@ export const logEvents = {
   // Payments
   "payment proposed": `info proposed | {intent} | {rule}: ${sum}; {reason}`,
   "payment rehearsed": `info rehearsed | {intent} | {rule}: ${sum}; {reason}`,
-  "payment submitted": `info proposed | {intent} | submitted[ by {author}]: ${sum}; {idempotencyKey}`,
+  "payment submitted": `info proposed | {intent} | submitted[ by {author}]: ${sum}; idempotencyKey {idempotencyKey}`,
   "approval needed": "info waits | {intent} | for {need} of {approvers}[; {detail}]",
   "payment approved": "info approved | {intent} | {detail}",
   "payment signed":

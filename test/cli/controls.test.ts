@@ -24,7 +24,7 @@ describe("pause and resume at the command line", () => {
       const short = yield* pause(...bob, "--reason", "short", "--for", "9000h")
       assert.match(short.stdout, /^paused party:bob until someone resumes it: another .*\(party:bob, by .*: long\)\n$/)
       const timed = yield* pause("--scope", "party:eve", "--reason", "short", "--for", "9000h")
-      assert.match(timed.stdout, /^paused party:eve until 20[^ ]+Z\n$/)
+      assert.match(timed.stdout, /^paused party:eve until 20[0-9-]+ [0-9:]+ UTC\n$/)
       yield* pause("--reason", "drill")
       const covered = yield* pause("--scope", "party:eve", "--reason", "again", "--for", "9000h")
       assert.match(covered.stdout, /^paused party:eve until someone resumes it: .*\(all, by .*: drill\)\n$/)

@@ -54,7 +54,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
     assert.strictEqual(held.code, 8, held.stderr)
     assert.match(
       held.stdout,
-      /^queued as [0-9a-z]{8}; "cofferer intents show [0-9a-z]{8} -c \S+ --data \S+" shows its progress\n(if a lost database paid this idempotencyKey since|the gateways list no) /,
+      /^queued as [0-9a-z]{8}; "cofferer intents show [0-9a-z]{8} -c \S+ --data \S+" shows its progress\n(if the database was lost: a payment of this idempotencyKey since|the ledger lists no transfer) /,
     )
     assert.match(
       held.stderr,

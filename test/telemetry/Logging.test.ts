@@ -77,10 +77,21 @@ describe("the log", () => {
   })
 
   it.effect("has one line for people, with groups of digits and short ids", function* () {
-    const log = Effect.andThen(Effect.annotateLogs(confirmed, { loop: "confirm" }), unanswered)
+    const sum = { intent, amount: "1250.5", asset: "USDT", from: "reserve", to: "hot" }
+    const said = { scope: "all", author: "ana", reason: "audit" }
+    const log = Effect.all([
+      Effect.annotateLogs(confirmed, { loop: "confirm" }),
+      unanswered,
+      logEvent("payment submitted", { ...sum, idempotencyKey: "invoice-42", author: "ana" }),
+      logEvent("payments paused", { ...said, until: "2026-11-27T07:14:01.924Z" }),
+      logEvent("payments resumed", { ...said, count: 1 }),
+    ])
     assert.deepStrictEqual(yield* linesOf(log, { format: "text" }), [
       "   0.0 s  confirmed  fxzq    16,210.00 USDT, fee 1.00, tx 2F9A7E..00; 1.2 s after the decision\n",
       "   0.0 s  unknown    fxzq/1  no answer in 2 s: outcome unknown; rebroadcasting the same transaction\n",
+      "   0.0 s  proposed   fxzq    submitted by ana: 1,250.5 USDT reserve -> hot; idempotencyKey invoice-42\n",
+      "   0.0 s  paused     all     by ana until 2026-11-27 07:14 UTC: audit\n",
+      "   0.0 s  resumed    all     by ana: audit\n",
     ])
   })
 
