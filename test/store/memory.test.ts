@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit } from "effect"
+import { Deferred, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import * as Database from "../../src/store/database/Database.ts"
@@ -39,6 +39,38 @@ describe("what was read of a table", () => {
     )
     assert.strictEqual(yield* count, 0, "a write that begins in another way")
     assert.strictEqual(reads, 3)
+  })
+
+  it.effect("inside a transaction is read once after each write, and known to nobody else", function* () {
+    const database = yield* Database.Database
+    const controls = yield* Controls
+    let reads = 0
+    const seen = database.memoryOf<ReadonlyArray<string>>("halts")(
+      "reasons",
+      Effect.flatMap(Sql, (sql) => sql`SELECT reason FROM halts`).pipe(
+        Effect.map((rows) => {
+          reads++
+          return rows.map(({ reason }) => String(reason))
+        }),
+      ),
+    )
+    const asked = yield* Deferred.make<void>()
+    const other = yield* Effect.forkChild(Effect.andThen(Deferred.await(asked), seen))
+    yield* Effect.exit(
+      database.write(
+        Effect.gen(function* () {
+          yield* controls.halt("invariant", "x")
+          for (let i = 0; i < 3; i++) assert.deepStrictEqual(yield* seen, ["invariant"])
+          assert.strictEqual(reads, 1)
+          yield* controls.halt("halt_file", "y")
+          assert.deepStrictEqual(yield* seen, ["invariant", "halt_file"])
+          yield* Deferred.succeed(asked, undefined)
+          for (let i = 0; i < 10; i++) yield* Effect.yieldNow
+          return yield* Effect.fail("no")
+        }),
+      ),
+    )
+    assert.deepStrictEqual(yield* Fiber.join(other), [])
   })
 
   it.effect("is as before where a transaction went on after a part of it failed", function* () {

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { PostgresOptions, StoreAccess } from "./Connections.ts"
 import { markOf, movedQuery } from "./moved.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
-import { makeSql, Sql, type WriteAccess } from "./Sql.ts"
+import { accessOf, makeSql, Sql, type WriteAccess } from "./Sql.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 import { useSchema } from "./schema.ts"
 import { StoreRefusal } from "./sqlStates.ts"
@@ -13,8 +13,8 @@ import { Backend, type Writes } from "./Writes.ts"
 const answersMax = 1_000
 
 /**
- * Reads, unless the same question was answered since the tables were last written. Inside a
- * transaction that wrote them it always reads, so what is not committed is never known to anybody else.
+ * Reads, unless the same question was answered since the tables were last written. What is read inside a transaction
+ * that wrote them is known to that transaction alone; others read until it ends.
  */
 type Memory<A> = <E, R>(question: string, read: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -32,8 +32,9 @@ interface Held<A> {
 const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A> => {
   let held: Held<A> | undefined
   return <E, R>(question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend((): Effect.Effect<A, E, R> => {
-      const version = writes.versionOf(tables)
+    Effect.withFiber((fiber): Effect.Effect<A, E, R> => {
+      const isWithin = accessOf(fiber) !== undefined
+      const version = isWithin ? writes.versionWithin(tables) : writes.versionOf(tables)
       if (version === undefined) return read
       if (held?.version !== version || held.answers.size >= answersMax) {
         held = { version, answers: new Map() }
@@ -63,7 +64,7 @@ export class Database extends Context.Service<
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
     /** Changes with each write of the table, also within the transaction that is open, and with that one's end. */
-    readonly versionWithin: (table: string) => number
+    readonly versionWithin: (...tables: ReadonlyArray<string>) => number
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
     /** Gives up the right to write, where processes take turns at it: another one may have it at once. */
@@ -83,7 +84,7 @@ export class Database extends Context.Service<
             Effect.withSpan("Database.write"),
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
-        versionWithin: writes.versionWithin,
+        versionWithin: (...tables) => writes.versionWithin(tables),
         isLeaseHeld,
         handOver,
         takeover,

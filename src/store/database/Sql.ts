@@ -1,4 +1,4 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, type Fiber } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
 import { storeError } from "./StoreError.ts"
 import { again } from "./sqlStates.ts"
@@ -13,6 +13,10 @@ export class WriteAccess extends Context.Service<WriteAccess, Access>()("coffere
 
 /** Values and fragments, as a client takes them. */
 type Args = ReadonlyArray<unknown>
+
+/** The transaction that a fiber is in. */
+export const accessOf = ({ context }: Fiber.Fiber<unknown, unknown>): Access | undefined =>
+  context.mapUnsafe.get(WriteAccess.key) as Access | undefined
 
 /** The database of one treasury. A statement reads; what changes rows is made by `write`, in a transaction. */
 export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update" | "literal" | "onDialectOrElse"> {
@@ -54,7 +58,6 @@ export const change =
 /** The rights of a client, told apart. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const values: Positional<never> = (text, params) => client.unsafe(text, params).values
-  const outer = Effect.map(Effect.context(), ({ mapUnsafe }) => mapUnsafe.get(WriteAccess.key) as Access | undefined)
   const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
     const access = { hasFailed: false }
     const whole = Effect.tap(Effect.provideService(effect, WriteAccess, access), () =>
@@ -72,7 +75,8 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
     (isJoined: boolean) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>, takenBack: Effect.Effect<void> = Effect.void) => {
       const undone = Effect.onError(() => takenBack)
-      return Effect.flatMap(outer, (access) => {
+      return Effect.withFiber((fiber) => {
+        const access = accessOf(fiber)
         if (access === undefined) return again(undone(inTransaction(effect)))
         return undone(isJoined ? join(effect, access) : inTransaction(effect))
       })

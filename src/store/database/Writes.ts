@@ -21,7 +21,7 @@ export interface Writes {
   /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
   readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
   /** The same for the transaction that is open: what it wrote itself counts. */
-  readonly versionWithin: (table: string) => number
+  readonly versionWithin: (tables: ReadonlyArray<string>) => number
   /** Records a statement that writes, after it ran or failed. */
   readonly note: (table: string) => void
 }
@@ -71,9 +71,9 @@ export const makeWrites = (isInTransaction: () => boolean): Writes => {
       if (open.has("*") || tables.some((table) => open.has(table))) return undefined
       return newest(tables)
     },
-    versionWithin: (table) => {
+    versionWithin: (tables) => {
       closeOpen()
-      return newest([table])
+      return newest(tables)
     },
   }
 }
