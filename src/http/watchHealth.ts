@@ -32,7 +32,12 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
     const now = yield* Clock.currentTimeMillis
     yield* noteOutOfBand(view, now)
     yield* noteUndelivered(now)
-    for (const name of conditionNames) yield* watchOne(name, view)
+    const holding = new Set(view.conditions.map(({ condition }) => condition))
+    const stored = yield* (yield* Settings).all
+    for (const name of conditionNames) {
+      const isKnown = stored.has(troubleKey(name)) || stored.has(partsKey(name))
+      if (isKnown || holding.has(name)) yield* watchOne(name, view)
+    }
     yield* watchLimits(view)
   })
   yield* (yield* Database).write(round)
@@ -61,12 +66,15 @@ const isUnseen = (name: ConditionName, { gateways, quorum }: View["network"], pa
   return gateways.some((one) => !heard.includes(one.name) && (parts.size === 0 || parts.has(one.name)))
 }
 
+const partsKey = (name: ConditionName) => `${troubleKey(name)}/parts`
+
+/** Alerts to a condition that holds, or that is remembered. */
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   const { conditions: changed } = (yield* ConfigInForce).now().treasury.alerting
   const afterMillis = changed.has(name) ? changed.get(name) : alertAfterMillis(name)
   const settings = yield* Settings
   const trouble = makeTrouble(settings, troubleKey(name), afterMillis)
-  const parts = partsIn(settings, `${troubleKey(name)}/parts`)
+  const parts = partsIn(settings, partsKey(name))
   const known = yield* parts.now
   const conditions = view.conditions as ReadonlyArray<HealthCondition>
   const holding = conditions.find(({ condition }) => condition === name)

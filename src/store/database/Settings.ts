@@ -12,6 +12,7 @@ const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]
 export class Settings extends Context.Service<
   Settings,
   {
+    readonly all: Effect.Effect<ReadonlyMap<string, string>, StoreError>
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
     readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
     readonly forget: (key: string) => Effect.Effect<void, StoreError>
@@ -52,6 +53,7 @@ export class Settings extends Context.Service<
         ).pipe(Effect.map(Option.getOrUndefined)),
       )
       return Settings.of({
+        all,
         get,
         set,
         forget: (key) =>
