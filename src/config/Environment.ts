@@ -102,7 +102,8 @@ export const terminalColumns = (output: Writable): number | undefined => {
 
 export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config/ProcessContext", {
   defaultValue: () => ({
-    env: process.env,
+    // A copy: listing the live one asks the system for each variable.
+    env: { ...process.env },
     output: process.stdout,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
     progress: process.stderr.isTTY ? process.stderr : undefined,
