@@ -3,10 +3,11 @@ import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
 import { configParts, hashNumber, needsRestart, partHashes } from "../config/needsRestart.ts"
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
-import type { Rule } from "../rules/Rule.ts"
+import { isPaying, type Rule } from "../rules/Rule.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Controls, resumeCommand, ruleOfScope } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
@@ -68,10 +69,35 @@ const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasur
   return (yield* (yield* Controls).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
     const rule = ruleOfScope(scope)
     if (rule === undefined || had?.has(rule) !== true || has?.has(rule) === true) return []
-    const message = `${scope} stops a rule that the file has no more: ${reason}`
+    const message = orphanText(scope, reason)
     const remedy = `keep the rule ${rule} under its name, or end its stop first: ${resumeCommand(scope)}`
     return [next.document.problem(["rules"], message, remedy)]
   })
+})
+
+const orphanText = (scope: string, reason: string): string =>
+  `${scope} stops a rule that the file has no more: ${reason}`
+
+/**
+ * A start cannot refuse such a file. Each rule that this store has never evaluated may be the stopped one, and is
+ * stopped in its place.
+ */
+const keepStops = Effect.fn("Config.keepStops")(function* ({ rules }: Treasury) {
+  const controls = yield* Controls
+  const known = new Set((yield* (yield* RuleStates).all).map(({ rule }) => rule))
+  const names = rules.filter(isPaying).map(({ name }) => name)
+  const pauses = yield* controls.pauses
+  for (const { scope, reason, author, until } of pauses) {
+    const rule = ruleOfScope(scope)
+    if (rule === undefined || names.includes(rule)) continue
+    for (const name of names.filter((one) => !known.has(one))) {
+      const stop = `${scope.slice(0, -rule.length)}${name}`
+      if (pauses.some((pause) => pause.scope === stop)) continue
+      const why = orphanText(scope, reason)
+      yield* controls.pause({ scope: stop, reason: why, author, until })
+      yield* logEvent("payments paused", { scope: stop, author, reason: why })
+    }
+  }
 })
 
 /** A request to read the files again. */
@@ -172,6 +198,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   const inForce = (yield* ConfigInForce).now()
   const { treasury, mode } = inForce
   yield* setHashMetrics(inForce)
+  yield* asOne(keepStops(treasury))
   const weaker = yield* weakerIn(inForce)
   if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
     const change = changedGateways(treasury)

@@ -131,6 +131,34 @@ describe("a stop of a rule that the file has under another name", () => {
   )
 })
 
+describe("a stop of a rule that a start's file has under another name", () => {
+  for (const scope of ["rule:keep-bob", "lock:keep-bob"]) {
+    it.effect(`(${scope}) stops each rule that is new, until it is resumed`, () =>
+      machine(function* (run) {
+        yield* run(text, () => pause(scope))
+        const stop = scope.replace("keep", "fund")
+        for (let start = 0; start < 2; start++) {
+          yield* run(fund, function* () {
+            assert.deepStrictEqual(yield* scopes, [scope, stop])
+            const [, paused] = yield* Effect.flatMap(Controls, ({ pauses }) => pauses)
+            assert.strictEqual(paused?.reason, `${scope} stops a rule that the file has no more: audit`)
+          })
+        }
+        yield* run(text, function* () {
+          assert.deepStrictEqual(yield* scopes, [scope, stop], "nothing is new")
+        })
+        yield* run(fund, function* () {
+          yield* resume(scope)
+          yield* resume(stop)
+        })
+        yield* run(fund, function* () {
+          assert.deepStrictEqual(yield* scopes, [])
+        })
+      }),
+    )
+  }
+})
+
 describe("a refused reload and its alert", () => {
   it.effect("begin and end together, though a write between them fails", () =>
     machine((run) =>
