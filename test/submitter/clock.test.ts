@@ -1,16 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { asOne, putInForce } from "../../src/http/putInForce.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { request } from "../support/TestClient.ts"
+import { one } from "../support/TestSandbox.ts"
 
 const hour = 3_600_000
 /** The clock stands at 08:00 UTC. */
@@ -29,6 +34,29 @@ const told = Effect.gen(function* () {
 const block = Effect.fnUntraced(function* (fromNow: number) {
   const timestamp = BigInt((yield* Clock.currentTimeMillis) + fromNow) * 1_000_000n
   yield* (yield* Observations).rebase([], { timestamp, height: 9n })
+})
+
+describe("a clock that is behind at a reload", () => {
+  it.effect("frees nothing of a limit that the reload divides", () =>
+    flow(function* (options, sandbox) {
+      const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
+      yield* submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+      yield* rounds(options, sandbox, 6, new Set(["decide"]))
+      const { document } = options.treasury
+      const both = JSON.stringify(document.value)
+      const [line = ""] = /\{"from":"alice","to":\["bob","eve"\].*?\}/.exec(both) ?? []
+      const each = ["bob", "eve"].map((to) => line.replace('["bob","eve"]', `["${to}"]`)).join()
+      const treasury = yield* treasuryOf({ ...document, value: JSON.parse(both.replace(line, each)) })
+      const now = yield* Clock.currentTimeMillis
+      yield* TestClock.setTime(now - 10 * hour)
+      yield* asOne(putInForce({ treasury, mode: "live" }, { detail: "divided" }, options.treasury.rules))
+      yield* TestClock.setTime(now)
+      const { policy } = treasury
+      const since = now - 9 * hour
+      const used = yield* (yield* SpendLog).usedIn(policy, policy.lines[0]!, { since, except: new Set() })
+      assert.strictEqual(used.amount, 150n * one)
+    }),
+  )
 })
 
 describe("a clock that no block agrees with", () => {

@@ -3,7 +3,7 @@ import { type AlertConfig, decodeAlerts, encodeAlerts } from "../../config/Confi
 import type { Policy } from "../../rules/policy/Policy.ts"
 import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTerms.ts"
 import type { Terms } from "../../rules/policy/weakens.ts"
-import { rowsOf } from "../database/columns.ts"
+import { latestTime, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
 import { change, type Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
@@ -89,11 +89,12 @@ export const makeStoredTerms = (sql: Sql, database: Database["Service"]): Stored
         Effect.flatMap(([row]) => (row === undefined ? Effect.undefined : termsIn(row))),
       ),
     ),
+    // By a clock that is behind, the terms before would not have been in force in the last 24 hours.
     putTerms: ({ seq, terms, alerts }) =>
-      write("Approvals.putTerms", (at) => {
+      Effect.flatMap(latestTime(sql), (at) => {
         const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
         return sql.write`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
-      }),
+      }).pipe(Effect.asVoid, change(sql, "Approvals.putTerms")),
     noteAlerts: (alerts) =>
       write(
         "Approvals.noteAlerts",
