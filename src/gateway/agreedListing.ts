@@ -1,10 +1,13 @@
 import { Option, Schema } from "effect"
+import type { Asset } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/chain.ts"
+import { jsonText } from "../domain/text.ts"
 import type { GatewayAnswer } from "./Gateways.ts"
 import type { LedgerDebits, SendCounts } from "./readLedger.ts"
 import type { TransferListing } from "./readTransfers.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
+import type { Walk } from "./walkPages.ts"
 
 /** A cursor means something to the gateway alone that gave it, so several are kept with their gateways' names. */
 const Cursors = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
@@ -36,6 +39,14 @@ const quorumMark = (marks: ReadonlyArray<BlockMark | undefined>, quorum: number)
   marks.flatMap((mark) => mark ?? []).toSorted((a, b) => (a.height < b.height ? 1 : a.height > b.height ? -1 : 0))[
     quorum - 1
   ]
+
+/** Listing of assets that a quorum gives alike, as new as a quorum of these is; undefined where none does. */
+export const agreedAssets = (walks: ReadonlyArray<Walk<Asset>>, quorum: number): Walk<Asset> | undefined => {
+  const alike = [...Map.groupBy(walks, ({ complete, rows }) => jsonText([complete, rows])).values()]
+  const same = alike.find(({ length }) => length >= quorum)
+  const mark = quorumMark(same?.map((walk) => walk.mark) ?? [], quorum)
+  return same && { ...same[0]!, mark }
+}
 
 const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
   one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"

@@ -10,7 +10,7 @@ export const walkPagesMax = 200
 const cursorLengthMax = 1024
 
 /** All rows of a listing. */
-interface Walk<A> {
+export interface Walk<A> {
   readonly rows: ReadonlyArray<A>
   /** False where the bound was reached, or the cursors led nowhere: rows may be missing then. */
   readonly complete: boolean

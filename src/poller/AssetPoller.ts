@@ -3,8 +3,10 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { assetsReadKey, assetsUnlistedKey, hasElapsed, millisOf } from "../domain/Time.ts"
+import { agreedAssets } from "../gateway/agreedListing.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { Gateways } from "../gateway/Gateways.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
@@ -85,7 +87,8 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const listings = yield* Listings
   const signals = yield* Signals
   const database = yield* Database
-  const walk = yield* walkAssets(yield* GatewayReader).pipe(Effect.tapError(noteUnlisted))
+  const walk = yield* walkTogether.pipe(Effect.tapError(noteUnlisted))
+  if (walk === undefined) return yield* logEvent("assets not read", { reason: "no quorum lists the same" })
   const rows = walk.rows.length
   if (!walk.complete) return yield* logEvent("asset listing without end", { rows })
   const assets = onceEach(walk.rows)
@@ -106,6 +109,17 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
     }),
   )
   for (const event of events) yield* tell(event)
+})
+
+/** As a quorum of the gateways lists them, since fees are held to what it says; where one is enough, as the best does. */
+const walkTogether = Effect.gen(function* () {
+  const { quorum, several } = yield* Gateways
+  if (quorum === 1) return yield* walkAssets(yield* GatewayReader)
+  const walks = yield* several(walkAssets)
+  return agreedAssets(
+    walks.map(({ value }) => value),
+    quorum,
+  )
 })
 
 /** Pins cannot be compared where no gateway lists assets. */

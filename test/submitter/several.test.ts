@@ -6,6 +6,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import type { daemonLayer } from "../../src/layers.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { readParameters } from "../../src/poller/pollNetwork.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
@@ -30,6 +31,7 @@ import {
   rewritten,
   threeFronts,
 } from "../support/Fronts.ts"
+import { ruleState } from "../support/Intents.ts"
 import type { Body } from "../support/it.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { arm } from "../support/TestFaults.ts"
@@ -354,6 +356,31 @@ describe("the network's settings", () => {
       yield* TestClock.adjust("61 seconds")
       yield* ticking(readParameters)
       assert.isUndefined((yield* listed).get("transfer.fee.factor"), "no two name the same")
+    }),
+  )
+
+  it.effect("include what caps a fee, and are no lone gateway's word in its listing of assets either", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      return flow(
+        function* (...args) {
+          const [options, sandbox] = args
+          for (const liar of fronts) {
+            liar.manner = altered(asks("/api/v2/assets"), (answer) => ({
+              ...answer,
+              text: answer.text.replaceAll(/"quantum":"[0-9]+"/g, '"quantum":"1"'),
+            }))
+            yield* TestClock.adjust("31 seconds")
+            yield* sandbox.stepBlock
+            yield* ticking(pollAssets([...options.treasury.assets.values()]))
+            yield* steps(args, 8)
+            liar.manner = honest
+          }
+          assert.strictEqual((yield* ruleState("keep-bob"))?.reason, "fee")
+          assert.lengthOf(yield* paid(sandbox), 0)
+        },
+        { scenario, gateways, policy: { maxFee: "0.05%" } },
+      )
     }),
   )
 })
