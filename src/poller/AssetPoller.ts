@@ -111,7 +111,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   for (const event of events) yield* tell(event)
 })
 
-/** As a quorum of the gateways lists them, since fees are held to what it says; where one is enough, as the best does. */
+/** As a quorum of the gateways lists them, since fees are held to it; where one is enough, as the best one does. */
 const walkTogether = Effect.gen(function* () {
   const { quorum, several } = yield* Gateways
   if (quorum === 1) return yield* walkAssets(yield* GatewayReader)
