@@ -40,9 +40,11 @@ const quorumMark = (marks: ReadonlyArray<BlockMark | undefined>, quorum: number)
     quorum - 1
   ]
 
-/** Listing of assets that a quorum gives alike, as new as a quorum of these is; undefined where none does. */
+const byId = (rows: ReadonlyArray<Asset>): ReadonlyArray<Asset> => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+
+/** Listing of assets that a quorum gives, in any order, as new as a quorum of these is; undefined where none does. */
 export const agreedAssets = (walks: ReadonlyArray<Walk<Asset>>, quorum: number): Walk<Asset> | undefined => {
-  const alike = [...Map.groupBy(walks, ({ complete, rows }) => jsonText([complete, rows])).values()]
+  const alike = [...Map.groupBy(walks, ({ complete, rows }) => jsonText([complete, byId(rows)])).values()]
   const same = alike.find(({ length }) => length >= quorum)
   const mark = quorumMark(same?.map((walk) => walk.mark) ?? [], quorum)
   return same && { ...same[0]!, mark }

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
+import type { Asset } from "../../src/domain/Asset.ts"
 import { commonHead, isForked } from "../../src/gateway/acceptedHead.ts"
-import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
+import { agreedAssets, agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { Gateway, GatewayAnswer } from "../../src/gateway/Gateways.ts"
 import { agreedSighting } from "../../src/gateway/quorumGateway.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/readTransfers.ts"
@@ -233,5 +234,28 @@ describe("what gateways list together", () => {
       "one that makes movements up holds up nothing",
     )
     assert.deepStrictEqual(agreedSends([sends(3)], 1), sends(3))
+  })
+})
+
+describe("the assets that gateways list in common", () => {
+  const asset = (id: string, quantum = 1n): Asset => ({
+    ...{ id, name: id, symbol: id, decimals: 6, quantum },
+    ...{ status: "STATUS_ENABLED", source: { kind: "builtin", maxFaucetAmountMint: "1" } },
+  })
+  const walk = (height: bigint, ...rows: ReadonlyArray<Asset>) => ({
+    ...{ rows, complete: true, mark: { height, timestamp: height } },
+  })
+
+  it("are those of a quorum, in whatever order it lists them", () => {
+    const agreed = agreedAssets(
+      [walk(9n, asset("a", 7n)), walk(8n, asset("b"), asset("a")), walk(7n, asset("a"), asset("b"))],
+      2,
+    )
+    assert.deepStrictEqual(agreed, { ...walk(7n, asset("b"), asset("a")) })
+  })
+
+  it("are none where each lists other ones", () => {
+    assert.isUndefined(agreedAssets([walk(9n, asset("a")), walk(9n, asset("a", 2n)), walk(9n, asset("b"))], 2))
+    assert.isUndefined(agreedAssets([], 2))
   })
 })
