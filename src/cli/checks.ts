@@ -187,14 +187,17 @@ export const checkGateway = Effect.fn("Check.gateway")(
   (effect, treasury) =>
     effect.pipe(
       Effect.provide(gatewayLayer({ treasury }).pipe(Layer.provide(layerMetrics(treasury)))),
-      Effect.timeoutOrElse({ duration: gatewayPatience, orElse: () => Effect.succeed(unanswered) }),
+      Effect.timeoutOrElse({ duration: gatewayPatience, orElse: () => Effect.succeed(unanswered(treasury)) }),
       Effect.catchTag("GatewayError", ({ reason }) =>
-        reason._tag === "OtherChain" ? otherChain(treasury, reason.chainId) : Effect.succeed(unanswered),
+        reason._tag === "OtherChain" ? otherChain(treasury, reason.chainId) : Effect.succeed(unanswered(treasury)),
       ),
     ),
 )
 
-const unanswered = notCompared("no gateway answered; chain id, asset ids and decimals were not compared")
+const unanswered = ({ network: { quorum } }: Treasury) =>
+  notCompared(
+    `${quorum === 1 ? "no gateway" : `fewer than ${quorum} gateways`} answered; chain id, asset ids and decimals were not compared`,
+  )
 
 const otherChain = ({ document, network }: Treasury, reported: string) => {
   const message = `the gateway is on chain ${escapeText(reported)}, not on ${network.chainId}`

@@ -48,10 +48,10 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
 
 /** Which payments of a lost store are recognized from now on, and when signing begins, as text. */
 const afterText = (reach: Reach): ReadonlyArray<string> => [
-  "nothing is signed until transactions sent elsewhere can no longer execute: one window of the network, and 10 blocks",
-  "a payment of a lost database is recognized, and not paid again, if the ledger lists it:",
-  ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "nothing is listed" : `from ${since} on`}`),
-  "withdrawals carry no tag: compare those listed above; after a rename of the treasury or the rule, or with another key, a payment is not recognized",
+  "signing begins after one window of the network and 10 blocks: until then a transaction sent elsewhere may still execute",
+  "if the ledger lists a payment that the database lost, it is not paid again. The ledger lists transfers of:",
+  ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "none yet" : `from ${since} on`}`),
+  "not recognized: withdrawals, which carry no tag (compare those listed above), and payments of a renamed treasury, a renamed rule or another key",
 ]
 
 const adoptedText = ({ adopted, reach }: Adopted): string =>

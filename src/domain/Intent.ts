@@ -113,7 +113,7 @@ export const unsettledFrom = ({ createdAt, windowBlocks }: Pick<Attempt, "create
 const unsignedMillisMax = 86_400_000
 
 const unsettledCalled =
-  "page 60 blocks after its window and margin; page 30 min after its signature, or 10 s a block of its window"
+  "page 60 blocks after its window and margin, and 30 min after its signature (in a long window 10 s for each block)"
 
 /**
  * The table of docs/safety.md. Each state of an open payment has a bound after which people are alerted, whatever else
@@ -121,36 +121,36 @@ const unsettledCalled =
  */
 export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
   proposed: {
-    waitsFor: "its turn: no halt and no pause in its way",
-    called: "page at once with a halt; ticket once its planned time is late or 1 h is over; page after 24 h",
-    endedBy: "the reservation of its money; intents cancel",
+    waitsFor: "its turn; a halt or a pause stops it",
+    called: "page at once during a halt; ticket when its planned time is late, or after 1 h; page after 24 h",
+    endedBy: 'the reservation of its money; "intents cancel"',
   },
   awaiting_approval: {
     waitsFor: "signatures of its operators",
     called: "ticket at once, and when a quarter of the time is left; page 24 h after its approval lapses",
     endedBy:
-      "enough signatures; the end of its time: rejected, or asked again where another part is paid; intents reject",
+      'enough signatures; "intents reject"; the end of its time: it is rejected, or asked again if another part of its decision is paid',
   },
   reserved: {
     waitsFor: 'its signature; the text after "waits:" has the reason',
-    called: "page at once with a halt; ticket once its planned time is late or 1 h is over; page after 24 h",
+    called: "page at once during a halt; ticket when its planned time is late, or after 1 h; page after 24 h",
     endedBy:
-      "the signature; a new decision; a refusal of the policy; intents cancel, after a signature intents abandon",
+      'its signature; a new decision; a refusal by the policy; "intents cancel", or "intents abandon" if it was signed before',
   },
   in_flight: {
     waitsFor: "the ledger: its execution, or the proof that its window passed without it",
     called: unsettledCalled,
-    endedBy: "the agreement of a quorum of gateways; else it becomes manual",
+    endedBy: "a quorum of gateways that agree how it ended; without it, it becomes manual",
   },
   unknown: {
     waitsFor: "the ledger, since no answer proves that the network has it; the same bytes are sent again",
     called: unsettledCalled,
-    endedBy: "the agreement of a quorum of gateways; else it becomes manual; intents resolve",
+    endedBy: 'a quorum of gateways that agree how it ended; without it, it becomes manual; "intents resolve"',
   },
   manual: {
     waitsFor: "a person: nothing proves whether it executed, and its money stays reserved",
     called: "page at once, and each 24 h",
-    endedBy: "intents resolve; late evidence of the ledger, which is still looked for",
+    endedBy: '"intents resolve", or evidence of the ledger, which is still looked for',
   },
 }
 

@@ -144,9 +144,11 @@ const doubtedView = Effect.fnUntraced(function* (chainId: string) {
 })
 
 const strayRemedy = ({ kind }: Stray): string => {
-  if (kind === "first") return "it ends by itself once a gateway tells a second block that fits the first"
+  if (kind === "first") return "it ends by itself with that block"
   const look = "compare the newest block with another source, and replace the gateway that is wrong"
-  return kind === "higher" ? `${look}; told for five minutes without one that fits, it is accepted` : look
+  return kind === "higher"
+    ? `${look}; if it is reported for five minutes, and no block that fits, it is accepted`
+    : look
 }
 
 /** Status shows for this time that terms came into force without the operators' keys. */

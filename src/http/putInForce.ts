@@ -153,7 +153,9 @@ export const alertOnGatewayChange = Effect.fnUntraced(function* (
   change: GatewayChange,
 ) {
   const isOther = change.left < network.quorum
-  const left = isOther ? `; of those before ${change.left} are left, and ${network.quorum} must agree` : ""
+  const left = isOther
+    ? `; of the former gateways ${change.left === 1 ? "1 is" : `${change.left} are`} left, and ${network.quorum} must agree`
+    : ""
   yield* raise("gateways_changed", {
     id: seq ?? gatewayWords(change),
     severity: isOther && change.added.length > 0 ? "page" : "ticket",

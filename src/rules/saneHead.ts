@@ -133,7 +133,7 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
     const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
     if (goesOn && now - first.at >= firstMillis) return accept(known, reported, now)
     if (goesOn) return known
-    const why = `block ${height} is the first that was reported; it counts once a second one fits it ${firstMillis / 1_000} s later`
+    const why = `block ${height} is the first one seen; it counts once a block that comes ${firstMillis / 1_000} s later or more fits it`
     return { stray: { kind: "first", since, kindSince: now, height, why } }
   }
   const kind = kindOf(reported, known)

@@ -65,7 +65,7 @@ describe("a start with other gateways", () => {
         assert.deepStrictEqual(same?.alerts, [])
         const words = "gateways removed: b (b.example), c (c.example); gateways added: d (d.example), e (e.example)"
         assert.lengthOf(other?.alerts ?? [], 1)
-        assert.include(other?.alerts[0], `page: ${words}; of those before 1 are left, and 2 must agree`)
+        assert.include(other?.alerts[0], `page: ${words}; of the former gateways 1 is left, and 2 must agree`)
         assert.include(String(other?.entry["detail"]), words)
         assert.notInclude(JSON.stringify(other), "KEY")
       },

@@ -154,7 +154,7 @@ describe("terms that permit more", () => {
       const { text } = found as { readonly text: string }
       assert.match(text, /^cofferer approval: terms\ntreasury: flow\nchain: c-1\nterms: [0-9a-f]{64}\n/)
       assert.match(text, /\nweaker 1 of 2: policy line 1, alice -> bob, TOK: 200 in 24 h, before 100\n/)
-      assert.match(text, /\nweaker 2 of 2: knowledge of 600 s moves money, before of [0-9]+ s\nvoid from: /)
+      assert.match(text, /\nweaker 2 of 2: payments by balances that are 600 s old, before [0-9]+ s\nvoid from: /)
       for (const name of ["ana", "ben"]) yield* signs(name, wider)
       assert.containSubset(yield* reload, { _tag: "Reloaded" })
     }),

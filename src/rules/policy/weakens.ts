@@ -1,6 +1,7 @@
 import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { timeText } from "../../domain/Time.ts"
+import { plural } from "../../domain/text.ts"
 import { type Party, type PinnedAsset, percent, type Share } from "../Account.ts"
 import { type Cell, cellsOf, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
@@ -34,9 +35,11 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...feeWords(old.policy.maxFee, next.policy.maxFee),
   ...partyWords(old, next),
   ...(next.maxAgeMillis > old.maxAgeMillis
-    ? [`knowledge of ${next.maxAgeMillis / 1_000} s moves money, before of ${old.maxAgeMillis / 1_000} s`]
+    ? [`payments by balances that are ${next.maxAgeMillis / 1_000} s old, before ${old.maxAgeMillis / 1_000} s`]
     : []),
-  ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
+  ...(next.quorum < old.quorum
+    ? [`agreement of ${plural(next.quorum, "gateway")} is enough, before ${old.quorum}`]
+    : []),
   ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
   ...writtenFeeWords(old.fee, next.fee),
   ...repinned(old, next),
@@ -49,7 +52,7 @@ const isLess = (one: Share, other: Share): boolean =>
 /** A fee that is written lower than it is passes under every bound. */
 const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<string> => {
   if (next === undefined) return []
-  if (old === undefined) return ["the network's fee is what the file says, before only what the network says"]
+  if (old === undefined) return ["the file sets the network's fee, before only the network did"]
   return [
     ...(isLess(next.factor, old.factor)
       ? [`a fee of the network of ${percent(next.factor)}, before ${percent(old.factor)}`]

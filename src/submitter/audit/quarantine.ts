@@ -20,7 +20,7 @@ const passedName = "quarantine passed"
  */
 export const quarantineKey = "quarantine"
 
-const why = "what another copy of this database sent is not over yet"
+const why = "another copy of this database may have sent payments that still execute"
 
 /**
  * Signs nothing more until all that another copy of the database sent has executed or died, and is listed. Ask in the
@@ -80,5 +80,5 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
     const end = Effect.all([readWhole, settings.forget(quarantineKey), clearance.quarantine(undefined)])
     return yield* unlessBegun(String(until), end)
   }
-  return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)
+  return yield* clearance.quarantine(`${why}: signing begins after block ${until}`)
 })
