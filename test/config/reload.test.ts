@@ -56,7 +56,7 @@ describe("a daemon whose treasury file is changed", () => {
     writeFileSync(file, changed("for: 100ms", "for: 3"))
     const { code, stderr } = await reload()
     assert.strictEqual(code, 3, stderr)
-    assert.match(stderr, /treasury\.yaml:\d+:\d+ {2}rules #\d+ for is not valid: it is "3"; write a duration/)
+    assert.match(stderr, /treasury\.yaml:\d+:\d+ {2}rules #\d+ for: "3" is not valid; write a duration/)
     assert.include(stderr, "what was in force stays in force")
     assert.match(await metric("cofferer_config_last_reload_successful"), / 0$/)
     const alert = await daemon.line(

@@ -44,11 +44,15 @@ describe("a scenario", () => {
 
   const mistakes: ReadonlyArray<readonly [string, string, RegExp]> = [
     ["an unknown key", scenarioText({ prties: [] }), /unknown key "prties"; did you mean "parties"\?/],
-    ["an unknown profile", scenarioText({ profile: "0.76" }), /test.yaml:4:12 {2}sandbox.profile is not valid/],
+    [
+      "an unknown profile",
+      scenarioText({ profile: "0.76" }),
+      /test.yaml:4:12 {2}sandbox.profile: "0\.76" is not valid/,
+    ],
     [
       "a quantum in units of the asset",
       scenarioText({ assets: [{ ...tether, quantum: "0.5" }, vegaAsset] }),
-      /quantum is not valid: it is "0\.5"; write a whole number of base units, such as "1_000_000"/,
+      /quantum: "0\.5" is not valid; write a whole number of base units, such as "1_000_000"/,
     ],
     [
       "an unknown party",

@@ -167,7 +167,7 @@ const shownForMapMax = 8
 const shown = (value: unknown, wanted: string | undefined): string => {
   if (Array.isArray(value)) return "a list"
   if (typeof value !== "string") return "a map"
-  return value === "" ? "empty" : excerpt(value, wanted?.startsWith("a map") ? shownForMapMax : undefined)
+  return excerpt(value, wanted?.startsWith("a map") ? shownForMapMax : undefined)
 }
 
 /** A message may carry its remedy behind a semicolon; else what was expected is the remedy. */
@@ -182,7 +182,7 @@ const worded = (
   if (after !== undefined) return { message: `${name}: ${before}`, remedy: after }
   const ast = "ast" in issue ? (issue.ast as Ast) : {}
   const form = issue._tag === "Filter" ? undefined : formOf(ast)
-  const message = `${name} is not valid: it is ${shown(value, form)}`
+  const message = value === "" ? `${name} is empty` : `${name}: ${shown(value, form)} is not valid`
   const literals = literalsOf(ast).filter((each) => each !== "")
   const near = typeof value === "string" && literals.length > 1 ? nearest(value, literals) : undefined
   if (near !== undefined) return { message, remedy: `did you mean "${near}"?` }
