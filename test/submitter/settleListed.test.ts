@@ -4,18 +4,20 @@ import { TestClock } from "effect/testing"
 import { isFinalAttempt } from "../../src/domain/Attempt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Tags } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
 import { flow, pass, round } from "../support/Flow.ts"
-import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
+import { altered, type Front, type Manner, startFront, threeFronts } from "../support/Fronts.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { arm } from "../support/TestFaults.ts"
 import { powOf, usdt } from "../support/TestSandbox.ts"
+import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
 /** Takes nothing that is handed in, and tells heads that are so many blocks too high. */
@@ -84,6 +86,43 @@ describe("a payment that another copy of the database made as well", () => {
         front,
       },
     ),
+  )
+
+  it.effect("is not ended by what one gateway of three lists under its name", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      return flow(
+        function* (options, world) {
+          yield* rounds(options, world, 3, new Set(["decide"]))
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+          yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
+          const { intent = assert.fail() } = yield* newest
+          const { fromKey, toKey } = intent.payment
+          const tag = (yield* Tags).of(fromKey, intent.id) ?? assert.fail("the key is held here")
+          fronts[2]!.manner = altered(
+            ({ url }) => url.pathname === "/api/v2/transfers",
+            (answer) => {
+              const told = JSON.parse(answer.text)
+              const general = "ACCOUNT_TYPE_GENERAL"
+              const ends = { from: fromKey, fromAccountType: general, to: toKey, toAccountType: general, asset: usdt }
+              const reference = referenceText({ installation: "0badcafe", seq: 7, hash: "ab".repeat(32), tag })
+              const timestamp = answer.headers["x-block-timestamp"] ?? "1"
+              const made = { id: "ab".repeat(32), ...ends, amount: "31", reference, status: "STATUS_DONE", timestamp }
+              told.transfers.edges.push({ cursor: "made-up", node: { transfer: made, fees: [] } })
+              return { ...answer, text: JSON.stringify(told) }
+            },
+          )
+          yield* TestClock.adjust("30 seconds")
+          for (let i = 0; i < 9; i++) yield* ticking(round(options, world, new Set(["decide", "submit"])))
+          yield* ticking(round(options, world, new Set(["decide"])))
+          for (let i = 0; i < 9; i++) yield* ticking(round(options, world, new Set(["decide"])))
+          const { intent: now } = yield* newest
+          assert.strictEqual(now?.state, "reserved", now?.detail)
+          assert.match(now?.detail ?? "", /^waits: the ledger lists it already/)
+        },
+        { gateways },
+      )
+    }),
   )
 
   const wage = { from: "alice", to: "eve", asset: "USDT", amount: "30" }

@@ -107,10 +107,10 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: Readonly
 /** States in which nothing of this store is under way. */
 const idle: ReadonlySet<string> = new Set(["awaiting_approval", "reserved", "manual"])
 
-type Listed = Pick<UnrecognizedTransfer, "from" | "to" | "asset" | "amount">
-
-const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, amount: ours }: Payment): boolean =>
-  from === fromKey && to === toKey && asset === assetId && amount === ours
+const isSame = (
+  { from, to, asset, amount }: ObservedTransfer,
+  { fromKey, toKey, assetId, amount: ours }: Payment,
+): boolean => from === fromKey && to === toKey && asset === assetId && amount === ours
 
 /**
  * Ends the payments that another copy of this store has made: those named from outside, and those handed to people. If
@@ -129,13 +129,14 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (intent.state !== "manual" && !isNamed(intent, yield* standing(intent))) return
   if (yield* mayExecute(intent)) return
   const listed = yield* listedBefore(intent)
-  // First the word of a quorum: what is listed is what any one gateway said.
+  // The word of a quorum ends it: what is listed is what any one gateway said.
+  let other: ObservedTransfer | undefined
   for (const { id } of listed) {
     const { found, agreed } = yield* (yield* GatewayReader).transfer(id)
-    if (found === undefined || !agreed || !isSame(found, intent.payment)) continue
-    if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
+    if (found === undefined || !agreed) continue
+    if (!isSame(found, intent.payment)) other ??= found
+    else if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
   }
-  const other = listed.find((one) => !isSame(one, intent.payment))
   if (other !== undefined) return yield* deny(intent, other)
   const [last] = listed.slice(-1)
   if (last !== undefined) yield* callPeople(intent, last)
@@ -191,7 +192,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
 })
 
 /** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
-const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: UnrecognizedTransfer) {
+const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: ObservedTransfer) {
   if (intent.state === "manual") return
   const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
   const detail = `another copy of this database paid something else under its name: ${paid}, transfer ${id}`
