@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
-import { type AlertConfig, bothAlerts, type InForce, pagedNoMore, treasuryTermsOf } from "../config/ConfigInForce.ts"
+import {
+  type AlertConfig,
+  bothAlerts,
+  encodeAlerts,
+  type InForce,
+  pagedNoMore,
+  treasuryTermsOf,
+} from "../config/ConfigInForce.ts"
 import { readSecrets } from "../config/files.ts"
 import { partHashes } from "../config/needsRestart.ts"
 import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
@@ -58,7 +65,9 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const isEntry = isOther || last !== after
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
   if (head !== undefined && isOther) yield* approvals.putTerms({ seq: head.seq, terms, alerts })
-  else if (isLive) yield* approvals.noteAlerts(alerts)
+  else if (known !== undefined && isLive && encodeAlerts(known.alerts) !== encodeAlerts(alerts)) {
+    yield* approvals.noteAlerts(alerts)
+  }
   if (isLive && known !== undefined && head !== undefined) {
     yield* alertUnpaged(head.seq, treasury.name, known.alerts, alerts)
     if (isOther) yield* alertOnOperatorChange(head.seq, treasury.name, { before: known.terms, now: terms })

@@ -98,12 +98,12 @@ type StoreOptions =
   | (NodeSqlite.NodeSqliteOptions & { readonly access?: StoreAccess })
   | { readonly postgres: PostgresOptions; readonly treasury: string }
 
-/** The client of SQLite; its tables are made where there are none. */
+/** The client of SQLite; its tables are made where there are none, and the pages that this took are given back. */
 const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
   Layer.effectDiscard(
-    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(useSchema)).pipe(
-      Effect.withSpan("Database.useSchema"),
-    ),
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      Effect.andThen(sql.withTransaction(useSchema), sql`PRAGMA shrink_memory`),
+    ).pipe(Effect.withSpan("Database.useSchema")),
   ).pipe(
     Layer.provideMerge(NodeSqlite.layerSqlite(options)),
     Layer.catchTag("SqlError", (cause) =>
