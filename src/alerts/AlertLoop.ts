@@ -21,7 +21,7 @@ const backoffMillisMin = 1_000
 const backoffMillisMax = 300_000
 
 /** Delivers what is due to one receiver, pages first. One alert at a time: a page that comes meanwhile is the next. */
-const deliverTo = Effect.fn("Alerts.deliver")(function* (treasury: string, receiver: string) {
+const deliverTo = Effect.fnUntraced(function* (treasury: string, receiver: string) {
   const queue = yield* AlertQueue
   for (let n = 0; n < perRound; n++) {
     const [due] = yield* queue.due(1, receiver)

@@ -52,7 +52,7 @@ const questionsFor = (
  * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code that takes its
  * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
  */
-export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: string) {
+export const gatherAnswers = Effect.fnUntraced(function* (rule?: string) {
   const config = yield* CycleConfig
   const { treasury, mode } = config
   const { rules } = treasury

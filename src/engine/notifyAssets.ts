@@ -41,7 +41,7 @@ export const isLookAlike = (a: string, b: string): boolean => {
 }
 
 /** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */
-export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
+export const notifyAssets = Effect.fnUntraced(function* () {
   const { rules, assets: pinned } = (yield* CycleConfig).treasury
   const listings = yield* Listings
   const alerts = yield* AlertQueue

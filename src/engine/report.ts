@@ -234,7 +234,7 @@ const weekMillis = 7 * 86_400_000
 const toldKey = "trialsToldAt"
 
 /** Reports once a week what rules on trial would have done since the trial began. */
-export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
+export const reportTrials = Effect.fnUntraced(function* () {
   const { treasury, mode } = yield* CycleConfig
   const rehearsing = treasury.rules.filter(isPaying).filter((rule) => isRehearsed(mode, rule))
   if (rehearsing.length === 0) return

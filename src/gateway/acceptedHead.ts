@@ -125,7 +125,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     }
     const fitting = yield* judge(ours)
     return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
-  }).pipe(Effect.withSpan("Gateways.head"))
+  })
   return { head }
 })
 

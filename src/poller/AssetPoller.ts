@@ -26,7 +26,7 @@ import { payersOf, pollWorkAndEpoch, readParameters } from "./pollNetwork.ts"
  * "pin:SYMBOL"; the same contradiction then does not stop it again, but rules on the asset still hold. Call it inside
  * the transaction that stores a listing.
  */
-const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: ReadonlyArray<PinnedAsset>) {
+const watchPins = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
   const listed = new Map((yield* (yield* Listings).assets).map((asset) => [asset.id, asset]))
   const settings = yield* Settings
   yield* endOfOthers(pins)

@@ -20,7 +20,7 @@ export const idleMillisMin = 3_600_000
  * values, the lost time gets a journal entry and an alert, and the history that is left is read in the background.
  * Returns true if it did so.
  */
-export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
+export const bridgeGap = Effect.fnUntraced(function* (
   reader: Reader,
   treasury: WatchedTreasury,
   watermark: Watermark,
@@ -74,7 +74,7 @@ const cause = "the network was reset, and its chain began again"
  * Starts balances again on a restarted chain: present values, and zero for each account that it does not have.
  * Undefined if no restart is pending; "waits" while they cannot be read: until then no row is read.
  */
-export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
+export const beginAnew = Effect.fnUntraced(function* (
   parties: ReadonlyArray<string>,
   watermark: Watermark,
   now: bigint,

@@ -56,7 +56,7 @@ export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
  * reports is removed. `before` is read together with the epoch and before the required work: equal parameters let the
  * work be accepted at once.
  */
-export const pollWorkAndEpoch = Effect.fn("Poller.workAndEpoch")(function* <R = never>(
+export const pollWorkAndEpoch = Effect.fnUntraced(function* <R = never>(
   payers: ReadonlyArray<string>,
   before: Effect.Effect<void, StoreError, R> = Effect.void,
 ) {

@@ -81,7 +81,7 @@ const listMillisMin = 10_000
  * Listing of an attempt that cannot be looked up by its id: read once one listing showed it as done, and when its
  * window is over. Undefined: not read.
  */
-const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt, height }: Live) {
+const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
   const executions = yield* (yield* Findings).executions(attempt.transferId)
   if (executions === 0 && !isOver(attempt, height)) return undefined
   const clock = yield* Clock.currentTimeMillis

@@ -57,7 +57,7 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
  * Shows why the payment is not signed, and calls people when it has waited too long: the reason, the alert and what
  * stays set aside are durable together.
  */
-export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why: string) {
+export const waits = Effect.fnUntraced(function* (intent: Intent, why: string) {
   const outbox = yield* Outbox
   const detail = `waits: ${why}`
   const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
@@ -96,7 +96,7 @@ export const waitsReserved = (intent: Intent, why: string) =>
  * True if the ledger lists it as a payment of another copy of this store. Then its own time does not end it: the answer
  * of a quorum does (`settleListed`), or people. Only payments named from outside are known this way.
  */
-export const waitsListed = Effect.fn("Submitter.waitListed")(function* (intent: Intent) {
+export const waitsListed = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent) || !isNamed(intent, yield* standing(intent))) return false
   const [listed] = yield* listedBefore(intent)
   if (listed === undefined) return false
@@ -112,7 +112,7 @@ const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
   standing._tag === "Planned" ? standing.at : since
 
 /** Ends a payment that is not signed and has waited its time; says whether it did. */
-export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: Intent) {
+export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return false
   const { facts, signed } = yield* factsOf(intent)
   const wait = judgeWait(yield* standing(intent), facts)

@@ -321,7 +321,7 @@ export class AlertQueue extends Context.Service<
             },
             (effect) => effect.pipe(storeError("AlertQueue.allClear")),
           ),
-          due: Effect.fn("AlertQueue.due")(function* (count: number, receiver?: string) {
+          due: Effect.fnUntraced(function* (count: number, receiver?: string) {
             const now = yield* Clock.currentTimeMillis
             const { at, written } = (yield* first)[0] ?? noDelivery
             if (at === null || (at > now && (written ?? 0) <= now)) return []

@@ -53,13 +53,13 @@ export const makeReminders = Effect.gen(function* () {
     d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
     WHERE a.ended_at IS NULL ORDER BY a.seq`.pipe(rowsOf(OpenRow, "Alerts.open"))
   const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
-  const remind = Effect.fn("Alerts.remind")(
+  const remind = Effect.fnUntraced(
     function* (reminders: Reminders) {
       const now = yield* Clock.currentTimeMillis
       const rows = yield* open
       const silences = yield* silencesAt(sql, now)
       const audible = rows.filter((row) => !silences.some((silence) => isSilencing(silence, row)))
-      const again = audible.filter((row) => isDueAgain(row, reminders, now))
+      const { again, more } = dueOf(audible, reminders, now)
       for (const { seq, receiver, state } of again) {
         // What was held back is no repetition, and its tries show that it may have arrived all the same.
         const kept = state === "silenced" ? 1 : 0
@@ -67,7 +67,6 @@ export const makeReminders = Effect.gen(function* () {
           round = round + 1 - ${kept}, next_at = ${now}, updated_at = ${now}
           WHERE alert = ${seq} AND receiver = ${receiver}`
       }
-      const more = escalations(audible, reminders, now)
       for (const { seq, receiver } of more) {
         const row = { alert: seq, receiver, state: "pending", next_at: now, updated_at: now }
         yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
@@ -76,10 +75,16 @@ export const makeReminders = Effect.gen(function* () {
     },
     (effect) => effect.pipe(sql.withTransaction, storeError("Alerts.remind")),
   )
-  const isAnyOpen = Effect.map(open, (rows) => rows.length > 0)
   // Asked each second where mostly none is: that must not take the write lock.
-  return (reminders: Reminders) =>
-    Effect.flatMap(isAnyOpen, (isAny) => (isAny ? remind(reminders) : Effect.succeed(false)))
+  return Effect.fnUntraced(function* (reminders: Reminders) {
+    const { again, more } = dueOf(yield* open, reminders, yield* Clock.currentTimeMillis)
+    return again.length + more.length > 0 && (yield* remind(reminders))
+  })
+})
+
+const dueOf = (rows: ReadonlyArray<Open>, reminders: Reminders, now: number) => ({
+  again: rows.filter((row) => isDueAgain(row, reminders, now)),
+  more: escalations(rows, reminders, now),
 })
 
 const isDueAgain = (row: Open, { repeatMillis, forgetful }: Reminders, now: number): boolean => {

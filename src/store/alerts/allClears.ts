@@ -127,7 +127,7 @@ export const makeAllClears = Effect.gen(function* () {
   )
   const database = yield* Database
   const unended = database.memoryOf<ReadonlyArray<Open>>("alerts", "intents", "watches")("", read)
-  return Effect.fn("Alerts.allClears")(function* (hasRule: HasRule) {
+  return Effect.fnUntraced(function* (hasRule: HasRule) {
     const ended = new Map<string, [Open, ...Array<Open>]>()
     const details = new Map<string, string>()
     const all = yield* unended

@@ -252,7 +252,7 @@ interface PaymentHold {
  * Which halts and pauses hold a payment now; empty where none does. What is already in the network may still be
  * confirmed: a halt only sends nothing more.
  */
-export const holdsOf = Effect.fn("Controls.holdsOf")(function* ({
+export const holdsOf = Effect.fnUntraced(function* ({
   rule,
   payment,
   state,

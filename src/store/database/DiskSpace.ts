@@ -61,7 +61,7 @@ const isFull = Effect.map(
 )
 
 /** Before anything new is decided: halts where the disk that holds the store has little room left. */
-export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
+export const checkDiskSpace = Effect.fnUntraced(function* () {
   const { dir, room } = yield* DiskSpace
   const found = yield* room
   if (found.free === undefined || found.free >= found.needed || (yield* isFull)) return
@@ -70,7 +70,7 @@ export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
 })
 
 /** Halts on a disk with little room, and ends that halt by itself once there is enough. */
-export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
+export const watchDiskSpace = Effect.fnUntraced(function* () {
   if (!(yield* isFull)) return yield* checkDiskSpace()
   const room = yield* (yield* DiskSpace).room
   if (room.free !== undefined && room.free < enoughSpace(room)) return

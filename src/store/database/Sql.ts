@@ -16,7 +16,7 @@ type Args = ReadonlyArray<unknown>
 
 /** The transaction that a fiber is in. */
 export const accessOf = ({ context }: Fiber.Fiber<unknown, unknown>): Access | undefined =>
-  context.mapUnsafe.get(WriteAccess.key) as Access | undefined
+  Context.getOrUndefined(context, WriteAccess)
 
 /** The database of one treasury. A statement reads; what changes rows is made by `write`, in a transaction. */
 export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update" | "literal" | "onDialectOrElse"> {

@@ -123,7 +123,9 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
           rowsOf(HeadRow, "Journal.head"),
           Effect.map((rows) => rows[0] ?? genesis),
         )
-        const { versionWithin } = yield* Database
+        const { memoryOf, versionWithin } = yield* Database
+        const rememberedFirst = memoryOf<number>("journal")
+        const rememberedKinds = memoryOf<ReadonlySet<string>>("journal")
         let newest: { readonly head: JournalHead; readonly version: number } | undefined
         const append = Effect.fn("Journal.append")(function* (...entries: Arr.NonEmptyReadonlyArray<JournalEntry>) {
           const at = yield* Clock.currentTimeMillis
@@ -152,14 +154,20 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
               rowsOf(TrailRow, "Journal.trail"),
             ),
           first: (subject) =>
-            sql`SELECT COALESCE(MIN(seq), 0) AS seq FROM journal WHERE subject = ${subject}`.pipe(
-              rowsOf(FirstRow, "Journal.first"),
-              Effect.map(([row]) => row?.seq ?? 0),
+            rememberedFirst(
+              subject,
+              sql`SELECT COALESCE(MIN(seq), 0) AS seq FROM journal WHERE subject = ${subject}`.pipe(
+                rowsOf(FirstRow, "Journal.first"),
+                Effect.map(([row]) => row?.seq ?? 0),
+              ),
             ),
           kindsSince: (seq, subjects) =>
-            sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in(subjects)} AND seq > ${seq}`.pipe(
-              rowsOf(KindRow, "Journal.kindsSince"),
-              Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
+            rememberedKinds(
+              JSON.stringify([seq, subjects]),
+              sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in(subjects)} AND seq > ${seq}`.pipe(
+                rowsOf(KindRow, "Journal.kindsSince"),
+                Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
+              ),
             ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),

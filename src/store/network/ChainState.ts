@@ -76,7 +76,7 @@ const makeKnownWork = Effect.gen(function* () {
     yield* settings.set(workKey, workText.encode(noteWork(before, { chainId, height, work: pow })))
   })
   return {
-    seeHead: Effect.fn("ChainState.seeHead")(function* (head: SeenHead) {
+    seeHead: Effect.fnUntraced(function* (head: SeenHead) {
       const seen = { ...head, pow: bounded(head.pow) }
       if (isNews(yield* known, seen)) yield* database.write(note(seen))
     }),
@@ -167,7 +167,7 @@ const makeEpochs = Effect.gen(function* () {
       settings.set(epochKey, epochText.encode(epoch)),
     ),
     forgetEpoch: settings.forget(epochKey).pipe(Effect.withSpan("ChainState.forgetEpoch")),
-    quota: Effect.fn("ChainState.quota")(function* (publicKey: string) {
+    quota: Effect.fnUntraced(function* (publicKey: string) {
       const epoch = yield* now
       const at = yield* Clock.currentTimeMillis
       if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined

@@ -140,9 +140,12 @@ export class Listings extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
-      const stored = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
-        FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets"))
       const database = yield* Database
+      const stored = database.memoryOf<ReadonlyArray<typeof AssetRow.Type>>("assets")(
+        "",
+        sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
+          FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets")),
+      )
       const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
         "",
         Effect.map(stored, (rows) =>
@@ -209,7 +212,7 @@ export class Listings extends Context.Service<
           for (const event of events) yield* record(event, at)
           return events
         },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Listings.replace")),
+        (effect) => effect.pipe(sql.joinTransaction, storeError("Listings.replace")),
       )
       const saveParameters = Effect.fn("Listings.saveParameters")(
         function* (values: ReadonlyMap<string, string>) {

@@ -53,7 +53,7 @@ interface Book {
 }
 
 /** Data to decide whether every debit of a key's general accounts is a payment of the journal. */
-export const debitBook = Effect.fn("Debits.book")(function* (party: string, after: bigint) {
+export const debitBook = Effect.fnUntraced(function* (party: string, after: bigint) {
   const sql = yield* Sql
   const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
     WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''

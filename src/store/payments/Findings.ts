@@ -112,11 +112,11 @@ export class Findings extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
-      const remembered = (yield* Database).memoryOf<Reach>("listed_transfers")
+      const database = yield* Database
       return Findings.of({
-        ...makeStrangers(sql, journal, remembered),
+        ...makeStrangers(sql, journal, database),
         ...makeDuplicates(sql, journal),
-        ...makeWatches(sql),
+        ...makeWatches(sql, database),
       })
     }),
   )
@@ -248,7 +248,10 @@ const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<Unr
 const makeStrangers = (
   sql: Sql,
   journal: Journal["Service"],
-  remembered: <E>(question: string, read: Effect.Effect<Reach, E>) => Effect.Effect<Reach, E>,
+  { memoryOf }: Database["Service"],
+  rememberedReach = memoryOf<Reach>("listed_transfers"),
+  rememberedExecutions = memoryOf<number>("executions"),
+  rememberedBearing = memoryOf<ReadonlyArray<UnrecognizedTransfer>>("listed_transfers", "attempts"),
 ) => ({
   cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
@@ -260,9 +263,12 @@ const makeStrangers = (
   noteExecution: (transferId: string, timestamp: bigint) =>
     insertExecution(sql, transferId, timestamp).pipe(change(sql, "Findings.noteExecution")),
   executions: (transferId: string) =>
-    sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
-      rowsOf(CountRow, "Findings.executions"),
-      Effect.map((rows) => rows[0]?.n ?? 0),
+    rememberedExecutions(
+      transferId,
+      sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
+        rowsOf(CountRow, "Findings.executions"),
+        Effect.map((rows) => rows[0]?.n ?? 0),
+      ),
     ),
   newestListed: (party: string, command: IntentCommand) =>
     sql`SELECT l.id FROM listed_transfers l JOIN attempts a ON a.transfer_id = l.id
@@ -275,10 +281,13 @@ const makeStrangers = (
   strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
     ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),
   bearing: (party: string, tag: string) =>
-    sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
-      AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
-      rowsOf(ListedRow, "Findings.bearing"),
-      Effect.map(toListed),
+    rememberedBearing(
+      `${party} ${tag}`,
+      sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
+        AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
+        rowsOf(ListedRow, "Findings.bearing"),
+        Effect.map(toListed),
+      ),
     ),
   alike: ({ party, asset, amount, since }: Parameters<Port["alike"]>[0]) =>
     sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
@@ -287,7 +296,7 @@ const makeStrangers = (
       rowsOf(CountRow, "Findings.alike"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  reach: remembered(
+  reach: rememberedReach(
     "reach",
     sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
       rowsOf(OldestRow, "Findings.reach"),
@@ -325,13 +334,17 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
 })
 
-const makeWatches = (sql: Sql) => {
+const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
   const columns = sql.literal(attemptColumns)
+  const remembered = memoryOf<ReadonlyArray<Attempt>>("attempts", "watches")
   return {
-    watched: sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
-      ORDER BY created_at, intent_id, k`.pipe(
-      rowsOf(AttemptRow, "Findings.watched"),
-      Effect.map((rows) => rows.map(toAttempt)),
+    watched: remembered(
+      "watched",
+      sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
+        ORDER BY created_at, intent_id, k`.pipe(
+        rowsOf(AttemptRow, "Findings.watched"),
+        Effect.map((rows) => rows.map(toAttempt)),
+      ),
     ),
     watch: (attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(

@@ -164,9 +164,8 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
       ),
     ),
     byId: (id: string) =>
-      sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
-        intents,
-        Effect.map((rows) => Option.map(Option.fromNullishOr(rows[0]), toIntent)),
+      rememberedIntents(id, sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(intents, toIntents)).pipe(
+        Effect.map(([intent]) => Option.fromNullishOr(intent)),
       ),
     siblings: ({ id, treasury, rule, episode }: Intent) =>
       sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}

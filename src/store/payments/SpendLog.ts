@@ -163,7 +163,7 @@ export class SpendLog extends Context.Service<
           sql
             .withTransaction(effect)
             .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
-        used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
+        used: ({ from, to, assetId, since, except }) =>
           remembered(
             `${assetId} ${rounded(since)}`,
             sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", spent_at AS "spentAt",
@@ -179,8 +179,7 @@ export class SpendLog extends Context.Service<
               ),
             ),
           ),
-        ),
-        usedIn: Effect.fn("SpendLog.usedIn")(function* (policy, line, period) {
+        usedIn: Effect.fnUntraced(function* (policy, line, period) {
           const before = (yield* policies(period.since)).filter(({ digest }) => digest !== policy.digest)
           return yield* spendLog.used({ ...countedIn(policy, line, before), ...period })
         }),

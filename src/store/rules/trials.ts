@@ -64,7 +64,7 @@ export const makeTrials = (settings: Settings["Service"]): Trials => {
     )
   let named = true
   return {
-    trials: Effect.fn("RuleStates.trials")(function* (rules) {
+    trials: Effect.fnUntraced(function* (rules) {
       // The engine asks each second; where nothing rehearses nothing is read.
       if (rules.length === 0 && !named) return []
       named = rules.length > 0

@@ -57,7 +57,7 @@ const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
   )
 
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
-export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
+export const keepQuarantine = Effect.fnUntraced(function* () {
   const settings = yield* Settings
   const clearance = yield* Clearance
   if (yield* clearance.isOpen) return undefined

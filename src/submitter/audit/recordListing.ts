@@ -76,7 +76,7 @@ interface Listed {
 }
 
 /** Compares what was listed of a key with the journal, stores what is new, and halts on what must not be there. */
-export const recordListing = Effect.fn("Reconcile.note")(function* (party: string, listing: Listed) {
+export const recordListing = Effect.fnUntraced(function* (party: string, listing: Listed) {
   const { transfers, cursor } = listing
   if (transfers.length === 0) return
   const findings = yield* Findings

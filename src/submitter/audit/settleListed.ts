@@ -45,7 +45,7 @@ export const lostGateway = "lost store"
  * where the gateways list nothing it ends, with all that was planned until now. What a rule decides it decides anew, by
  * the balances after the quarantine.
  */
-export const handOver = Effect.fn("Recover.handOver")(function* () {
+export const handOver = Effect.fnUntraced(function* () {
   const settings = yield* Settings
   const [pending, ...unlisted] = ((yield* settings.get(handOverKey)) ?? "").split(" ")
   if (pending !== "pending") return
@@ -117,7 +117,7 @@ const isSame = (
  * a quorum does not show one as done it waits for a person. Decisions that a rule makes again are not settled: see
  * `signIntent`.
  */
-export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
+export const settleListed = Effect.fnUntraced(function* () {
   const { open } = yield* Outbox
   for (const intent of yield* open) {
     if (idle.has(intent.state) && (yield* listedBefore(intent)).length > 0) yield* inTurn(intent, judge)

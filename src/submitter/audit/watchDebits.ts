@@ -55,7 +55,7 @@ const save = Effect.fnUntraced(function* (party: string, { until, held, used }: 
  * explained, and writes once. The gateway is queried only if payments leave something unexplained. What stays
  * unexplained halts, and is known after its alert.
  */
-export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: string, all: ReadonlyArray<AccountBalance>) {
+export const watchDebits = Effect.fnUntraced(function* (party: string, all: ReadonlyArray<AccountBalance>) {
   const watermark = (yield* (yield* Observations).watermark)?.timestamp
   if (watermark === undefined) return
   const accounts = all.filter((account) => account.party === party)
@@ -74,6 +74,7 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
   if (asked?.balances.end === 0n) yield* logEvent("debits of a party incomplete", { party })
   const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
+  if (unexplained.length === 0 && again.length === 0 && accounted.until <= before.until) return
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
   yield* (yield* Database).write(
     Effect.gen(function* () {
