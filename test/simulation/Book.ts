@@ -55,8 +55,15 @@ export const plainBook: Book = {
   approval: undefined,
 }
 
+const keys = new Map<string, ReturnType<typeof publicKeyOf>>()
+
 /** The key of a party of this treasury. */
-export const keyIn = ({ who }: Pick<Book, "who">, name: string) => publicKeyOf(keySeed, `${who}${name}`)
+export const keyIn = ({ who }: Pick<Book, "who">, name: string) => {
+  const party = `${who}${name}`
+  const key = keys.get(party) ?? publicKeyOf(keySeed, party)
+  keys.set(party, key)
+  return key
+}
 
 /** What a treasury that another one funds holds, up to which it is filled, and below which: whole units. */
 export const funded = { first: 200_000, target: 200_000, below: 190_000, per24h: 400_000 } as const
