@@ -11,7 +11,7 @@ const ends = [
   [273, "rows of nothing, and no operation that tells balances", ["stopped", "intents resolve (manual)"]],
   [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
   [
-    117,
+    1757,
     "ended by the ledger before a person's word",
     ["stopped", "intents resolve (manual)", "intents resolve (manual) refused: it is confirmed already"],
   ],
