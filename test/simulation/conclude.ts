@@ -150,7 +150,8 @@ const importedIn = (
   { lost, isHonest }: { readonly lost: ReadonlyArray<string>; readonly isHonest: boolean },
 ): ReadonlySet<string> => {
   const isListed = chain.profile.surface === "full"
-  const halted = db.prepare("SELECT 1 FROM halts WHERE reason = 'restored_store' AND ended_at IS NULL").get()
+  const halts = "SELECT 1 FROM halts WHERE reason IN ('restored_store', 'foreign_payment') AND ended_at IS NULL"
+  const halted = db.prepare(halts).get()
   const isCalled = !isHonest && halted !== undefined
   const unlisted = lost.filter((id) => isCalled || !isListed || !chain.transfers.has(id))
   const known = db.prepare("SELECT id FROM listed_transfers WHERE known_as IN ('adopted', 'recovered')").all()
