@@ -86,7 +86,7 @@ export interface Scenario {
   readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
 }
 
-/** What the rest refers to by name. */
+/** Lists whose names the rest refers to. */
 const naming = ["parties", "assets"].map((key) => ["sandbox", key])
 /** In place of a seed that is wrong. */
 const instead = { seed: parsePlaced("", "unknown").tree }

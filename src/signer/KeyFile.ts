@@ -200,43 +200,37 @@ const nonceText = Buffer.from("cofferer nonce key v1")
 const tagText = Buffer.from("cofferer tag key v1")
 
 /**
- * Hashes of signatures of the texts above that were verified, with their key. A start asks three times for one of
- * them, and verifying it takes milliseconds.
+ * Hashes of signatures of the texts above that were verified, with their key. A start asks four times for two of them,
+ * and verifying one takes milliseconds.
  */
 const verified = new Set<string>()
 
-const isVerifiedOnce = (signature: Buffer, text: Buffer, publicKey: string): boolean => {
+/** The signature of one of the texts above, as `signTwice` gives it. */
+const fixedSignature = ({ key, publicKey }: SigningKey, text: Buffer): Buffer | undefined => {
+  const signature = sign(null, text, key)
   const known = createHash("sha256").update(`${publicKey} ${text} `).update(signature).digest("base64")
-  if (!verified.has(known) && !isVerified(signature, text, publicKey)) return false
+  if (!verified.has(known) && !isVerified(signature, text, publicKey)) return undefined
   verified.add(known)
-  return true
+  return signature
 }
 
 /** True if a second implementation verifies, with the derived public key, a signature of the private one. */
-export const isSound = ({ key, publicKey }: SigningKey): boolean =>
-  isVerifiedOnce(sign(null, nonceText, key), nonceText, publicKey)
+export const isSound = (key: SigningKey): boolean => fixedSignature(key, nonceText) !== undefined
 
 /**
  * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal in every process
  * and after every restore, so that one intent's attempt has one nonce wherever it is signed. Throws where two
  * implementations disagree about that signature.
  */
-export const nonceKeyOf = (key: SigningKey): KeyObject => derived(key, nonceText)()
+export const nonceKeyOf = (key: SigningKey): KeyObject => derived(key, nonceText)
 
-/** The secret that tags of payments are derived from: as that of nonces, by a text of its own, and when it is used. */
-export const tagKeyOf = (key: SigningKey): (() => KeyObject) => derived(key, tagText)
+/** The secret that tags of payments are derived from: as that of nonces, by a text of its own. */
+export const tagKeyOf = (key: SigningKey): KeyObject => derived(key, tagText)
 
-/** Signs at once, and verifies at each use until that succeeds. */
-const derived = ({ key, publicKey }: SigningKey, text: Buffer): (() => KeyObject) => {
-  const signature = sign(null, text, key)
-  let secret: KeyObject | undefined
-  return () => {
-    if (secret === undefined && !isVerifiedOnce(signature, text, publicKey)) {
-      throw new Error(`two implementations disagree about the key ${publicKey}`)
-    }
-    secret ??= createSecretKey(createHash("sha3-256").update(signature).digest())
-    return secret
-  }
+const derived = (key: SigningKey, text: Buffer): KeyObject => {
+  const signature = fixedSignature(key, text)
+  if (signature === undefined) throw new Error(`two implementations disagree about the key ${key.publicKey}`)
+  return createSecretKey(createHash("sha3-256").update(signature).digest())
 }
 
 /** The signature (hex) of an operator's key file over the UTF-8 bytes of a text. */

@@ -96,7 +96,7 @@ interface Payer {
 interface OpenKey {
   readonly key: SigningKey
   readonly nonceKey: KeyObject
-  readonly tagKey: () => KeyObject
+  readonly tagKey: KeyObject
   readonly name: string
 }
 
@@ -267,7 +267,7 @@ export class Signer extends Context.Service<
           }, recorded),
           tag: (party, intentId) => {
             const held = keys.get(party)
-            return held && tagOf(held.tagKey(), intentId)
+            return held && tagOf(held.tagKey, intentId)
           },
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
             return deriveNonce((yield* heldKey("nonce", party)).nonceKey, intentId, k)
@@ -292,7 +292,7 @@ export class Signer extends Context.Service<
               permit,
               permitFacts(read, permitted, before),
               read,
-              tagOf(tagKey(), request.intentId),
+              tagOf(tagKey, request.intentId),
             )
             if (foreign !== undefined) return yield* refuse("permit", foreign)
             // Nothing may come between: a process that was frozen goes on here.

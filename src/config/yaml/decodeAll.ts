@@ -58,7 +58,7 @@ interface Complaint {
   readonly at: "name" | "value"
   readonly message: string
   readonly remedy: string
-  /** Of an unknown key: the known one that was most likely meant, if any is near. */
+  /** Set for an unknown key, with the known one that was most likely meant, if any is near. */
   readonly unknown?: { readonly meant: string | undefined }
 }
 

@@ -10,7 +10,7 @@ interface Parts {
   readonly under?: Path
   /** Maps and lists whose names other parts refer to: where one is left out as a whole, nothing else is judged. */
   readonly naming?: ReadonlyArray<Path>
-  /** What stands in place of a required key that is left out. */
+  /** Values in place of required keys that are left out. */
   readonly instead?: Readonly<Record<PropertyKey, Placed>>
 }
 
@@ -22,9 +22,9 @@ interface Decoded<A> {
   readonly value: A | undefined
   /** Places of what is left out. Items behind one that is left out of a list move up. */
   readonly left: ReadonlyArray<Path>
-  /** Names of parts that are left out, or of which something is. */
+  /** Names of parts that are left out, whole or in part. */
   readonly lost: ReadonlySet<unknown>
-  /** What is left, for problems in `value`: they have the lines of the file. */
+  /** The rest of the document, for problems in `value`: they have the lines of the file. */
   readonly document: YamlDocument
   /** The path in `value` of a problem that this document made. */
   readonly pathOf: (problem: Problem) => Path
@@ -85,7 +85,7 @@ export const decodeParts = <A>(
   /** Values that are wrong perhaps only since a key in them, or their own, is unknown. */
   const doubtful = new Set<Place>()
   const placeAt = (path: Path) => placeOf(tree, path, "value")
-  /** What stands beside or around something that is left out may be wrong only without it. */
+  /** A value beside or around one that is left out may be wrong only without it. */
   const isBeside = (path: Path) => path.length === 0 || thinned.has(placeAt(path.slice(0, -1)))
 
   const change = (next: Placed) => {

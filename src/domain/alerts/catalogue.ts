@@ -235,7 +235,7 @@ const ofTreasury = {
     text: "{rule}: {receiver} was due and held ({reason}: {detail}) when its plan was replaced, or its trial began or ended, and no time before that is paid",
     remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "receiver"],
-    raised: "with the reload that replaces the plan",
+    raised: "with the reload or start that replaces the plan, or begins or ends its trial",
     until: "week",
   },
   request: {

@@ -64,7 +64,7 @@ export class Database extends Context.Service<
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
     /** Changes with each write of the table, also within the transaction that is open, and with that one's end. */
-    readonly versionWithin: (...tables: ReadonlyArray<string>) => number
+    readonly versionWithin: (table: string) => number
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
     /** Gives up the right to write, where processes take turns at it: another one may have it at once. */
@@ -84,7 +84,7 @@ export class Database extends Context.Service<
             Effect.withSpan("Database.write"),
           ),
         memoryOf: (...tables) => makeMemory(writes, tables),
-        versionWithin: (...tables) => writes.versionWithin(tables),
+        versionWithin: (table) => writes.versionWithin([table]),
         isLeaseHeld,
         handOver,
         takeover,
