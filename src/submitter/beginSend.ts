@@ -3,6 +3,7 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { reasonText } from "../domain/Decision.ts"
 import { haltText } from "../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { Health } from "../gateway/Health.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
 import { blockMillis, Observations } from "../store/balances/Observations.ts"
@@ -83,7 +84,17 @@ export const sendable = Effect.fnUntraced(function* ({ intentId, k }: Attempt, h
   const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
   if (stored === undefined || isFinalAttempt(stored.state)) return undefined
   const observed = (yield* (yield* Observations).watermark)?.height ?? 0n
-  return maySend(stored, observed > height ? observed : height) ? stored : undefined
+  const named = stored.sends === 0 ? [] : yield* namedHeights
+  return [height, observed, ...named].every((known) => maySend(stored, known)) ? stored : undefined
+})
+
+/**
+ * The newest blocks that the gateways name. A copy that arrives in the last block of its window executes once more on
+ * networks before 0.76.3, so one gateway that is ahead of a quorum stops repeats; a first send has no copy.
+ */
+const namedHeights = Effect.gen(function* () {
+  const views = yield* (yield* Health).all
+  return views.flatMap(({ state, isStray, named }) => (state === "quarantined" || isStray ? [] : (named ?? [])))
 })
 
 /**

@@ -159,7 +159,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "  return maySend(stored, observed > height ? observed : height) ? stored : undefined\n",
+        source: "  return [height, observed, ...named].every((known) => maySend(stored, known)) ? stored : undefined\n",
         instead: "  return stored\n",
       },
     ],

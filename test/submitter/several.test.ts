@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
+import { sendEnd } from "../../src/domain/Attempt.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { readView } from "../../src/http/StatusView.ts"
@@ -101,6 +102,8 @@ const height = (by: bigint): Manner => rewritten("height", (old) => String(BigIn
 const asks = (path: string) => (request: { readonly method: string; readonly url: URL }) =>
   request.method === "GET" && request.url.pathname.startsWith(path)
 
+const isHead = asks("/blockchain/height")
+
 const says = (path: string, text: string, status = 200): Manner =>
   altered(asks(path), (answer) => ({ ...answer, status, text }))
 
@@ -114,6 +117,14 @@ const backwards = (blocks: number): Manner =>
       "x-block-timestamp": String(BigInt(answer.headers["x-block-timestamp"] ?? 0) - BigInt(blocks) * 1_000_000_000n),
     },
   }))
+
+/** Takes nothing; it is so many blocks behind. */
+const losing =
+  (blocks: number): Manner =>
+  async (request, ask) => {
+    if (request.method === "POST") return { status: 503, headers: {}, text: "" }
+    return isHead(request) ? await height(-BigInt(blocks))(request, ask) : await backwards(blocks)(request, ask)
+  }
 
 const emptyList = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false,"hasPreviousPage":false}}}'
 const nothing = '{"code":5,"message":"NotFound","details":[]}'
@@ -193,6 +204,24 @@ describe("a payment among three gateways", () => {
       },
       { quorum: 1 },
     ),
+  )
+
+  it.effect("is not repeated in the end of its window as the newest of them shows it", () =>
+    amongThree(function* (fronts, ...args) {
+      const [, , client] = args
+      // Two are further behind than the margin of a window of 40 blocks.
+      for (const front of fronts) front.manner = losing(front.name === "c" ? 0 : 8)
+      let [count, last] = [0, 0]
+      for (let i = 0; i < 50; i++) {
+        yield* steps(args, 1)
+        if (posts(fronts).length > count) last = (yield* head(client)).height
+        count = posts(fronts).length
+      }
+      const [intent] = yield* (yield* Outbox).recent(1)
+      const [attempt] = yield* (yield* Outbox).attempts(intent!.id)
+      assert.isAbove(count, 1)
+      assert.isBelow(last, Number(sendEnd(attempt!)))
+    }),
   )
 
   it.effect("is not made while one is missing where all must agree", () =>
