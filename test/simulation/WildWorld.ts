@@ -110,7 +110,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let losing = 0
   const during = (span: { readonly block: number; readonly until: number } | undefined): boolean =>
     span !== undefined && !calm && block >= span.block && block < span.until
-  const copy = join(dataDir, "..", "copy.db")
+  const copy = join(dataDir, "copy.db")
 
   const rewrite = ({ book, how, by, allowWeaker }: Rewrite): void => {
     const file = around.write(book)
