@@ -169,6 +169,15 @@ export const planSend = (
   }
 }
 
+/** The wire form in which an executed attempt was taken, by its sends; undefined if either form may have executed. */
+export const executedForm = (
+  sends: ReadonlyArray<{ readonly framing: Framing; readonly outcome: string | null }>,
+): Framing | undefined => {
+  const taken = sends.find(({ outcome }) => outcome === "accepted")
+  const forms = new Set((taken === undefined ? sends : [taken]).map(({ framing }) => framing))
+  return forms.size === 1 ? [...forms][0] : undefined
+}
+
 const otherForm = (framing: Framing): Framing => (framing === "prefixed" ? "bare" : "prefixed")
 
 /** Longest wait before the next quick send, in milliseconds: 0.5 s doubling to 8 s; undefined: it goes by blocks. */

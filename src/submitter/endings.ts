@@ -7,6 +7,7 @@ import { sumText } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import { absencesOf, afterExpiry, isProofOverdue, type SureHeight } from "../payments/judgeAttempt.ts"
+import { executedForm } from "../payments/planSend.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -41,7 +42,6 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
   const outbox = yield* Outbox
   const { treasury } = yield* CycleConfig
   const metrics = yield* Metrics
-  const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
   const units = (n: bigint) => plainAmount(n, intent.decimals)
   const formatUnits = (n: bigint) => formatAmount(n, intent.decimals)
   const { payment } = intent
@@ -52,13 +52,17 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const { rememberFraming } = yield* Settings
   let sent = attempt
+  let retried = false
   const settled = (yield* Database).write(
     Effect.gen(function* () {
       // During the lookup that found it, it may have gone out in the other wire form.
       sent = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k) ?? attempt
       yield* seen
       yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
-      if (sent.framing !== undefined) yield* rememberFraming(treasury.network.chainId, sent.framing)
+      const sends = yield* outbox.sends(intent.id)
+      retried = sends.some(({ outcome }) => outcome === "ambiguous" || outcome === "duplicate")
+      const form = executedForm(sends.filter(({ k }) => k === attempt.k))
+      if (form !== undefined) yield* rememberFraming(treasury.network.chainId, form)
     }),
   )
   const alerted = fee !== undefined && fee > intent.feeMax ? settleOvercharged(intent, fee, settled) : settled

@@ -3,6 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -14,6 +15,7 @@ import { paid, reason, round, states } from "../support/Flow.ts"
 import { newestIntent } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 import { at } from "../support/TestClient.ts"
+import { chainId } from "../support/TestSandbox.ts"
 import { turn, waitUntil } from "../support/until.ts"
 
 const by = { reason: "asked by the desk", author: "ana" }
@@ -125,9 +127,12 @@ describe("people at a payment", () => {
         yield* (yield* ChainHeadCache).head
       }
       const manual = yield* outbox.move(yield* newestIntent, "manual", { detail: "nothing tells" })
+      const settings = yield* Settings
+      yield* settings.rememberFraming(chainId, "prefixed")
       const done = yield* end(options, manual.id, "resolve", { neverExecuted: true })
       assert.deepStrictEqual([done.status, at(done, "state")], [200, "abandoned"])
       assert.strictEqual((yield* outbox.attempts(manual.id))[0]?.state, "expired")
+      assert.isUndefined(yield* settings.framing(chainId), "the other wire form is tried again")
       assert.strictEqual((yield* paid(sandbox)).length, 1, "the person was wrong")
       for (let i = 0; i < 30; i++) yield* round(options, sandbox, new Set(["decide"]))
       assert.include(

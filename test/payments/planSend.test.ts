@@ -4,6 +4,7 @@ import {
   backoffMillis,
   classifyAnswer,
   classifyError,
+  executedForm,
   isSendDue,
   nextSend,
   planSend,
@@ -83,6 +84,21 @@ const forms: ReadonlyArray<readonly [...Parameters<typeof planSend>, "bare" | "p
   [sent(["bare", "accepted"]), undefined, "prefixed", "bare", true, false],
   [sent(["bare", null]), "prefixed", undefined, "prefixed", false, false],
 ]
+
+/** Sends of an attempt that executed → the form to remember. */
+const executedForms: ReadonlyArray<readonly [Parameters<typeof executedForm>[0], ReturnType<typeof executedForm>]> = [
+  [[], undefined],
+  [sent(["bare", null]), "bare"],
+  [sent(["prefixed", "refused"]), "prefixed"],
+  [sent(["prefixed", "framing"], ["bare", "accepted"]), "bare"],
+  [sent(["prefixed", "framing"], ["bare", "ambiguous"]), undefined],
+]
+
+describe("the form of an execution", () => {
+  it.each(executedForms)("by the sends %j: %s", (sends, form) => {
+    assert.strictEqual(executedForm(sends), form)
+  })
+})
 
 describe("the next send", () => {
   const attempt = attemptOf(intentOf("1"), 1, { nextAt: 1_000, nextHeight: 100n })

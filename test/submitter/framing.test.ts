@@ -7,6 +7,7 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
 import { behind } from "../support/LoneLiar.ts"
+import { arm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -71,5 +72,24 @@ describe("the wire form of a chain", () => {
       assert.lengthOf(yield* paid(sandbox), 1)
       assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
     }),
+  )
+
+  it.effect("is not known by a payment of which either form may have executed", () =>
+    flow(
+      function* (options, sandbox, client) {
+        yield* arm(client, { operation: "submit", kind: "lying_failure", code: 60, count: 1 })
+        for (let i = 0; i < 20; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.deepStrictEqual(
+          (yield* newest).slice(0, 2).map(({ framing, outcome }) => [framing, outcome]),
+          [
+            ["prefixed", "framing"],
+            ["bare", "refused"],
+          ],
+        )
+        assert.isUndefined(yield* (yield* Settings).framing(chainId))
+      },
+      { scenario: { profile: "specification" } },
+    ),
   )
 })
