@@ -1,7 +1,7 @@
 import { formatAmount } from "../domain/Amount.ts"
 import { type AccountKey, type BlockMark, general } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, type IntentState, submittedRule } from "../domain/Intent.ts"
+import { type Intent, type IntentState, isFinalIntent, submittedRule } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
@@ -165,7 +165,7 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
   if (context.pinLacking !== undefined) return wait(context.pinLacking)
   const listed = planListed(context)
   if (listed !== undefined) return listed
-  if (k === 1 && isDroppedInPart(context)) return wait(droppedWords)
+  if (isDroppedInPart(context)) return wait(droppedWords)
   const lacking = usedUp(context) ?? context.finding
   if (lacking !== undefined) return wait(lacking)
   const anchor = context.heads.find(({ height, pow }) => (context.placesUsed.get(height) ?? 0) < pow.txPerBlock)
@@ -211,11 +211,9 @@ const outdatedBy = ({ intent, standing, decimals = intent.decimals }: AttemptCon
     : `it was decided with ${intent.decimals} decimals of ${intent.payment.asset}, which has ${decimals} now`
 }
 
-const droppedStates: ReadonlySet<IntentState> = new Set(["cancelled", "rejected", "denied"])
-
-/** True if another part of the same decision was dropped and none is signed: its rule decides all of them again. */
+/** True if another part of the same decision ended and none is paid or signed: its rule decides all of them again. */
 const isDroppedInPart = ({ parts, standing }: AttemptContext): boolean =>
-  standing._tag === "Level" && standing.together && parts.some(({ state }) => droppedStates.has(state))
+  standing._tag === "Level" && standing.together && parts.some(({ state }) => isFinalIntent(state))
 
 /** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
 const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {

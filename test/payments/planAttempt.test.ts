@@ -112,14 +112,14 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
     { standing: together, parts: [{ state: "cancelled" }] },
     "Wait another part of its decision was dropped",
   ],
-  ...(["rejected", "denied"] as const).map((state) => {
+  ...(["rejected", "denied", "abandoned", "failed"] as const).map((state) => {
     const known = { standing: together, parts: [{ state }] }
     return [`part ${state}`, known, "Wait another part of its decision was dropped"] as const
   }),
   [
     "part dropped, second attempt",
     { k: 2, need: wanted, standing: together, parts: [{ state: "cancelled" }] },
-    "Sign 100",
+    "Wait another part of its decision was dropped",
   ],
   ["part dropped, each for itself", { parts: [{ state: "cancelled" }] }, "Sign 100"],
   ["part dropped, another signed", { standing: { _tag: "Part" }, parts: [{ state: "cancelled" }] }, "Sign 100"],

@@ -18,10 +18,11 @@ import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { type Flow, type FlowSetup, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { newestIntent, rounds } from "../support/Intents.ts"
 import { life, reborn } from "../support/Lives.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
 
 type Sandbox = Parameters<Flow>[1]
 const desk: FlowSetup = { line: { approval: "desk" }, more: deskFields() }
@@ -436,6 +437,39 @@ describe("a part of a split that people must approve", () => {
         assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(asked!.id)))).problem)
       },
       { ...desk, rules: [divide] },
+    ),
+  )
+
+  it.effect("is not paid where another part was signed, never executed, and was given up", () =>
+    flow(
+      function* (options, sandbox, client) {
+        for (let i = 0; i < 9 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+        yield* arm(client, { operation: "submit", kind: "http_status", status: 503, count: 1_000 })
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(
+          [(yield* partOf("bob"))[0]?.state, (yield* partOf("eve"))[0]?.state],
+          ["unknown", "awaiting_approval"],
+        )
+        yield* pass(sandbox, 90, round(options, sandbox, new Set(["submit"])))
+        assert.strictEqual((yield* partOf("bob"))[0]?.state, "reserved", "proven dead")
+        yield* TestClock.adjust("6 minutes")
+        yield* rounds(options, sandbox, 1, new Set(["decide"]))
+        assert.strictEqual((yield* partOf("bob"))[0]?.state, "abandoned")
+        yield* disarm(client)
+        const [eve] = yield* partOf("eve")
+        for (const name of ["ana", "ben"]) yield* signs(options, eve!, name)
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(
+          (yield* partOf("eve")).map(({ state, detail }) => `${state}: ${detail}`),
+          ["reserved: waits: another part of its decision was dropped, and the rule decides all of them again"],
+        )
+      },
+      {
+        ...desk,
+        line: { approval: "desk", approvalAbove: "150" },
+        rules: [{ ...divide, split: { ...divide.split, to: { bob: 30, eve: 70 } } }],
+        transfersPer24h: 9,
+      },
     ),
   )
 })
