@@ -79,12 +79,14 @@ const orphanText = (scope: string, reason: string): string =>
   `${scope} stops a rule that the file has no more: ${reason}`
 
 /**
- * A start cannot refuse such a file. Each rule that this store has never evaluated may be the stopped one, and is
- * stopped in its place.
+ * A start cannot refuse such a file. Each rule that was not in force here may be the stopped one, and is stopped in its
+ * place.
  */
 const keepStops = Effect.fn("Config.keepStops")(function* ({ rules }: Treasury) {
   const controls = yield* Controls
-  const known = new Set((yield* (yield* RuleStates).all).map(({ rule }) => rule))
+  // A rule that was removed has neither a reason nor a timer any more.
+  const inForce = (yield* (yield* RuleStates).all).filter(({ reason, firingSince }) => reason ?? firingSince)
+  const known = new Set(inForce.map(({ rule }) => rule))
   const names = rules.filter(isPaying).map(({ name }) => name)
   const pauses = yield* controls.pauses
   for (const { scope, reason, author, until } of pauses) {

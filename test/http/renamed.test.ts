@@ -4,10 +4,11 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import type { Payment } from "../../src/domain/Decision.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
 import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { daemonLayer } from "../../src/layers.ts"
@@ -158,6 +159,16 @@ describe("a stop of a rule that a start's file has under another name", () => {
     )
   }
 })
+
+it.effect("a stop of a rule holds where a start's file gives it back a name that it had", () =>
+  machine(function* (run) {
+    yield* run(fund, () => byOneConfig(decideOnce()))
+    yield* run(text, () => pause("rule:keep-bob"))
+    yield* run(fund, function* () {
+      assert.deepStrictEqual(yield* scopes, ["rule:keep-bob", "rule:fund-bob"])
+    })
+  }),
+)
 
 describe("a refused reload and its alert", () => {
   it.effect("begin and end together, though a write between them fails", () =>
