@@ -224,9 +224,9 @@ export class Signer extends Context.Service<
           const verdict = judgePolicy(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
-          const approved = approvalFor(verdict.line, amount) && request.approval?.feeMax
-          // Operators approved no higher fee, whatever the policy allows by now.
-          const most = approved !== undefined && approved < read.feeMax ? approved : read.feeMax
+          const decided = request.approval?.feeMax ?? read.feeMax
+          // No higher fee was set aside or approved, whatever the policy allows by now.
+          const most = decided < read.feeMax ? decided : read.feeMax
           // Only transfers have a fee.
           const feeProblem = kind === "withdraw" ? undefined : feeRefused(request.fee, { amount, most }, clock)
           if (feeProblem !== undefined) return yield* refuse("fee", feeProblem)

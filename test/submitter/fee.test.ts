@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { assetLoop } from "../../src/poller/AssetPoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -92,6 +93,35 @@ describe("the network's fee, when a payment is signed", () => {
         assert.lengthOf(yield* paid(sandbox), 0)
       },
       { policy: { maxFee: "0%" } },
+    ),
+  )
+
+  it.effect("above what was set aside for it: it waits, whatever maxFee a reload allows", () =>
+    flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+        yield* handIn(options)
+        yield* round(options, sandbox, still)
+        assert.match(yield* details, /waits: .*the network takes a fee of 200000, more than the 50000 that/)
+        const { document } = options.treasury
+        const raised = JSON.parse(JSON.stringify(document.value).replace("0.05%", "0.2%"))
+        const treasury = yield* treasuryOf({ ...document, value: raised })
+        yield* (yield* ConfigInForce).replace({ treasury, mode: "live" }, Effect.void)
+        yield* byOneConfig(submitOnce())
+        // Of 1,000 USDT, what is set aside for both leaves 500.0018; their fees together would leave 499.9018.
+        yield* handIn({ ...options, treasury }, "399.1", "b")
+        yield* byOneConfig(submitOnce())
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, still)
+        assert.isAtLeast(Number(yield* sandbox.ledger.balance("alice", "USDT")), 500_000_000)
+        assert.deepStrictEqual((yield* states).toSorted(), ["confirmed", "reserved"])
+      },
+      {
+        scenario: { feeFactor: "0.002" },
+        alice: { floor: { USDT: "500" } },
+        line: { perTransfer: "400", per24h: "800" },
+        policy: { maxFee: "0.05%" },
+        network: { framing: "bare" },
+      },
     ),
   )
 
