@@ -9,10 +9,12 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
+import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { fallsAmong } from "../../src/submitter/audit/recordListing.ts"
 import { alice, bob, type FlowServices, flow, paid, states, vault } from "../support/Flow.ts"
+import { threeFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import type { Body } from "../support/it.ts"
 import { elsewhere, life } from "../support/Lives.ts"
@@ -35,6 +37,11 @@ const usedTo = (receiver: string, since = 0) =>
 const by = Effect.fnUntraced(function* (client: TestClient, command: Command, framing: "bare" | "prefixed" = "bare") {
   yield* submit(client, signed(client, { from: "alice", command, framing, ...(yield* head(client)) }))
 })
+
+const isLacking = Effect.map(
+  Effect.flatMap(Clearance, ({ lacking }) => lacking(alice)),
+  (why) => why !== undefined,
+)
 
 const asked = { reason: "the disk died", author: "ana" }
 
@@ -114,6 +121,32 @@ describe("payments that a new store does not know", () => {
     ),
   )
 })
+
+it.effect("a debit that one gateway of three hides counts all the same", () =>
+  Effect.suspend(() => {
+    const { fronts, gateways } = threeFronts()
+    return flow(
+      function* (options, sandbox, client) {
+        fronts[0]!.manner = async (request, ask) => {
+          const { searchParams } = request.url
+          const answer = await ask()
+          if (searchParams.get("pagination.newestFirst") !== "true" || searchParams.has("dateRange.endTimestamp")) {
+            return answer
+          }
+          const told = JSON.parse(answer.text)
+          return { ...answer, text: JSON.stringify({ balances: { ...told.balances, edges: [] } }) }
+        }
+        yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+        yield* sandbox.stepBlock
+        yield* rounds(options, sandbox, 6)
+        assert.isFalse(yield* isLacking)
+        assert.deepStrictEqual(yield* usedTo(bob), { amount: 10_010_000n, count: 1 })
+      },
+      { gateways, scenario: { profile: "specification" } },
+    )
+  }),
+)
 
 describe("falls of an account", () => {
   it("are counted from the first row known, each by what was held before", () => {

@@ -7,7 +7,7 @@ import { shortId } from "../../domain/Hex.ts"
 import { readReference } from "../../domain/Reference.ts"
 import { millisOf, nanosOf } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
-import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import { partyName } from "../../rules/Account.ts"
@@ -194,9 +194,15 @@ const notifyCounted = Effect.fnUntraced(function* (party: string, count: number)
   yield* raise("debits_counted", { party, who: party.slice(0, 8), what, count })
 })
 
-/** Falls of the key's general accounts in the last 24 hours, as if each were a payment to nobody. */
+/** Falls of the key's general accounts in the last 24 hours that any gateway shows. */
 const fallsOf = Effect.fnUntraced(function* (party: string) {
-  const reader = yield* GatewayReader
+  const told = yield* (yield* Gateways).several((gateway) => fallsShown(gateway, party))
+  const largest = told.flatMap(({ value }) => value).toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
+  return [...new Map(largest.map((fall) => [fall.id, fall])).values()]
+})
+
+/** The same by one gateway, as if each were a payment to nobody. */
+const fallsShown = Effect.fnUntraced(function* (reader: Gateway, party: string) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const rows: Array<BalanceChange> = []
   let since = now - dayNanos
