@@ -10,6 +10,7 @@ import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { alice, flow, lives, round, states } from "../support/Flow.ts"
+import { altered, threeFronts } from "../support/Fronts.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
 import { halts, hasAttempt, rounds } from "../support/Intents.ts"
 import { pages } from "../support/LoneLiar.ts"
@@ -56,6 +57,41 @@ describe("a debit that no payment explains", () => {
       },
       { scenario: { profile: "specification" } },
     ),
+  )
+
+  it.effect("is seen though one gateway of three hides it now, and money came in after it", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      return flow(
+        function* (options, sandbox, client) {
+          const still = new Set(["decide", "reconcile"])
+          yield* rounds(options, sandbox, 14, new Set(["decide"]))
+          assert.deepStrictEqual(yield* halts, [])
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 2, still)
+          const gift = payment(client, "alice", 20n * one, { asset: usdt })
+          yield* submit(
+            client,
+            signed(client, { from: "carol", command: gift, framing: "prefixed", ...(yield* head(client)) }),
+          )
+          yield* rounds(options, sandbox, 2, still)
+          fronts[0]!.manner = altered(
+            ({ url: { searchParams } }) => searchParams.get("pagination.newestFirst") === "true",
+            (answer) => {
+              const { balances } = JSON.parse(answer.text)
+              return {
+                ...answer,
+                text: JSON.stringify({ balances: { ...balances, edges: balances.edges.slice(0, 1) } }),
+              }
+            },
+          )
+          yield* rounds(options, sandbox, 10, new Set(["decide"]))
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          assert.match((yield* pages)[0] ?? "", /10.* USDT left the general account of alice/)
+        },
+        { gateways, scenario: { profile: "specification" } },
+      )
+    }),
   )
 
   it.effect("of a hidden transfer halts with the id from its movements", () =>

@@ -4,6 +4,7 @@ import { formatAmount } from "../../domain/Amount.ts"
 import { general, withdrawn } from "../../domain/Balance.ts"
 import { isoOf } from "../../domain/Time.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
+import { Gateways } from "../../gateway/Gateways.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import {
   type Accounted,
@@ -100,7 +101,10 @@ const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: D
   const told = yield* (yield* GatewayReader)
     .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (told === undefined && !isTraded) return { balances: yield* shownNow(party, balances) }
+  if (told === undefined && !isTraded) {
+    // Rows that a quorum gave are proof: the best gateway alone would hide a fall behind a rise.
+    return { balances: (yield* Gateways).quorum > 1 ? balances : yield* shownNow(party, balances) }
+  }
   const entries = told?.debits ?? []
   const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
   const ids = entries.flatMap(({ transferId, timestamp }) => [transferId, `debit ${timestamp}`])
