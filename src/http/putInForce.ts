@@ -18,6 +18,7 @@ import type { Rule } from "../rules/Rule.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -64,8 +65,10 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const alerts = next.alerts ?? treasury
   const isEntry = isOther || last !== after
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
-  if (head !== undefined && isOther) yield* approvals.putTerms({ seq: head.seq, terms, alerts })
-  else if (known !== undefined && isLive && encodeAlerts(known.alerts) !== encodeAlerts(alerts)) {
+  if (head !== undefined && isOther) {
+    if (known !== undefined) yield* carryPauses(known.terms, terms)
+    yield* approvals.putTerms({ seq: head.seq, terms, alerts })
+  } else if (known !== undefined && isLive && encodeAlerts(known.alerts) !== encodeAlerts(alerts)) {
     yield* approvals.noteAlerts(alerts)
   }
   if (isLive && known !== undefined && head !== undefined) {
@@ -76,6 +79,21 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   if (last === undefined) yield* keepRules(treasury.rules, mode)
   else yield* adoptRules(treasury.rules, mode, before)
   return head?.seq
+})
+
+/** Pauses go by the key of a party or the id of an asset. Where the name has another one now, they hold for it too. */
+const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
+  const controls = yield* Controls
+  const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: string, kept: string]> => [
+    ...[...parties.values()].map(({ name, publicKey }) => [`party:${name}`, `party:${publicKey}`] as const),
+    ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
+  ]
+  const next = new Map(scopesOf(now))
+  const other = new Map(scopesOf(before).map(([name, kept]) => [kept, next.get(name)] as const))
+  for (const { kept, reason, author, until } of yield* controls.pauses) {
+    const scope = other.get(kept)
+    if (scope !== undefined && scope !== kept) yield* controls.pause({ scope, reason, author, until })
+  }
 })
 
 /** Raised before it is in force: still for those whom it takes the pages from. */

@@ -4,28 +4,34 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import type { Payment } from "../../src/domain/Decision.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
+import { acceptTerms } from "../../src/http/termsApproval.ts"
 import { daemonLayer } from "../../src/layers.ts"
+import { termsHash } from "../../src/rules/policy/storedTerms.ts"
+import { writeKeys } from "../../src/sandbox/Keys.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Controls, holdsOf } from "../../src/store/controls/Controls.ts"
-import { alice, bob, type FlowServices } from "../support/Flow.ts"
+import { alice, bob, eve, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
-import { chainId, usdt } from "../support/TestSandbox.ts"
+import { chainId, usdt, vega } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
-const textWith = ({ bobs = "bob", symbol = "USDT", rule = "keep-bob" } = {}, isRuled = true) =>
+const textWith = (
+  { bobs = "bob", key = bob, symbol = "USDT", id = usdt, rule = "keep-bob", mode = "observe" } = {},
+  isRuled = true,
+) =>
   treasuryText({
     name: "renamed",
-    mode: "observe",
+    mode,
     network: { chainId, gateways: { sandbox: "http://127.0.0.1:1" } },
-    assets: { [symbol]: { id: usdt, decimals: 6 } },
-    parties: { alice: { publicKey: alice, signer: { sandbox: "alice" } }, [bobs]: { publicKey: bob } },
+    assets: { [symbol]: { id, decimals: 6 } },
+    parties: { alice: { publicKey: alice, signer: { sandbox: "alice" } }, [bobs]: { publicKey: key } },
     rules: isRuled
       ? [
           {
@@ -53,6 +59,7 @@ const machine = (use: Body<[run: ReturnType<typeof lifeIn>], never>) =>
 const lifeIn = (dir: string) => (written: string, use: Body<[], FlowServices>) =>
   Effect.gen(function* () {
     writeFileSync(join(dir, "treasury.yaml"), written)
+    writeKeys(join(dir, "sandbox"), "test", ["alice"])
     const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
     const options = { treasury, mode: treasury.mode, dataDir: dir }
     const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
@@ -61,8 +68,8 @@ const lifeIn = (dir: string) => (written: string, use: Body<[], FlowServices>) =
 
 const rewrite = (written: string) =>
   Effect.map(ConfigInForce, ({ now }) => writeFileSync(now().treasury.files[0], written))
-const reload = (written: string) =>
-  Effect.andThen(rewrite(written), reloadConfig({ author: "ana", reason: "a name", allowWeaker: false }))
+const reload = (written: string, allowWeaker = false) =>
+  Effect.andThen(rewrite(written), reloadConfig({ author: "ana", reason: "a name", allowWeaker }))
 const pause = (scope: string) =>
   Effect.flatMap(ConfigInForce, ({ now }) => pauseScope(now().treasury, { scope, reason: "audit", author: "ana" }))
 const resume = (scope: string) =>
@@ -98,6 +105,23 @@ describe("a pause of what has another name now", () => {
         assert.containSubset(yield* resume("party:rob"), { ended: 1 })
         assert.deepStrictEqual(yield* scopes, [])
         assert.deepStrictEqual(yield* holds, [])
+      })
+    }),
+  )
+
+  it.effect("holds for another key that the party has after a reload, or after a start", () =>
+    machine(function* (run) {
+      yield* run(textWith({ mode: "live" }), function* () {
+        yield* pause("party:bob")
+        assert.containSubset(yield* reload(textWith({ mode: "live", key: eve }), true), { _tag: "Reloaded" })
+        assert.include(yield* scopes, "party:bob")
+        yield* resume("party:bob")
+        yield* pause("asset:USDT")
+      })
+      yield* run(textWith({ mode: "live", key: eve, id: vega }), function* () {
+        const { treasury } = (yield* ConfigInForce).now()
+        yield* acceptTerms({ hash: termsHash(treasuryTermsOf({ treasury })), author: "ana", reason: "moved" })
+        assert.include(yield* scopes, "asset:USDT")
       })
     }),
   )
