@@ -1,5 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
+import { accountName } from "../rules/Account.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
+import { isDue } from "../rules/kinds/payout.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
@@ -66,11 +68,22 @@ export const adoptRules = Effect.fnUntraced(function* (
   const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced, mode)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
-  for (const memory of yield* states.all) {
+  const memories = yield* states.all
+  const evaluated = new Set(memories.map(({ rule, subject }) => memoryKey(rule, subject)))
+  const fresh = [...subjects].flatMap(([key, { rule }]) =>
+    rule.kind === "payout" && !evaluated.has(key) ? [rule] : [],
+  )
+  for (const memory of memories) {
     if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
     const unowed = isUnowed(memory, known?.[key], plans[key])
     if (unowed) yield* tellUnowed(memory)
+    const plan = subjects.has(key) ? undefined : known?.[key]
+    const renamed = fresh.find((one) => isRenamed(memory, one) && plan === planText(one, mode))
+    if (renamed !== undefined && memory.episode > 0 && isDue(renamed, memory.episode, now)) {
+      const detail = "planned while nothing ran, and renamed since"
+      yield* tellUnowed({ ...memory, reason: "no_data", detail })
+    }
     // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
     const isUnasked =
       subjects.get(key)?.kind !== "request" &&
@@ -91,6 +104,10 @@ const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined,
 const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
   yield* raise("payout_unowed", { rule, receiver: subject, episode, reason: reason ?? "", detail })
 })
+
+/** True if the rule or the receiver of a removed payout may have the other's name now. */
+const isRenamed = ({ rule, subject }: RuleMemory, { name, to, asset }: PayoutRule): boolean =>
+  name === rule || accountName({ party: to, asset }) === subject
 
 /** `subject`: undefined where its plan is the one before. */
 const replanned = (memory: RuleMemory, subject: Subject | undefined, now: number): RuleMemory => {

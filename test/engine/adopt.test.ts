@@ -256,6 +256,25 @@ describe("a rule that is gone", () => {
   }
 })
 
+describe("a payout that was planned while nothing ran", () => {
+  for (const [how, rules, count] of [
+    ["has another name", fee(monthly, {}, "dues"), 1],
+    ["pays somebody else", fee(monthly, { to: "eve" }), 1],
+    ["is as before", fee(monthly), 0],
+    ["is gone", [], 0],
+  ] as const) {
+    it.effect(`is told of at a start with it where nobody pays it: it ${how}`, () =>
+      installed(function* ({ start }) {
+        yield* start(fee(monthly), remember(paidInMarch))
+        yield* TestClock.setTime(Date.parse("2026-04-01T09:05:00Z"))
+        const tickets = yield* start(rules, told)
+        assert.lengthOf(tickets, count)
+        if (count > 0) assert.match(tickets.join(), /^ticket fee: bob\/USDT was due .*planned while nothing ran/)
+      }),
+    )
+  }
+})
+
 describe("an alert rule that fires", () => {
   it.effect("goes on through a reload, and fires anew once it was away", () => {
     const name = "low"
