@@ -154,13 +154,15 @@ export const makeWildWorld = (around: Around): WildWorld => {
       .databases()
       .some((db) => db.prepare("SELECT 1 FROM halts WHERE reason = 'terms' AND ended_at IS NULL").get() !== undefined)
 
+  /** A process that died took the file at its start, before it was refused and put back: another one ends its halt. */
+  const startAgain = (): void => {
+    if (weaker !== undefined || refusedAt === undefined || block < refusedAt + seenBlocks || !isHaltedOnTerms()) return
+    refusedAt = undefined
+    around.killAll()
+  }
+
   /** People see why a start has halted: they agree to its file, or put the former one back, one alone trying before. */
   const attendTerms = (): void => {
-    // A process that died took the file at its start, before it was refused and put back: another start ends its halt.
-    if (weaker === undefined && refusedAt !== undefined && block >= refusedAt + seenBlocks && isHaltedOnTerms()) {
-      refusedAt = undefined
-      around.killAll()
-    }
     if (weaker === undefined || block < weaker.at + seenBlocks) return
     const { book, former, at, isMeant } = weaker
     if (written !== book) weaker = undefined
@@ -336,6 +338,9 @@ export const makeWildWorld = (around: Around): WildWorld => {
       if (!calm) {
         hideParameters()
         for (const one of wild.rewrites) if (one.block === block) rewrite(one)
+      }
+      startAgain()
+      if (!calm) {
         attendTerms()
         for (const { block: when, amount } of wild.elsewhere) {
           if (when !== block) continue
