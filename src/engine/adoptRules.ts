@@ -1,11 +1,11 @@
 import { Clock, Effect, Schema } from "effect"
-import { accountName } from "../rules/Account.ts"
+import { readPlans } from "../config/resolve/resolveHours.ts"
+import { instantText } from "../domain/Time.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
-import { isDue } from "../rules/kinds/payout.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
-import { plannedUntil } from "../rules/Schedule.ts"
+import { lastUntil, plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
@@ -28,8 +28,10 @@ const byKey = (rules: ReadonlyArray<Rule>): Subjects =>
       .map((subject) => [memoryKey(subject.rule.name, subject.name), subject]),
   )
 
+const trialMark = " (on trial)"
+
 const planText = (rule: PayoutRule, mode: string): string =>
-  `${rule.schedule.text} ${rule.schedule.location}${isRehearsed(mode, rule) ? " (on trial)" : ""}`
+  `${rule.schedule.text} ${rule.schedule.location}${isRehearsed(mode, rule) ? trialMark : ""}`
 
 const plansOf = (subjects: Subjects, mode: string): Plans =>
   Object.fromEntries(
@@ -68,20 +70,15 @@ export const adoptRules = Effect.fnUntraced(function* (
   const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced, mode)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
-  const memories = yield* states.all
-  const evaluated = new Set(memories.map(({ rule, subject }) => memoryKey(rule, subject)))
-  const fresh = [...subjects].flatMap(([key, { rule }]) =>
-    rule.kind === "payout" && !evaluated.has(key) ? [rule] : [],
-  )
-  for (const memory of memories) {
+  for (const memory of yield* states.all) {
     if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
-    const unowed = isUnowed(memory, known?.[key], plans[key])
+    const plan = known?.[key] === plans[key] ? undefined : known?.[key]
+    const unowed = isHeld(memory, plan)
+    const undecided = undecidedTime(memory, plan, now)
     if (unowed) yield* tellUnowed(memory)
-    const plan = subjects.has(key) ? undefined : known?.[key]
-    const renamed = fresh.find((one) => isRenamed(memory, one) && plan === planText(one, mode))
-    if (renamed !== undefined && memory.episode > 0 && isDue(renamed, memory.episode, now)) {
-      const detail = "planned while nothing ran, and renamed since"
+    else if (undecided !== undefined) {
+      const detail = `planned for ${instantText(undecided)}, and not decided`
       yield* tellUnowed({ ...memory, reason: "no_data", detail })
     }
     // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
@@ -98,16 +95,20 @@ export const adoptRules = Effect.fnUntraced(function* (
 })
 
 /** True if a time was due and held by a plan (as written) that is no longer in force: nobody pays it now. */
-const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined, now: string | undefined) =>
-  plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason) && now !== plan
+const isHeld = ({ firingSince, reason }: RuleMemory, plan: string | undefined) =>
+  plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason)
+
+/** The last time of such a plan that nobody decided, as where nothing ran (Unix milliseconds); undefined: none. */
+const undecidedTime = ({ episode }: RuleMemory, plan: string | undefined, now: number): number | undefined => {
+  const plans = plan === undefined || episode === 0 ? undefined : readPlans(plan.replace(trialMark, ""))
+  if (plans === undefined) return undefined
+  const time = lastUntil(plans, now)
+  return time > episode * 1_000 ? time : undefined
+}
 
 const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
   yield* raise("payout_unowed", { rule, receiver: subject, episode, reason: reason ?? "", detail })
 })
-
-/** True if the rule or the receiver of a removed payout may have the other's name now. */
-const isRenamed = ({ rule, subject }: RuleMemory, { name, to, asset }: PayoutRule): boolean =>
-  name === rule || accountName({ party: to, asset }) === subject
 
 /** `subject`: undefined where its plan is the one before. */
 const replanned = (memory: RuleMemory, subject: Subject | undefined, now: number): RuleMemory => {

@@ -104,7 +104,8 @@ const prevOf = ({ cron, commonYears }: Plan, before: number): number => {
 const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...plans.map((plan) => nextOf(plan, after)))
 
 /** The last planned time before the given one, in Unix milliseconds. */
-const prevTime = ({ plans }: Schedule, before: number): number => Math.max(...plans.map((plan) => prevOf(plan, before)))
+const prevTime = ({ plans }: Pick<Schedule, "plans">, before: number): number =>
+  Math.max(...plans.map((plan) => prevOf(plan, before)))
 
 /** The planned times around the last requested one. They are read each second and change rarely. */
 interface Around {
@@ -135,6 +136,9 @@ export const firstAfter = (schedule: Schedule, now: number): number => {
     first = before
   }
 }
+
+/** The same as `plannedUntil`, of plans that are asked for once. */
+export const lastUntil = (plans: Schedule["plans"], now: number): number => prevTime({ plans }, now + 1)
 
 /** The last planned time at or before now, in Unix milliseconds. */
 export const plannedUntil = (schedule: Schedule, now: number): number => planAround(schedule, now).from

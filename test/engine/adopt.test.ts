@@ -260,19 +260,35 @@ describe("a payout that was planned while nothing ran", () => {
   for (const [how, rules, count] of [
     ["has another name", fee(monthly, {}, "dues"), 1],
     ["pays somebody else", fee(monthly, { to: "eve" }), 1],
+    ["has another plan", fee(daily), 1],
     ["is as before", fee(monthly), 0],
-    ["is gone", [], 0],
+    ["is gone", [], 1],
   ] as const) {
-    it.effect(`is told of at a start with it where nobody pays it: it ${how}`, () =>
+    it.effect(`is told of once at a start with it where nobody pays it: it ${how}`, () =>
       installed(function* ({ start }) {
         yield* start(fee(monthly), remember(paidInMarch))
         yield* TestClock.setTime(Date.parse("2026-04-01T09:05:00Z"))
         const tickets = yield* start(rules, told)
         assert.lengthOf(tickets, count)
-        if (count > 0) assert.match(tickets.join(), /^ticket fee: bob\/USDT was due .*planned while nothing ran/)
+        if (count > 0) {
+          assert.match(
+            tickets.join(),
+            /^ticket fee: bob\/USDT was due .*planned for 2026-04-01 09:00Z, and not decided/,
+          )
+        }
+        assert.lengthOf(yield* start(rules, told), count)
       }),
     )
   }
+
+  it.effect("is not told of where it is removed before its time", () =>
+    installed(function* ({ start }) {
+      yield* start(fee(monthly), remember(paidInMarch))
+      assert.deepStrictEqual(yield* start([], told), [])
+      yield* TestClock.setTime(Date.parse("2026-04-01T09:05:00Z"))
+      assert.deepStrictEqual(yield* start([], told), [])
+    }),
+  )
 })
 
 describe("an alert rule that fires", () => {
@@ -342,7 +358,7 @@ describe("an alert about a rule", () => {
         yield* raise("payout_late", { ...late, firstMillis: Date.parse(first) })
         assert.deepStrictEqual(yield* standing, ["payout_late"])
         yield* reload(fee(daily))
-        assert.deepStrictEqual(yield* standing, [])
+        assert.deepStrictEqual(yield* standing, ["payout_unowed"], "it is owed no longer")
       }),
     ),
   )

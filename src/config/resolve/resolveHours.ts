@@ -104,6 +104,12 @@ export const resolveSchedule = (
   return { plans: parsed.success, text, location, missed: raw.missed ?? "once", lateMillis }
 }
 
+/** The plans of a schedule's text with its location, as `Schedule` has them; undefined where it is none. */
+export const readPlans = (written: string): Schedule["plans"] | undefined => {
+  const [, cron = "", seconds, location = ""] = /^(.*?)(?: at second (\S+))? (\S+)$/.exec(written) ?? []
+  return Result.getOrUndefined(plansOf({ cron, ...(seconds === undefined ? {} : { seconds }) }, location))
+}
+
 const fields = 5
 
 /** The word for a month's last day. Other words of the field are numbers, so nothing else is spelled so. */

@@ -232,10 +232,10 @@ const ofTreasury = {
     severity: "ticket",
     id: "unowed/{rule}/{receiver}/{episode}",
     subject: "{rule}",
-    text: "{rule}: {receiver} was due and held ({reason}: {detail}) when its plan was replaced, or its trial began or ended, and no time before that is paid",
+    text: "{rule}: {receiver} was due and held ({reason}: {detail}) when it was removed or renamed, its plan was replaced, or its trial began or ended, and no time before that is paid",
     remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "receiver"],
-    raised: "with the reload or start that replaces the plan, or begins or ends its trial",
+    raised: "with the reload or start that removes or renames it, replaces its plan, or begins or ends its trial",
     until: "week",
   },
   request: {
