@@ -7,7 +7,6 @@ import { type ChainProgress, doubtfulUntil, isOver, sureHeight } from "../paymen
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
-import { Settings } from "../store/database/Settings.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Findings } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -255,8 +254,6 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   if (judged.ends !== undefined) {
     const { attempt, to } = judged.ends
     yield* outbox.settle(intent, attempt, to, judged.to, settlement)
-    // It may have been refused for a form that is remembered wrongly.
-    if (to === "expired") yield* (yield* Settings).forgetFraming(attempt.chainId)
     return { ...intent, state: judged.to, detail }
   }
   // A person who rejects a payment has been asked about it.

@@ -106,7 +106,6 @@ export const settleExpired = Effect.fn("Confirm.expired")(function* ({ intent, a
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
-  yield* (yield* Settings).forgetFraming(treasury.network.chainId)
   ;(yield* Metrics).attemptsExpired.inc({ treasury: treasury.name })
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const

@@ -4,6 +4,7 @@ import { type Intent, type IntentState, isFinalIntent, openIntentStates } from "
 import { type Framing, framings } from "../../tx/Transaction.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
+import { Settings } from "../database/Settings.ts"
 import { Sql } from "../database/Sql.ts"
 import type { StoreError } from "../database/StoreError.ts"
 import { Journal, type JournalEntry } from "../journal/Journal.ts"
@@ -84,7 +85,10 @@ export class Outbox extends Context.Service<
     /** A window that the network was seen to have, in blocks: it bounds every attempt that may still execute. */
     readonly noteWindow: (blocks: number) => Effect.Effect<void, StoreError>
     readonly schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) => Effect.Effect<void, StoreError>
-    /** Ends an attempt and moves its intent in one transaction. */
+    /**
+     * Ends an attempt and moves its intent in one transaction. One that never executed forgets the wire form of its
+     * chain: it may have been refused for a form that is remembered wrongly.
+     */
     readonly settle: (
       intent: Intent,
       attempt: Attempt,
@@ -116,10 +120,11 @@ export class Outbox extends Context.Service<
       const journal = yield* Journal
       const spends = yield* SpendLog
       const database = yield* Database
+      const { forgetFraming } = yield* Settings
       return Outbox.of({
         ...makeReads(sql, database),
         ...makeIntents(sql, journal, spends),
-        ...makeAttempts(sql, journal, spends),
+        ...makeAttempts({ sql, journal, spends, forgetFraming }),
       })
     }),
   ).pipe(Layer.provide(SpendLog.layerNoDeps))

@@ -12,6 +12,7 @@ import {
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../../domain/Intent.ts"
 import { millisOf } from "../../domain/Time.ts"
 import { latestTime } from "../database/columns.ts"
+import type { Settings } from "../database/Settings.ts"
 import { change, type Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
 import type { Journal, JournalEntry } from "../journal/Journal.ts"
@@ -117,8 +118,8 @@ const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, se
   return settledAt === undefined ? latest : Math.min(latest, millisOf(settledAt) + 1)
 })
 
-export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {
-  const writers: Writers = { sql, journal, spends }
+export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forgetFraming">) => {
+  const { sql, journal, forgetFraming } = writers
   // As written in the index of live attempts: only so is it used.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   return {
@@ -159,6 +160,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
     ) =>
       moveAttempt(sql, attempt, to, { detail: settlement.detail }).pipe(
         Effect.flatMap((moved) => moveIntent(writers, intent, intentTo, settlement, moved)),
+        Effect.andThen(to === "expired" ? forgetFraming(attempt.chainId) : Effect.void),
         Effect.asVoid,
         change(sql, "Outbox.settle"),
       ),

@@ -196,8 +196,8 @@ const notifyCounted = Effect.fnUntraced(function* (party: string, count: number)
 
 /** Falls of the key's general accounts in the last 24 hours that any gateway shows. */
 const fallsOf = Effect.fnUntraced(function* (party: string) {
-  const told = yield* (yield* Gateways).several((gateway) => fallsShown(gateway, party))
-  const largest = told.flatMap(({ value }) => value).toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
+  const answers = yield* (yield* Gateways).several((gateway) => fallsShown(gateway, party))
+  const largest = answers.flatMap(({ value }) => value).toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
   return [...new Map(largest.map((fall) => [fall.id, fall])).values()]
 })
 
