@@ -9,9 +9,11 @@ import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
 import { partyName } from "../rules/Account.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { Journal } from "../store/journal/Journal.ts"
 import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.ts"
 import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -19,8 +21,12 @@ import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import type { StoreOwner } from "./controlVerbs.ts"
 import { problem } from "./stories.ts"
 
-const paying = ({ treasury }: StoreOwner): ReadonlyArray<string> =>
-  [...treasury.parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
+const restoredStore = "restored_store"
+
+const payersOf = ({ parties }: Pick<Treasury, "parties">): ReadonlyArray<string> =>
+  [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
+
+const paying = ({ treasury }: StoreOwner) => payersOf(treasury)
 
 const transferOf =
   ({ assets, parties }: Treasury) =>
@@ -52,6 +58,28 @@ const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
   })
 })
 
+/**
+ * Why a restored database is another treasury's, by its name or, where it has none of them, by its keys; undefined where
+ * nothing says so.
+ */
+const foreignStore = Effect.fnUntraced(function* (place: StoreOwner) {
+  if (!(yield* (yield* Controls).halts).some(({ reason }) => reason === restoredStore)) return undefined
+  const { name } = place.treasury
+  const { terms } = (yield* (yield* Approvals).termsInForce) ?? {}
+  const [stored, own] = [terms === undefined ? [] : payersOf(terms), paying(place)]
+  const written = (yield* (yield* Journal).treasuryBefore(restoredStore)) ?? name
+  const isOfKeys = stored.length === 0 || own.length === 0 || stored.some((key) => own.includes(key))
+  if (written === name && isOfKeys) return undefined
+  const words = (of: string, keys: ReadonlyArray<string>) =>
+    `treasury ${of}${keys.length === 0 ? "" : `, which pays with ${keys.map((key) => key.slice(0, 8)).join(", ")}`}`
+  const renamed = "if its name or keys changed after the backup, recover with those of then"
+  return problem(
+    `the database is of ${words(written, stored)}, and this is ${words(name, own)}`,
+    409,
+    `put this treasury's own database into ${place.dataDir}; ${renamed}`,
+  )
+})
+
 export type LedgerVerb = "adopt" | "recover"
 
 /** Text that operators sign: the payments, and the halts that end. */
@@ -59,7 +87,7 @@ const agreeTo =
   (verb: LedgerVerb, { treasury }: StoreOwner, reason: string) =>
   (found: ReadonlyArray<UnrecognizedTransfer>) =>
     Effect.gen(function* () {
-      const ended = verb === "adopt" ? "foreign_payment" : "restored_store"
+      const ended = verb === "adopt" ? "foreign_payment" : restoredStore
       const halts = (yield* (yield* Controls).halts).filter((halt) => halt.reason === ended).map(haltNamed)
       const ids = found.map(({ id }) => `${id}\n`).toSorted()
       const list = createHash("sha256").update(ids.join("")).digest("hex")
@@ -84,6 +112,8 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
     })
     return yield* agreeing(place.treasury, signature, adopted)
   }
+  const foreign = yield* foreignStore(place)
+  if (foreign !== undefined) return foreign
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
     const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)

@@ -1,8 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { round } from "../support/Flow.ts"
+import { halts } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
+import { copyTo, elsewhere, folder, life, overwrite, reborn } from "../support/Lives.ts"
 import { at, request as get, head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
@@ -34,4 +40,55 @@ describe("the ledger's verbs", () => {
       assert.strictEqual((yield* ask(options, "/api/v1/adopt", said)).status, 503)
     }),
   )
+})
+
+/** The treasury of a flow with one key to pay with, under a name. */
+const payingWith = (options: DaemonOptions, payer: string, name = "flow") => {
+  const { document } = options.treasury
+  const value = JSON.parse(JSON.stringify(document.value))
+  value.name = name
+  value.parties.alice = { publicKey: publicKeyOf("test", payer), signer: { sandbox: payer } }
+  value.parties.carol = undefined
+  return Effect.map(treasuryOf({ ...document, value: JSON.parse(JSON.stringify(value)) }), (treasury) => ({
+    ...options,
+    treasury,
+  }))
+}
+
+describe("a recovery over a database", () => {
+  for (const [whose, payer, name, said] of [
+    [
+      "of another treasury",
+      "alice",
+      "quay",
+      /^the database is of treasury quay, which pays with [0-9a-f]{8}, and this is treasury flow, /,
+    ],
+    [
+      "with other keys",
+      "carol",
+      "flow",
+      /^the database is of treasury flow, which pays with ([0-9a-f]{8}), .* with (?!\1)[0-9a-f]{8}$/,
+    ],
+    ["of its own", "alice", "flow", undefined],
+  ] as const) {
+    it.effect(`${whose} ${said === undefined ? "goes on" : "is refused"}`, () =>
+      reborn(function* (outer, world) {
+        const options = yield* payingWith(outer, "alice")
+        const copy = folder()
+        yield* elsewhere(yield* payingWith(outer, payer, name), function* (there) {
+          yield* life(there, () => Effect.sync(() => copyTo(there.dataDir, copy)))
+        })
+        yield* life(options, () => round(options, world))
+        overwrite(copy, options.dataDir)
+        for (let start = 0; start < 2; start++) yield* life(options, () => round(options, world))
+        yield* life(options, function* () {
+          const verb = ledgerVerb("recover", options, { reason: "the disk died", author: "ana" })
+          const done = yield* verb
+          assert.strictEqual("problem" in done, said !== undefined)
+          if ("problem" in done) assert.match(done.problem, said!)
+          assert.strictEqual((yield* halts).includes("restored_store"), said !== undefined)
+        })
+      }),
+    )
+  }
 })

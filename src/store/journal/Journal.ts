@@ -55,6 +55,7 @@ export interface JournalHead {
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
 const FirstRow = Schema.Struct({ seq: Schema.Int })
+const TreasuryRow = Schema.Struct({ treasury: Schema.String })
 const KindRow = Schema.Struct({ kind: Schema.String })
 export const TrailRow = Schema.Struct({ ...HeadRow.fields, kind: Schema.String, body: Schema.String })
 export const EntryRow = Schema.Struct({
@@ -103,6 +104,8 @@ interface Entries {
   readonly first: (subject: string) => Effect.Effect<number, StoreError>
   /** Kinds of entries about these subjects after a number. */
   readonly kindsSince: (seq: number, subjects: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
+  /** The treasury of the last entry before the newest halt of a reason; undefined where there is none. */
+  readonly treasuryBefore: (halt: string) => Effect.Effect<string | undefined, StoreError>
   /** The hash of an entry; undefined where there is none. */
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -168,6 +171,12 @@ export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()
                 rowsOf(KindRow, "Journal.kindsSince"),
                 Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
               ),
+            ),
+          treasuryBefore: (halt) =>
+            sql`SELECT treasury FROM journal WHERE seq < (SELECT max(seq) FROM journal
+              WHERE kind = 'halt' AND subject = ${halt}) ORDER BY seq DESC LIMIT 1`.pipe(
+              rowsOf(TreasuryRow, "Journal.treasuryBefore"),
+              Effect.map(([row]) => row?.treasury),
             ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
