@@ -2,15 +2,17 @@ import { Clock, Effect } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
-import { assetsReadKey, assetsUnlistedKey, hasElapsed, millisOf } from "../domain/Time.ts"
+import { assetsReadKey, assetsUnlistedKey, hasElapsed, instantText, millisOf } from "../domain/Time.ts"
+import { plural } from "../domain/text.ts"
 import { agreedAssets } from "../gateway/agreedListing.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { walkAssets } from "../gateway/walkPages.ts"
+import { type Walk, walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
-import { raise } from "../store/alerts/raise.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -88,16 +90,14 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const signals = yield* Signals
   const database = yield* Database
   const walk = yield* walkTogether.pipe(Effect.tapError(noteUnlisted))
-  if (walk === undefined) return yield* logEvent("assets not read", { reason: "no quorum lists the same" })
-  const rows = walk.rows.length
-  if (!walk.complete) return yield* logEvent("asset listing without end", { rows })
-  const assets = onceEach(walk.rows)
-  if (assets === undefined) return yield* logEvent("asset listing contradicts itself", { rows })
   const known = (yield* listings.assets).length
-  if (rows === 0 && known > 0) return yield* logEvent("asset listing empty", {})
-  if (!(yield* isNewer(walk.mark))) return
+  const why = doubtOf(walk, known) ?? (yield* doubtOfTime(walk?.mark))
+  const assets = walk && onceEach(walk.rows)
+  if (walk === undefined || assets === undefined || why !== undefined) return yield* refused(why ?? contradicting)
+  const rows = walk.rows.length
   const events = yield* database.write(
     Effect.gen(function* () {
+      yield* believed
       const found = yield* listings.replace(assets)
       const isSame = found.length === 0 && known === assets.length
       if (rows > 0) yield* watchPins(pins)
@@ -109,6 +109,35 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
     }),
   )
   for (const event of events) yield* tell(event)
+})
+
+const contradicting = "it contradicts itself"
+
+/** Why a listing does not count, by itself; undefined where nothing is against it. */
+const doubtOf = (walk: Walk<Asset> | undefined, known: number): string | undefined => {
+  if (walk === undefined) return "no quorum lists the same"
+  if (!walk.complete) return `it does not end after ${plural(walk.rows.length, "asset")}`
+  return walk.rows.length === 0 && known > 0 ? "it is empty" : undefined
+}
+
+/** People hear of listings that do not count once that lasts so long: the former one stays in force meanwhile. */
+const patienceMillis = 300_000
+const doubt = Effect.map(Settings, (settings) => makeTrouble(settings, "assetsRefused", patienceMillis))
+
+const refused = Effect.fnUntraced(function* (reason: string) {
+  const { note } = yield* doubt
+  yield* logEvent("assets not read", { reason })
+  const write = Effect.gen(function* () {
+    const noted = yield* note(reason)
+    if (noted?.isTold !== true) return
+    yield* raise("assets_refused", { since: noted.since, from: instantText(noted.since), reason })
+  })
+  yield* (yield* Database).write(write)
+})
+
+const believed = Effect.gen(function* () {
+  const ended = yield* (yield* doubt).end
+  if (ended?.isTold === true) yield* raiseOver("assets_refused", { since: ended.since })
 })
 
 /** As a quorum of the gateways lists them, since fees are held to it; where one is enough, as the best one does. */
@@ -143,19 +172,16 @@ const noteRead = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
   yield* settings.set(assetsReadKey, String(yield* Clock.currentTimeMillis))
 })
 
-/** A gateway that lags, or answers from another node, would show each change again, backwards and forwards. */
-const isNewer = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
-  if (mark === undefined) return true
+/**
+ * Why a listing of this block does not count: a gateway that lags, or answers from another node, would show each change
+ * again, backwards and forwards.
+ */
+const doubtOfTime = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
+  if (mark === undefined) return undefined
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
-  const height = String(mark.height)
-  if (millisOf(mark.timestamp) > now + aheadMillisMax) {
-    yield* logEvent("asset listing ahead of our clock", { block: height })
-    return false
-  }
-  if (mark.timestamp >= BigInt((yield* settings.get(asOfKey)) ?? 0)) return true
-  yield* logEvent("asset listing older than the last", { block: height })
-  return false
+  if (millisOf(mark.timestamp) > now + aheadMillisMax) return `its block ${mark.height} is ahead of our clock`
+  return mark.timestamp >= BigInt((yield* settings.get(asOfKey)) ?? 0) ? undefined : "it is older than the last"
 })
 
 /** Each asset once; undefined where one is listed twice and differently. */

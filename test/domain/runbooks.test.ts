@@ -46,7 +46,7 @@ const notes = `Words in braces are filled in.`
 const pages = {
   "runbooks.md": `# Runbooks
 
-Every alert that is not about a payment: when it is raised, what to do about it, and what resolves it.
+Every alert that is not about a payment.
 
 ${notes} [Alerts about payments](runbooks-payments.md) have a page of their own.
 [Monitoring](monitoring.md#runbook) has the alerts of Prometheus, [alerts](alerts.md) how alerts reach people.
@@ -54,7 +54,7 @@ ${notes} [Alerts about payments](runbooks-payments.md) have a page of their own.
 ${sectionsOf("docs/runbooks.md")}`,
   "runbooks-payments.md": `# Runbooks: payments
 
-Every alert about a payment: when it is raised, what to do about it, and what resolves it.
+Every alert about a payment.
 
 ${notes} [Other alerts](runbooks.md) have a page of their own.
 

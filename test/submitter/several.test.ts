@@ -20,6 +20,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { alertRows } from "../support/alertRows.ts"
 import { type Flow, type FlowServices, flow, paid, reason, states } from "../support/Flow.ts"
 import {
   altered,
@@ -409,6 +410,37 @@ describe("the network's settings", () => {
           assert.lengthOf(yield* paid(sandbox), 0)
         },
         { scenario, gateways, policy: { maxFee: "0.05%" } },
+      )
+    }),
+  )
+
+  it.effect("keep their listing of assets while no quorum gives the same, and people hear of it once that lasts", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      return flow(
+        function* (options) {
+          const poll = ticking(pollAssets([...options.treasury.assets.values()]))
+          const told = Effect.map(alertRows, (rows) => rows.filter(({ kind }) => kind === "asset"))
+          for (const [i, front] of fronts.entries()) {
+            front.manner = altered(asks("/api/v2/assets"), (answer) => ({
+              ...answer,
+              text: answer.text.replaceAll(/"quantum":"[0-9]+"/g, `"quantum":"${i + 2}"`),
+            }))
+          }
+          yield* poll
+          yield* TestClock.adjust("4 minutes")
+          yield* poll
+          assert.lengthOf(yield* told, 0)
+          yield* TestClock.adjust("1 minute")
+          for (let i = 0; i < 2; i++) yield* poll
+          const [doubted, ...others] = yield* told
+          assert.match(String(doubted?.detail), /^no new asset listing counts since 20.*Z: no quorum lists the same/)
+          assert.deepStrictEqual([doubted?.severity, others], ["ticket", []])
+          for (const front of fronts) front.manner = honest
+          yield* poll
+          assert.match(String((yield* told).at(-1)?.detail), /^an asset listing counts again/)
+        },
+        { scenario, gateways },
       )
     }),
   )

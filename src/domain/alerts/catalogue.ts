@@ -118,6 +118,18 @@ const ofTreasury = {
     until: "pause",
     over: { text: "payments of {symbol} are signed again" },
   },
+  assets_refused: {
+    kind: "asset",
+    severity: "ticket",
+    id: "asset/refused/{since}",
+    subject: "assets",
+    text: "no new asset listing counts since {from}: {reason}",
+    act: "compare the gateways' listings",
+    fields: [],
+    raised: "once none counted for 5 min",
+    ends: "one counts",
+    over: { text: "an asset listing counts again" },
+  },
   asset_namesake: {
     kind: "asset",
     severity: "ticket",
