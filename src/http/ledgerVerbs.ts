@@ -58,10 +58,7 @@ const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
   })
 })
 
-/**
- * Why a restored database is another treasury's, by its name or, where it has none of them, by its keys; undefined where
- * nothing says so.
- */
+/** Why a restored database is another treasury's, by its name or its keys; undefined where nothing says so. */
 const foreignStore = Effect.fnUntraced(function* (place: StoreOwner) {
   if (!(yield* (yield* Controls).halts).some(({ reason }) => reason === restoredStore)) return undefined
   const { name } = place.treasury
