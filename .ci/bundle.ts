@@ -25,25 +25,6 @@ const ownFiles: Plugin = {
   },
 }
 
-/**
- * What is used of it, as its index.js puts it together. The rest, three quarters of its text, are fetch, WebSocket,
- * caches and mocks, with modules of Node that nothing else loads.
- */
-const undici: Plugin = {
-  name: "undici",
-  resolveId: (id, importer) => (id === "undici" && importer?.endsWith("Undici.js") ? "\0undici" : undefined),
-  load: (id) => {
-    if (id !== "\0undici") return
-    const lib = `${root}node_modules/undici/lib`
-    return `import Agent from "${lib}/dispatcher/agent.js"
-import Dispatcher from "${lib}/dispatcher/dispatcher.js"
-import api from "${lib}/api/index.js"
-Object.assign(Dispatcher.prototype, api)
-export { Agent }
-export default { Agent }`
-  },
-}
-
 /** A text in ASCII takes one byte a character in memory, any other two. */
 const ascii: Plugin = {
   name: "ascii",
@@ -76,7 +57,7 @@ const build = await rolldown({
   input: { main: join(root, "src/main.ts"), worker: join(root, "src/pow/worker.ts") },
   platform: "node",
   external: /^node:/,
-  plugins: [ownFiles, undici, ascii],
+  plugins: [ownFiles, ascii],
   logLevel: "warn",
 })
 const src = join(folder, "src")

@@ -1,5 +1,4 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Clock, Context, Effect, Exit, type Layer, Option, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, Exit, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
 import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
@@ -178,17 +177,6 @@ export const makeTransport = (
       }),
     }
   })
-
-/**
- * Real sockets for all gateways of the process: no pipelining, at most eight connections to a host, five seconds to
- * connect. It neither asks for compression nor undoes it.
- */
-export const layerHttp: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerUndiciOptions({
-  connections: 8,
-  pipelining: 1,
-  allowH2: false,
-  connect: { timeout: 5_000 },
-})
 
 type Outcome<A> = Effect.Effect<Answer<A>, GatewayReason>
 

@@ -1,30 +1,9 @@
 import { Exit, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
+import type { NotConnected } from "../sockets/client.ts"
 import { escapeText, type GatewayReason, textLengthMax } from "./GatewayError.ts"
 import { StatusBody } from "./schema/ChainHead.ts"
-
-/** Errors that can only come before the first byte of a request is written. */
-const beforeSending = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EAI_FAIL",
-  "EAI_NODATA",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_INVALID_ARG",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "CERT_REVOKED",
-  "CERT_UNTRUSTED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "ERR_SSL_WRONG_VERSION_NUMBER",
-])
 
 /** Codes whose meaning operators need not look up. */
 const meanings: Readonly<Record<string, string>> = {
@@ -40,12 +19,8 @@ const text = (cause: unknown, key: string): string | undefined => {
   return typeof value === "string" ? value : undefined
 }
 
-/** True if nothing was sent. Several addresses of a host fail together, each with an error of its own. */
-const isBeforeSending = (cause: unknown): boolean => {
-  if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isBeforeSending)
-  const syscall = text(cause, "syscall")
-  return syscall === "connect" || syscall === "getaddrinfo" || beforeSending.has(text(cause, "code") ?? "")
-}
+const isNotConnected = (cause: unknown): boolean =>
+  typeof cause === "object" && cause !== null && (cause as NotConnected).notConnected === true
 
 /**
  * The condition behind a failure of the transport: Unreachable where certainly nothing was sent, Ambiguous where the
@@ -59,7 +34,7 @@ export const reasonOfFailure = (error: HttpClientError.HttpClientError): Gateway
     (w) => w !== undefined && w !== "",
   )
   const detail = escapeText([...new Set(words)].join(": "))
-  const unsent = reason._tag === "InvalidUrlError" || reason._tag === "EncodeError" || isBeforeSending(cause)
+  const unsent = reason._tag === "InvalidUrlError" || reason._tag === "EncodeError" || isNotConnected(cause)
   return { _tag: unsent ? "Unreachable" : "Ambiguous", detail }
 }
 

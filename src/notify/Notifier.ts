@@ -1,7 +1,7 @@
 import { connect, isIP } from "node:net"
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { HttpClient } from "effect/http"
+import { layerHttpOptions } from "../sockets/client.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import {
   type Channel,
@@ -107,7 +107,7 @@ export class Notifier extends Context.Service<
           heartbeat && beatOf(plain(heartbeat.url), client),
         ),
       ),
-    ).pipe(Layer.provide(NodeHttpClient.layerUndiciOptions({ connect: { lookup, timeout: 5_000 } })))
+    ).pipe(Layer.provide(layerHttpOptions({ lookup })))
   }
 }
 

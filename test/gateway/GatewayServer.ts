@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
-import { gatewayOptions, layerHttp, makeTransport } from "../../src/gateway/Transport.ts"
+import { gatewayOptions, makeTransport } from "../../src/gateway/Transport.ts"
+import { layerHttp } from "../../src/sockets/client.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { waitUntil } from "../support/until.ts"
 

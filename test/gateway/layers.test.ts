@@ -66,7 +66,7 @@ describe("layers of one gateway", () => {
   it.effect("tell a client that sent nothing from one that lost its answer", () =>
     Effect.gen(function* () {
       for (const call of yield* calls) assert.strictEqual((yield* Effect.flip(call)).reason._tag, "Unreachable")
-    }).pipe(Effect.provide(services(failing(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))))),
+    }).pipe(Effect.provide(services(failing(Object.assign(new Error("refused"), { notConnected: true }))))),
   )
 
   it.effect("do not know what became of a request that a client lost", () =>

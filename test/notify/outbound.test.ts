@@ -98,7 +98,7 @@ describe("an outbound request", () => {
     yield* listening(server)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const failure = yield* soon("its end", failureOf({ name: "desk", webhook: { url } }, page))
-    assert.strictEqual(failure, "desk: not reached (UND_ERR_HEADERS_OVERFLOW)")
+    assert.strictEqual(failure, "desk: not reached (HPE_HEADER_OVERFLOW)")
   })
 
   it.live("that only probes a receiver closes its connection", function* () {

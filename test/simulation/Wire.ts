@@ -45,7 +45,7 @@ export const layerWire = (mortal: Mortal, options: WireOptions): Layer.Layer<Htt
         step(mortal)
         const path = url.pathname + url.search
         const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-        if (options.isDown?.() === true) return lost(request, "ECONNREFUSED")
+        if (options.isDown?.() === true) return lost(request, true)
         if (request.method === "POST") options.onSubmit(body, mortal)
         options.hear(`-> ${url.host} ${request.method} ${path} ${body}`)
         return Effect.flatMap(travel(options, { method: request.method, path, body, host: url.host }), (arrived) => {

@@ -1,7 +1,7 @@
 import { type Context, Effect, Fiber, Layer, type Scope } from "effect"
 import { HttpClient } from "effect/http"
-import { layerHttp } from "../../src/gateway/Transport.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { layerHttp } from "../../src/sockets/client.ts"
 import { type Arrived, arrive, arrivedOf } from "./wire.ts"
 
 /** A request that stays within the process. */

@@ -3,6 +3,7 @@ import { HttpClientError, type HttpClientRequest, HttpClientResponse } from "eff
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import type { PerformedRequest } from "../../src/sandbox/http/perform.ts"
 import { answerText } from "../../src/sandbox/http/Server.ts"
+import type { NotConnected } from "../../src/sockets/client.ts"
 
 /** An answer as a client reads it. */
 export interface Told {
@@ -65,15 +66,14 @@ export const arrive = (
 }
 
 /** The connection ended under the request: unless it was refused, the request may have arrived. */
-export const lost = (request: HttpClientRequest.HttpClientRequest, code = "UND_ERR_SOCKET"): Response =>
-  Effect.fail(
-    new HttpClientError.HttpClientError({
-      reason: new HttpClientError.TransportError({
-        request,
-        cause: { code, message: code === "ECONNREFUSED" ? "connect ECONNREFUSED" : "other side closed" },
-      }),
-    }),
+export const lost = (request: HttpClientRequest.HttpClientRequest, isRefused = false): Response => {
+  const cause: NotConnected = isRefused
+    ? Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", notConnected: true as const })
+    : Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })
+  return Effect.fail(
+    new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) }),
   )
+}
 
 /** A response whose body is there at once: the platform's own would leave virtual time to read it. */
 const responseOf = (

@@ -5,9 +5,9 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["domain"],
   ["rules", "tx"],
   ["payments"],
-  ["config", "telemetry"],
+  ["config", "telemetry", "sockets"],
   ["store", "backtest"],
-  ["gateway", "signer", "pow", "notify", "listen"],
+  ["gateway", "signer", "pow", "notify"],
   ["poller", "engine", "submitter", "alerts"],
   ["http", "sandbox"],
   ["main.ts", "daemon.ts", "layers.ts", "Supervisor.ts", "cli"],
@@ -31,7 +31,7 @@ export const importsPointDown = (code: Code): ReadonlyArray<string> => {
 }
 
 const sandboxMayImport =
-  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(yaml\/(Yaml|decodeParts|ConfigError|readBytes)|schema\/Fields)|store\/database\/NodeSqlite)\.ts$/
+  /^src\/(sandbox|domain|tx|sockets|gateway\/schema)\/|^src\/(config\/(yaml\/(Yaml|decodeParts|ConfigError|readBytes)|schema\/Fields)|store\/database\/NodeSqlite)\.ts$/
 
 /** The sandbox is a foreign world: what it shared with the program, it could not put to the test. */
 export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>
@@ -136,7 +136,7 @@ const outsides: ReadonlyArray<Outside> = [
     what: "HTTP client",
     module: /^(effect\/http(\/.*)?|@effect\/platform-node\/.*|node:https?|undici)$/,
     names: /^(HttpClient.*|FetchHttpClient|NodeHttpClient|Undici|request|get|Agent|\*)$/,
-    folders: ["gateway", "notify", "cli"],
+    folders: ["sockets", "gateway", "notify", "cli"],
   },
   { what: "WebSocket client", module: /^(ws|@effect\/platform-node\/NodeWS)$/, folders: ["gateway"] },
   { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow"] },

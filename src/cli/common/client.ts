@@ -10,7 +10,7 @@ import { databaseFile } from "../../store/database/Database.ts"
 import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
 import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.ts"
 
-/** Not imported: listen/boundedServer.ts says why. */
+/** Not imported: sockets/boundedServer.ts says why. */
 const { request } = process.getBuiltinModule("node:http")
 
 /** `absent`: nobody listens; `late`: no answer in time; `failed`: the connection broke. */

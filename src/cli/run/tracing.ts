@@ -1,8 +1,8 @@
 import { Effect, Layer, References, Tracer } from "effect"
 import { version } from "../../config/files.ts"
 import type { Treasury } from "../../config/Treasury.ts"
-import { layerHttp } from "../../gateway/Transport.ts"
 import { readHeaders } from "../../layers.ts"
+import { layerHttp } from "../../sockets/client.ts"
 
 /** No span is made where nobody takes it. */
 const untraced = Layer.effect(

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { control } from "../../src/cli/common/client.ts"
 import { socketFile } from "../../src/http/ControlServer.ts"
-import { boundedServer } from "../../src/listen/boundedServer.ts"
+import { boundedServer } from "../../src/sockets/boundedServer.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const connectionsMax = 4

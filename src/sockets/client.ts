@@ -1,0 +1,78 @@
+import type { AgentOptions } from "node:http"
+import type { Socket } from "node:net"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { Effect, Layer } from "effect"
+import { HttpClient, HttpClientError, type HttpClientRequest } from "effect/http"
+
+// Not imported: boundedServer.ts says why.
+const { Agent, validateHeaderValue } = process.getBuiltinModule("node:http")
+const { Agent: TlsAgent } = process.getBuiltinModule("node:https")
+
+/** Milliseconds in which a connection must be made, and after which an idle one is closed. */
+const idleMillis = 5_000
+/** An error of a connection that was not made yet: no byte of a request was sent. */
+export interface NotConnected extends NodeJS.ErrnoException {
+  notConnected?: true
+}
+
+/** A request that is written before the certificate was accepted would leave with the last bytes of the handshake. */
+const corked = (socket: Socket, event: "connect" | "secureConnect"): Socket => {
+  const mark = (error: NotConnected) => {
+    error.notConnected = true
+  }
+  const expire = () => socket.destroy(Object.assign(new Error("not connected in time"), { code: "ETIMEDOUT" }))
+  socket.cork()
+  socket.once("error", mark).once("timeout", expire)
+  return socket.once(event, () => {
+    socket.off("error", mark).off("timeout", expire).uncork()
+  })
+}
+
+class PlainSockets extends Agent {
+  override createConnection(options: object) {
+    return corked(super.createConnection(options) as Socket, "connect")
+  }
+}
+
+class TlsSockets extends TlsAgent {
+  override createConnection(options: object) {
+    return corked(super.createConnection(options) as Socket, "secureConnect")
+  }
+}
+
+/** Node throws where it cannot write a header; here nothing was sent yet. */
+const writable = (request: HttpClientRequest.HttpClientRequest) =>
+  Effect.try({
+    try: () => {
+      for (const [name, value] of Object.entries(request.headers)) validateHeaderValue(name, value)
+      return request
+    },
+    catch: (cause) =>
+      new HttpClientError.HttpClientError({ reason: new HttpClientError.EncodeError({ request, cause }) }),
+  })
+
+/**
+ * Requests over sockets of Node, without proxy, redirects or compression. A failure of which certainly nothing was sent
+ * is an `EncodeError` or has a `NotConnected` as its cause.
+ */
+export const layerHttpOptions = (
+  options: Pick<AgentOptions, "timeout" | "lookup" | "maxSockets"> = {},
+): Layer.Layer<HttpClient.HttpClient> => {
+  const all = { keepAlive: true, timeout: idleMillis, ...options }
+  const agents = Layer.effect(
+    NodeHttpClient.HttpAgent,
+    Effect.acquireRelease(
+      Effect.sync(() => ({ http: new PlainSockets(all), https: new TlsSockets(all) })),
+      ({ http, https }) =>
+        Effect.sync(() => {
+          http.destroy()
+          https.destroy()
+        }),
+    ),
+  )
+  const client = Effect.map(NodeHttpClient.makeNodeHttp, HttpClient.mapRequestEffect(writable))
+  return Layer.effect(HttpClient.HttpClient, client).pipe(Layer.provide(agents))
+}
+
+/** Of gateways: at most eight connections to a host. */
+export const layerHttp = layerHttpOptions({ maxSockets: 8 })
