@@ -86,6 +86,7 @@ export default defineConfig({
           name: "deep",
           include: [deep],
           globalSetup: "test/support/startPostgres.ts",
+          isolate: false,
           // A third of their time is spent on waiting for daemons and clocks.
           maxWorkers: cores + 2,
           experimental: { viteModuleRunner: false },
