@@ -54,25 +54,36 @@ const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
   one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"
 
 /**
- * Merges the gateways' listings: all transfers that any of them lists, as complete and as new as the listings of a
- * quorum. Where they differ on a transfer, the version that is done counts, else the later one.
+ * One transfer as several gateways list it: the ends, the amount and the reference that most of them tell, with a tag
+ * where as many leave it out; the end that is done, else the later one.
  */
+const merged = (versions: ReadonlyArray<ObservedTransfer>, quorum: number) => {
+  const alike = Map.groupBy(versions, ({ to, asset, amount, reference }) => jsonText([to, asset, amount, reference]))
+  const [told = versions] = [...alike.values()].toSorted(
+    (a, b) => b.length - a.length || b[0]!.reference.length - a[0]!.reference.length,
+  )
+  const { to, asset, amount, reference } = told[0]!
+  const end = versions.reduce((best, one) => (isStronger(one, best) ? one : best))
+  return { ...end, to, asset, amount, reference, isAgreed: quorum > 1 && told.length >= quorum }
+}
+
+/** Merges the gateways' listings: all transfers that any of them lists, as complete and as new as those of a quorum. */
 export const agreedListing = (
   answers: ReadonlyArray<GatewayAnswer<TransferListing>>,
   quorum: number,
   cursors: { readonly after: string | undefined; readonly of: number },
 ): TransferListing => {
   const whole = answers.filter(({ value }) => value.complete)
-  const transfers = new Map<string, ObservedTransfer>()
-  for (const { value } of answers) {
-    for (const transfer of value.transfers) {
-      const known = transfers.get(transfer.id)
-      if (known === undefined || isStronger(transfer, known)) transfers.set(transfer.id, transfer)
-    }
-  }
+  const transfers = Map.groupBy(
+    answers.flatMap(({ value }) => value.transfers),
+    ({ id }) => id,
+  )
   const [only] = answers
   return {
-    transfers: cursors.of === 1 && only !== undefined ? only.value.transfers : [...transfers.values()],
+    transfers:
+      cursors.of === 1 && only !== undefined
+        ? only.value.transfers
+        : [...transfers.values()].map((versions) => merged(versions, quorum)),
     complete: whole.length >= quorum,
     mark: quorumMark(
       whole.length >= quorum ? whole.map(({ value }) => value.mark) : answers.map(({ value }) => value.mark),

@@ -30,7 +30,7 @@ export interface TransferSighting {
 /** All transfers of a key, as far as the gateway lists them. */
 export interface TransferListing {
   /** Oldest first; of a transfer that changed during the walk, its latest version. */
-  readonly transfers: ReadonlyArray<ObservedTransfer>
+  readonly transfers: ReadonlyArray<ObservedTransfer & { readonly isAgreed?: boolean }>
   /** True if the listing was read to its end. Absence of a transfer counts only then. */
   readonly complete: boolean
   /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */

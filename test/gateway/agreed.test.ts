@@ -166,8 +166,28 @@ describe("what gateways list together", () => {
         2,
         none,
       )
-      assert.sameDeepMembers([...transfers], [transfer(), other])
+      assert.sameDeepMembers(
+        [...transfers],
+        [
+          { ...transfer(), isAgreed: true },
+          { ...other, isAgreed: false },
+        ],
+      )
     }
+  })
+
+  it("names the ends and the reference that most of them name", () => {
+    const named = transfer({ reference: "tagged" })
+    const stripped = transfer({ reference: "", amount: baseUnits(1n), timestamp: 9_000n })
+    const listed = (...all: ReadonlyArray<ObservedTransfer>) =>
+      agreedListing(
+        all.map((one, i) => told(String(i), listing([one]))),
+        2,
+        none,
+      ).transfers
+    const right = { ...named, timestamp: 9_000n }
+    assert.deepStrictEqual(listed(stripped, named, named), [{ ...right, isAgreed: true }])
+    assert.deepStrictEqual(listed(stripped, named), [{ ...right, isAgreed: false }], "left out by as many as name it")
   })
 
   it("is as complete, and as new, as the listings of a quorum", () => {

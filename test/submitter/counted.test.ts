@@ -14,7 +14,7 @@ import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
 import { fallsAmong } from "../../src/submitter/audit/recordListing.ts"
 import { alice, bob, type FlowServices, flow, paid, states, vault } from "../support/Flow.ts"
-import { threeFronts } from "../support/Fronts.ts"
+import { altered, honest, threeFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import type { Body } from "../support/it.ts"
 import { elsewhere, life } from "../support/Lives.ts"
@@ -144,6 +144,32 @@ it.effect("a debit that one gateway of three hides counts all the same", () =>
         assert.deepStrictEqual(yield* usedTo(bob), { amount: 10_010_000n, count: 1 })
       },
       { gateways, scenario: { profile: "specification" } },
+    )
+  }),
+)
+
+it.effect("a payment whose amount one gateway of three tells first, and wrongly, counts with its own", () =>
+  Effect.suspend(() => {
+    const { fronts, gateways } = threeFronts()
+    return flow(
+      function* (options, sandbox, client) {
+        const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+        const [liar, ...others] = fronts
+        liar!.manner = altered(isListing, (a) => ({
+          ...a,
+          text: a.text.replaceAll('"amount":"30000000"', '"amount":"1"'),
+        }))
+        const empty = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false}}}'
+        for (const one of others) one.manner = altered(isListing, (a) => ({ ...a, text: empty }))
+        yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
+        yield* sandbox.stepBlock
+        yield* rounds(options, sandbox, 3, new Set(["decide"]))
+        assert.deepStrictEqual(yield* usedTo(bob), { amount: 1n, count: 1 })
+        for (const one of others) one.manner = honest
+        yield* rounds(options, sandbox, 3, new Set(["decide"]))
+        assert.deepStrictEqual(yield* usedTo(bob), { amount: 30n * one, count: 1 })
+      },
+      { gateways },
     )
   }),
 )

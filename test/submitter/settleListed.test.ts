@@ -8,10 +8,11 @@ import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Tags } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
-import { flow, pass, round } from "../support/Flow.ts"
-import { altered, type Front, type Manner, startFront, threeFronts } from "../support/Fronts.ts"
+import { alice, flow, paid, pass, round } from "../support/Flow.ts"
+import { altered, type Front, honest, type Manner, startFront, threeFronts } from "../support/Fronts.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
@@ -87,6 +88,43 @@ describe("a payment that another copy of the database made as well", () => {
       },
     ),
   )
+
+  for (const [which, isFirst] of [
+    ["", false],
+    [", before the others list it,", true],
+  ] as const) {
+    it.effect(`is not made again where one gateway of three lists it${which} without its name`, () =>
+      Effect.suspend(() => {
+        const { fronts, gateways } = threeFronts()
+        return flow(
+          function* (options, world, client) {
+            const blind = new Set(["decide"])
+            yield* rounds(options, world, 3, blind)
+            const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+            yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
+            const { intent = assert.fail() } = yield* newest
+            const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+            const [liar, ...others] = fronts
+            liar!.manner = altered(isListing, (answer) => ({
+              ...answer,
+              text: answer.text.replaceAll(/"reference":"[^"]*"/g, '"reference":""'),
+            }))
+            const empty = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false}}}'
+            if (isFirst) for (const one of others) one.manner = altered(isListing, (a) => ({ ...a, text: empty }))
+            yield* payAsAnother(intent, client, world)
+            for (let i = 0; i < 4; i++) yield* ticking(round(options, world, new Set(["decide", "submit"])))
+            for (const one of others) one.manner = honest
+            yield* ticking(adopt([alice], { reason: "the lost store", author: "ana" }, () => Effect.void))
+            for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+            assert.lengthOf(yield* paid(world), 1)
+            const { intent: now } = yield* newest
+            assert.strictEqual(now?.state, "confirmed", now?.detail)
+          },
+          { scenario: { pow: powOf(20) }, gateways },
+        )
+      }),
+    )
+  }
 
   it.effect("is not ended by what one gateway of three lists under its name", () =>
     Effect.suspend(() => {

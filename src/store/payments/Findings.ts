@@ -20,6 +20,8 @@ export interface ListedTransfer {
   readonly status: string
   /** Block time of its latest version, Unix nanoseconds. */
   readonly timestamp: bigint
+  /** True if a quorum of several gateways tells its ends, amount and reference: these replace what fewer told. */
+  readonly isAgreed?: boolean
 }
 
 /** A transfer of our key that no attempt explains. */
@@ -145,7 +147,7 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 /** Ids in one statement. */
 const idsMax = 500
 
-/** Stores what is listed, or how it stands now; true where it was not known. */
+/** Stores what is listed, or how it stands now; true where it was not known, or is another than fewer gateways told. */
 const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
   const { id, from, to, asset, reference, status, timestamp } = listed
   const at = yield* Clock.currentTimeMillis
@@ -169,14 +171,20 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
   if (rows.length > 0) return true
   yield* sql.write`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
     WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
+  if (to === "") return false
   // Movements name no receiver and no reference: without the tag that the list names, it would be paid again.
-  if (to !== "")
-    yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
-      WHERE id = ${id} AND receiver = ''`
-  return false
+  yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
+    WHERE id = ${id} AND receiver = ''`
+  if (listed.isAgreed !== true) return false
+  // So it would be where one gateway told of it first, and left the tag out.
+  const amount = listed.amount.toString()
+  const mended = yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, asset = ${asset}, amount = ${amount},
+    reference = ${reference}, tag = ${tag}, own = ${own} WHERE id = ${id} AND (receiver <> ${to} OR asset <> ${asset}
+    OR amount <> ${amount} OR reference <> ${reference}) RETURNING known_as AS "knownAs"`
+  return mended.some(({ knownAs }) => knownAs === null)
 })
 
-/** Stores a stranger and its journal entry; false where it is known. */
+/** Stores a stranger and its journal entry; false where it is known so. */
 const insertStranger = Effect.fnUntraced(function* (
   sql: Sql,
   journal: Journal["Service"],

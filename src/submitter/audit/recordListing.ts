@@ -42,8 +42,11 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
     const { id, from, to, asset: assetId, amount } = payment
     const spentAt = Math.min(latest, spentAtOf(payment))
     const intentId = `transfer ${id}`
-    if (spentAt <= since || (yield* spends.attempts(intentId)).length > 0) continue
-    const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: 1 }
+    const earlier = yield* spends.attempts(intentId)
+    const last = earlier.at(-1)
+    if (spentAt <= since || (last?.amount === amount && last.to === to)) continue
+    // Of one that is told otherwise now the last word counts, as of an intent the last attempt.
+    const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: earlier.length + 1 }
     yield* spends.record({ ...signed, from, to, assetId, amount, spentAt })
     yield* spends.close(intentId, spentAt)
     count++
