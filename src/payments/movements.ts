@@ -108,9 +108,23 @@ const fallsOf = (attempt: Attempt, { lost, others }: Ends): ReadonlyArray<Step> 
 export const mayHaveLeft = (intent: Intent, attempt: Attempt, ends: Ends, until: bigint): boolean | undefined =>
   ends.until <= until ? undefined : fallsOf(attempt, ends).some(({ by }) => by >= intent.payment.amount)
 
-/** True if the payer's balance fell by exactly the attempt and a fee that it allows, whatever else fell. */
-export const hasFallen = ({ payment: { amount }, feeMax }: Intent, attempt: Attempt, ends: Ends): boolean =>
-  fallsOf(attempt, ends).some(({ by }) => by >= amount && by <= amount + feeMax)
+/** Falls of the payer's balance by exactly the attempt and a fee that it allows, whatever else fell. */
+const exactFalls = ({ payment: { amount }, feeMax }: Intent, attempt: Attempt, ends: Ends): ReadonlyArray<Step> =>
+  fallsOf(attempt, ends).filter(({ by }) => by >= amount && by <= amount + feeMax)
+
+/** True if there is one. */
+export const hasFallen = (intent: Intent, attempt: Attempt, ends: Ends): boolean =>
+  exactFalls(intent, attempt, ends).length > 0
+
+/**
+ * True if the balances show that it moved money, a transfer at both ends of one block: at the payer's alone another
+ * payment of the amount looks the same.
+ */
+export const hasMoved = (intent: Intent, attempt: Attempt, ends: Ends): boolean => {
+  const { command, payment } = intent
+  const isGained = (fall: Step) => ends.gained.some(({ at, by }) => at === fall.at && by >= payment.amount)
+  return exactFalls(intent, attempt, ends).some((fall) => command === "withdraw" || isGained(fall))
+}
 
 /** True if the payer's balance fell by it in that block (Unix nanoseconds); withdrawals have times of their own. */
 export const isInBalances = (intent: Intent, attempt: Attempt, ends: Ends, told: bigint): boolean => {

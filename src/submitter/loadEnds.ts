@@ -5,7 +5,7 @@ import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { behindNanos, type Ends, hasFallen, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
+import { behindNanos, type Ends, hasMoved, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -65,7 +65,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
   for (const intent of yield* outbox.unmoved) {
     const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
     if (attempt === undefined) continue
-    const isShown = hasFallen(intent, attempt, yield* loadEnds(intent, attempt))
+    const isShown = hasMoved(intent, attempt, yield* loadEnds(intent, attempt))
     const now = yield* Clock.currentTimeMillis
     if (!isShown && !(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
     // Whoever does not tell of movements now keeps no other payment from being looked up.
@@ -76,7 +76,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     )
     const sends = isShown ? undefined : yield* asked
     if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
-    const detail = isShown ? "the payer's balance fell by the amount" : "the ledger lists the movement"
+    const detail = isShown ? "the balances moved by the amount" : "the ledger lists the movement"
     yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })
     yield* (yield* Signals).wake("engine")
   }

@@ -5,12 +5,15 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { bob, paid, pass, round } from "../support/Flow.ts"
+import { bob, eve, paid, pass, round } from "../support/Flow.ts"
 import { altered, honest, rewritten } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
-import { behind, keeper, pow, shown, wage, wages } from "../support/LoneLiar.ts"
+import { behind, deposits, keeper, pow, shown, keepEve as topEve, wage, wages } from "../support/LoneLiar.ts"
 import { one } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
+
+const [level] = topEve.topUp.levels
+const keepEve = { ...topEve, topUp: { ...topEve.topUp, levels: [{ ...level, target: "200" }] } }
 
 describe("a lone gateway", () => {
   for (const [words, time] of [
@@ -42,6 +45,52 @@ describe("a lone gateway", () => {
       }),
     )
   }
+
+  it.effect("that reports an execution while another payment of the amount leaves does not cause a second one", () =>
+    behind(
+      { scenario: { ...pow(100), deposits }, network: { framing: "bare" }, rules: [keepEve], line: { per24h: "800" } },
+      function* (liar, url, options, sandbox) {
+        const outbox = yield* Outbox
+        const { kept, manner } = keeper()
+        liar.manner = manner
+        const passing = Effect.ignore(round(options, sandbox))
+        yield* waitUntil("both payments to be kept back", () => kept.length > 1, passing)
+        const attemptTo = Effect.fnUntraced(function* (receiver: string) {
+          const intent = (yield* outbox.open).find(({ payment }) => payment.toKey === receiver)
+          return (yield* outbox.attempts(intent?.id ?? ""))[0] ?? assert.fail(`nothing to ${receiver}`)
+        })
+        const [first, other] = [yield* attemptTo(bob), yield* attemptTo(eve)]
+        const post = ({ signature }: typeof first) =>
+          Effect.promise(async () => {
+            const { path, body } = kept.find((one) => one.body.includes(signature)) ?? assert.fail("not kept")
+            await (await fetch(`${url}${path}`, { method: "POST", body })).text()
+          })
+        const done = shown("STATUS_DONE", bob, 150n * one)
+        liar.manner = async (request, ask) => {
+          if (request.method === "POST") return { status: 503, headers: {}, text: "" }
+          const answer = await ask()
+          const at = answer.headers["x-block-timestamp"] ?? ""
+          if (request.url.pathname.endsWith(first.transferId)) {
+            return { ...answer, status: 200, text: done(first.transferId, at) }
+          }
+          const isSilent = [other.transferId, "/api/v2/transfers"].some((end) => request.url.pathname.endsWith(end))
+          return isSilent ? { status: 503, headers: {}, text: "" } : answer
+        }
+        yield* post(other)
+        for (let i = 0; i < 6; i++) yield* passing
+        liar.manner = honest
+        for (let i = 0; i < 10; i++) yield* passing
+        yield* post(first)
+        for (let i = 0; i < 10; i++) yield* passing
+        const decided = yield* outbox.recent(10)
+        assert.lengthOf(
+          yield* paid(sandbox),
+          2,
+          decided.map(({ subject, state, detail }) => `${subject} ${state} ${detail}`).join("; "),
+        )
+      },
+    ),
+  )
 
   it.effect("that reports a refusal for four seconds does not cause another payment", () =>
     behind({ scenario: pow(100), network: { framing: "bare" } }, function* (liar, url, options, sandbox) {
