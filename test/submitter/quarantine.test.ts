@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { readView } from "../../src/http/StatusView.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
@@ -44,6 +44,24 @@ const fronted = (fronts: Array<Front>) => ({
 const begin = Effect.flatMap(Database, (database) => database.write(beginQuarantine()))
 
 describe("a quarantine that begins", () => {
+  it.effect("clears no key that was about to be cleared", () =>
+    flow(function* (options, world) {
+      const clearance = yield* Clearance
+      yield* rounds(options, world, 12)
+      assert.isTrue(yield* clearance.isGranted(alice))
+      const begun = yield* Deferred.make<void>()
+      const granting = yield* Effect.forkChild(Effect.andThen(Deferred.await(begun), clearance.grant(alice)))
+      const beginning = Effect.gen(function* () {
+        yield* Deferred.succeed(begun, undefined)
+        yield* turn
+        yield* beginQuarantine()
+      })
+      yield* (yield* Database).write(beginning)
+      yield* Fiber.join(granting)
+      assert.isFalse(yield* clearance.isGranted(alice))
+    }),
+  )
+
   const fronts: Array<Front> = []
   it.effect("says until when nothing is signed, and nothing of it once it is over", () =>
     flow(function* (options, world) {

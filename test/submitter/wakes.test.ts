@@ -180,9 +180,9 @@ describe("a loop whose gateway answers", () => {
       function* (options) {
         const { pollIdleMillis } = options.treasury.network
         const clearance = yield* Clearance
+        yield* clearance.quarantine(undefined)
         for (const { publicKey, signer } of options.treasury.parties.values())
           if (signer !== undefined) yield* clearance.grant(publicKey)
-        yield* clearance.quarantine(undefined)
         const loop = yield* Effect.forkChild(reconcileLoop)
         yield* TestClock.adjust(1)
         assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))

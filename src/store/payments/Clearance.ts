@@ -11,6 +11,7 @@ const unchecked = "the ledger is not yet compared with the journal"
 export class Clearance extends Context.Service<
   Clearance,
   {
+    /** Nothing where something stands against everybody. */
     readonly grant: (party: string) => Effect.Effect<void, StoreError>
     readonly isGranted: (party: string) => Effect.Effect<boolean>
     /** Revokes every clearance: all must be checked again. */
@@ -35,7 +36,8 @@ export class Clearance extends Context.Service<
       return Clearance.of({
         grant: (party) =>
           Effect.map(head, ({ seq }) => {
-            if (!granted.has(party)) granted.set(party, seq)
+            // A quarantine that began meanwhile needs a listing after it.
+            if (quarantine === undefined && !granted.has(party)) granted.set(party, seq)
           }),
         isGranted: (party) => Effect.sync(() => granted.has(party)),
         revoke: Effect.sync(() => {
