@@ -15,7 +15,8 @@ import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network
 import type { Tx } from "./Mempool.ts"
 import { forget, removePending } from "./Mempool.ts"
 import { type IncludedTx, isAllowed, prune, recordSeen, turnRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
-import { hashesMax, type Spender } from "./Scenario.ts"
+import type { Spender } from "./Scenario.ts"
+import { hashesMax } from "./ScenarioText.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
 
 /** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */

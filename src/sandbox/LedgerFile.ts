@@ -10,7 +10,8 @@ import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
 import { addPending, remember, type Tx } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
-import { hashesMax, type Scenario } from "./Scenario.ts"
+import type { Scenario } from "./Scenario.ts"
+import { hashesMax } from "./ScenarioText.ts"
 
 /** The sandbox cannot start or go on. After a failure of its files it answers nothing more. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {

@@ -9,7 +9,7 @@ import { rememberMoment, settle } from "./faults/asOf.ts"
 import { arm, disarm, hitsOf, spend } from "./faults/registry.ts"
 import type { LedgerFile, SandboxError } from "./LedgerFile.ts"
 import { addPending, forget, refuses, remember, removePending, type Tx } from "./Mempool.ts"
-import { hashesMax } from "./Scenario.ts"
+import { hashesMax } from "./ScenarioText.ts"
 
 /** Mempool's result for submitted bytes. `Turned`: turned away unchecked, in the network's words. */
 type Submission =

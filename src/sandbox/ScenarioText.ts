@@ -2,23 +2,42 @@ import { Schema } from "effect"
 import {
   AmountText,
   AssetIdText,
-  DurationText,
+  DecimalsText,
+  durationMillis,
   ListenText,
   Name,
   oneOf,
+  PeriodText,
   text,
   WholeText,
 } from "../config/schema/Fields.ts"
-import { faultKinds, operations } from "./Faults.ts"
+import { faultCodes, faultKinds, faultStatuses, operations } from "./Faults.ts"
 import { profileNames } from "./Profiles.ts"
 
 const DecimalText = text(/^[0-9]{1,9}(\.[0-9]{1,18})?$/, 'a decimal such as "0.001"')
 const YesNo = oneOf("true", "false")
 
+/** Hashes kept: the largest window that the network allows. */
+export const hashesMax = 500
+
+/** Text that is read as a number within bounds; what has another form is another check's complaint. */
+const within = (read: (written: string) => number, least: number, most: number, expected: string) =>
+  Schema.makeFilter((written: string) => !(read(written) < least || read(written) > most), { expected })
+
+const whole = (least: number, most: number) =>
+  WholeText.check(within(Number, least, most, `a whole number from ${least} to ${most}`))
+
+const dayMillis = 86_400_000
+const skewForm = /^-?[0-9]{1,9}(ms|s|m|h|d)$/
+/** Milliseconds, negative behind "-"; NaN where it is no duration. */
+export const skewMillis = (written: string): number =>
+  skewForm.test(written) ? durationMillis(written.replace("-", "")) * (written.startsWith("-") ? -1 : 1) : Number.NaN
+const UpToDay = PeriodText.check(within(skewMillis, 1, dayMillis, "a duration from 1ms to 1d"))
+
 const powFields = {
-  difficulty: Schema.optionalKey(WholeText),
-  pastBlocks: Schema.optionalKey(WholeText),
-  txPerBlock: Schema.optionalKey(WholeText),
+  difficulty: Schema.optionalKey(whole(0, 256)),
+  pastBlocks: Schema.optionalKey(whole(1, hashesMax)),
+  txPerBlock: Schema.optionalKey(whole(1, 1_000_000)),
   increaseDifficulty: Schema.optionalKey(YesNo),
 }
 
@@ -26,7 +45,7 @@ const AssetSchema = Schema.Struct({
   id: AssetIdText,
   name: Schema.NonEmptyString,
   symbol: Name,
-  decimals: WholeText,
+  decimals: DecimalsText,
   /** Smallest economically meaningful amount, in base units. */
   quantum: text(/^[0-9][0-9_,]*$/, 'a whole number of base units, such as "1_000_000"'),
   builtin: Schema.optionalKey(Schema.Struct({ maxFaucetAmountMint: Schema.optionalKey(AmountText) })),
@@ -52,12 +71,12 @@ export const ScenarioText = Schema.Struct({
   seed: Schema.NonEmptyString.check(Schema.isMaxLength(64)),
   listen: Schema.optionalKey(ListenText),
   profile: Schema.optionalKey(oneOf(...profileNames)),
-  blockInterval: Schema.optionalKey(DurationText),
+  blockInterval: Schema.optionalKey(UpToDay),
   rateLimit: Schema.optionalKey(oneOf("on", "off")),
   pow: Schema.optionalKey(Schema.Struct(powFields)),
   /** Changes of the required work, each from a block on. */
   powChanges: Schema.optionalKey(Schema.Array(Schema.Struct({ block: WholeText, ...powFields }))),
-  epochLength: Schema.optionalKey(DurationText),
+  epochLength: Schema.optionalKey(PeriodText),
   transfersPerEpoch: Schema.optionalKey(WholeText),
   feeFactor: Schema.optionalKey(DecimalText),
   feeMaxQuantum: Schema.optionalKey(DecimalText),
@@ -85,16 +104,20 @@ export const ScenarioText = Schema.Struct({
         block: WholeText,
         operation: oneOf(...operations, "any"),
         kind: oneOf(...faultKinds),
-        rate: Schema.optionalKey(DecimalText),
-        count: Schema.optionalKey(WholeText),
-        duration: Schema.optionalKey(DurationText),
-        status: Schema.optionalKey(WholeText),
+        rate: Schema.optionalKey(DecimalText.check(within(Number, 0.000_001, 1, "a probability from 0.000001 to 1"))),
+        count: Schema.optionalKey(whole(1, 1_000_000)),
+        duration: Schema.optionalKey(UpToDay),
+        status: Schema.optionalKey(Schema.Literals(faultStatuses.map((one) => `${one}` as const))),
         effect: Schema.optionalKey(YesNo),
-        code: Schema.optionalKey(WholeText),
-        delay: Schema.optionalKey(DurationText),
-        blocks: Schema.optionalKey(WholeText),
+        code: Schema.optionalKey(Schema.Literals(faultCodes.map((one) => `${one}` as const))),
+        delay: Schema.optionalKey(UpToDay),
+        blocks: Schema.optionalKey(whole(1, 500)),
         /** A duration, with "-" in front where the network's clock is slow. */
-        skew: Schema.optionalKey(text(/^-?[0-9]+(ms|s|m|h|d)$/, 'a duration such as "-90s"')),
+        skew: Schema.optionalKey(
+          text(skewForm, 'a duration such as "-90s"').check(
+            within(skewMillis, -dayMillis, dayMillis, "a duration from -1d to 1d"),
+          ),
+        ),
         chainId: Schema.optionalKey(Name),
       }),
     ),

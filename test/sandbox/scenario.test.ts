@@ -77,14 +77,18 @@ describe("a scenario", () => {
     [
       "a status that is no fault",
       scenarioText({ faults: [{ block: 1, operation: "submit", kind: "http_status", status: 200 }] }),
-      /write status: one of 403, 429/,
+      /faults #1 status: "200" is not valid; did you mean "500"/,
     ],
     [
       "a rate above one",
       scenarioText({ faults: [{ block: 1, operation: "any", kind: "drop_before", rate: 2 }] }),
-      /rate is a probability/,
+      /rate: "2" is not valid; write a probability from 0\.000001 to 1/,
     ],
-    ["impossible work", scenarioText({ pow: { difficulty: 257 } }), /difficulty is 0 to 256/],
+    [
+      "impossible work",
+      scenarioText({ pow: { difficulty: 257 } }),
+      /difficulty: "257" is not valid; write a whole number from 0 to 256/,
+    ],
     [
       "an asset without a source",
       scenarioText({ assets: [tether, { ...vegaAsset, builtin: undefined }] }),
