@@ -59,8 +59,7 @@ const outbox = [
 ]
 
 /**
- * Data reported by gateways. Accounts have short ids: their names, 150 bytes each,
-    would be written with every row, and
+ * Data reported by gateways. Accounts have short ids: their names, 150 bytes each, would be written with every row, and
  * take most of the time and of the disk.
  */
 const observations = [
