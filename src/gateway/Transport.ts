@@ -155,7 +155,7 @@ export const makeTransport = (
         }
         const way = { client, options, limiter }
         const send = Effect.flatMap(request.mayLeave ?? Effect.succeed(true), (may): Outcome<A> => {
-          if (!may) return Effect.fail({ _tag: "Unreachable", detail: "not sent: another process moves the money" })
+          if (!may) return Effect.fail({ _tag: "Unreachable", detail: "not sent: too late, or another process pays" })
           leaves()
           return bounded(way, request)
         })

@@ -65,9 +65,13 @@ export const heightNow = Effect.fnUntraced(function* () {
   const head = yield* headCache.head
   const askedAt = yield* headCache.askedAt
   if (yield* haltOnWrongChain(head)) return undefined
+  return head.height + (yield* yield* blocksSince(askedAt))
+})
+
+/** The number of blocks since then (Unix milliseconds), at least one a second; read when it is run. */
+export const blocksSince = Effect.fnUntraced(function* (at: number) {
   const millis = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
-  const blocks = Math.trunc(((yield* Clock.currentTimeMillis) - askedAt) / millis)
-  return head.height + BigInt(Math.max(0, blocks))
+  return Effect.map(Clock.currentTimeMillis, (now) => BigInt(Math.max(0, Math.trunc((now - at) / millis))))
 })
 
 /**

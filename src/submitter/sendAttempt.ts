@@ -11,6 +11,7 @@ import {
   classifyAnswer,
   classifyError,
   isSendDue,
+  maySend,
   nextSend,
   planSend,
   type SendVerdict,
@@ -25,7 +26,7 @@ import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
-import { beginSend, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
+import { beginSend, blocksSince, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
 import { InFlight } from "./InFlight.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./SigningFacts.ts"
 import { solveWork } from "./solveWork.ts"
@@ -100,9 +101,14 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   const outbox = yield* Outbox
   const { attempt, gateway, first, txHash: hash } = start
   const startedAt = yield* Clock.currentTimeMillis
+  const { isLeaseHeld } = yield* Database
+  const passed = yield* blocksSince(startedAt)
   const seq = yield* beginSend(start, height)
   if (seq === undefined) return undefined
-  const result = yield* Effect.result(writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))
+  // Its commit may have taken until the margin of the window.
+  const isInTime = Effect.map(passed, (blocks) => maySend(attempt, height + blocks))
+  const mayLeave = Effect.flatMap(isInTime, (isIt) => (isIt ? isLeaseHeld : Effect.succeed(false)))
+  const result = yield* Effect.result(writer.submit(tx, { gateway, turn, mayLeave }))
   const verdict = Result.match(result, {
     onSuccess: (answer) => classifyAnswer(answer, mayReframe),
     onFailure: classifyError,

@@ -55,9 +55,9 @@ export const planted: ReadonlyArray<Planted> = [
       },
       {
         file: "submitter/sendAttempt.ts",
-        source: "writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))\n",
+        source: "writer.submit(tx, { gateway, turn, mayLeave }))\n",
         instead:
-          "writer.submit(tx, { gateway, turn, mayLeave: (yield* Database).isLeaseHeld }))\n  const seq = yield* beginSend(start, height)\n  if (seq === undefined) return undefined\n",
+          "writer.submit(tx, { gateway, turn, mayLeave }))\n  const seq = yield* beginSend(start, height)\n  if (seq === undefined) return undefined\n",
       },
     ],
   },

@@ -6,6 +6,7 @@ import type { daemonLayer } from "../../src/layers.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, paid, round } from "../support/Flow.ts"
@@ -145,5 +146,29 @@ describe("a send that has not begun", () => {
         }),
       )
     }
+  }
+})
+
+describe("a send that has begun", () => {
+  for (const [how, millis, isSent] of [
+    ["at once", 0, true],
+    ["so long that the margin of its window may have begun", 10_000, false],
+  ] as const) {
+    it.effect(`leaves ${isSent ? "" : "no more "}where its commit takes ${how}`, () =>
+      behind({ scenario: { pow } }, function* (front, _, options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* dueAgain({ front, options, sandbox })
+        const database = yield* Database
+        const slow: typeof database.write = (effect, takenBack) =>
+          Effect.gen(function* () {
+            const before = yield* sends
+            const done = yield* database.write(effect, takenBack)
+            if ((yield* sends) > before) yield* TestClock.adjust(millis)
+            return done
+          }).pipe(Effect.catchTag("SqlError", Effect.die)) as ReturnType<typeof database.write<never, never, never>>
+        yield* Effect.provideService(submitOnce(), Database, { ...database, write: slow })
+        assert.deepStrictEqual([posts(front), yield* sends], [isSent ? 2 : 1, 2])
+      }),
+    )
   }
 })
