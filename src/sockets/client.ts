@@ -8,7 +8,7 @@ import { HttpClient, HttpClientError, type HttpClientRequest } from "effect/http
 const { Agent, validateHeaderValue } = process.getBuiltinModule("node:http")
 const { Agent: TlsAgent } = process.getBuiltinModule("node:https")
 
-/** Milliseconds in which a connection must be made, and after which an idle one is closed: many servers do so after 5 s. */
+/** Milliseconds in which a connection must be made, and until an idle one is closed: many servers do so after 5 s. */
 const idleMillis = 4_000
 
 /** An error of a connection that was not made yet: no byte of a request was sent. */
