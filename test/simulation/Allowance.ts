@@ -25,11 +25,13 @@ export const makeAllowance = (plans: readonly [Plan, ...ReadonlyArray<Plan>], no
   const isServed =
     faults.length === 0 && plans.every(({ wild }) => wild?.outage === undefined && wild?.restore === undefined)
   const isCalm = isServed && stepsPerLife === undefined && !sleeps
+  // Treasuries that share a gateway share its requests of a second, and each read waits to be joined by others.
+  const millis = seenMillis * plans.length + (plan.liar ? liarMillis : 0)
   let calmAt = 0
   let blindAt = 0
   const seenUntil = (height: number): number => {
     const at = Math.max(blockTimes.get(height) ?? now(), isCalm ? 0 : Math.max(calmAt, blindAt))
-    return Math.max(blockTimes.get(height + 10) ?? 0, at + seenMillis + (plan.liar ? liarMillis : 0))
+    return Math.max(blockTimes.get(height + 10) ?? 0, at + millis)
   }
   return {
     noteBlock: (height) => blockTimes.set(height, now()),
