@@ -16,28 +16,27 @@ export interface NotConnected extends NodeJS.ErrnoException {
   notConnected?: true
 }
 
-/** A request that is written before the certificate was accepted would leave with the last bytes of the handshake. */
-const corked = (socket: Socket, event: "connect" | "secureConnect"): Socket => {
+/** Marks errors of a socket until it is connected. Node holds a request back until then, and until TLS is verified. */
+const marked = (socket: Socket, event: "connect" | "secureConnect"): Socket => {
   const mark = (error: NotConnected) => {
     error.notConnected = true
   }
   const expire = () => socket.destroy(Object.assign(new Error("not connected in time"), { code: "ETIMEDOUT" }))
-  socket.cork()
   socket.once("error", mark).once("timeout", expire)
   return socket.once(event, () => {
-    socket.off("error", mark).off("timeout", expire).uncork()
+    socket.off("error", mark).off("timeout", expire)
   })
 }
 
 class PlainSockets extends Agent {
   override createConnection(options: object) {
-    return corked(super.createConnection(options) as Socket, "connect")
+    return marked(super.createConnection(options) as Socket, "connect")
   }
 }
 
 class TlsSockets extends TlsAgent {
   override createConnection(options: object) {
-    return corked(super.createConnection(options) as Socket, "secureConnect")
+    return marked(super.createConnection(options) as Socket, "secureConnect")
   }
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
+import { createServer as createTlsServer } from "node:tls"
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { layer } from "../support/it.ts"
@@ -45,6 +46,26 @@ layer(live, { excludeTestServices: true })("TLS", (it) => {
       assert.isFalse(error.mayHaveArrived)
     }
     assert.strictEqual(requests, 0)
+  })
+
+  it.effect.each(["TLSv1.2", "TLSv1.3"] as const)("sends no byte over %s that is not verified", function* (version) {
+    let bytes = 0
+    const server = createTlsServer({ cert, key, minVersion: version, maxVersion: version }, (socket) => {
+      socket.on("data", (data) => {
+        bytes += data.length
+      })
+      socket.on("error", () => {})
+    })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+      () => Effect.promise(() => new Promise<void>((resolve) => server.close(() => resolve()))),
+    )
+    const transport = yield* openTransport(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    for (let n = 0; n < 100; n++) {
+      const error = yield* Effect.flip(transport.request(write))
+      assert.strictEqual(error.reason._tag, "Unreachable", error.message)
+    }
+    assert.strictEqual(bytes, 0)
   })
 
   it.effect("sends nothing to a gateway that speaks no TLS where https was asked for", function* () {
