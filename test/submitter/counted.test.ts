@@ -148,7 +148,10 @@ it.effect("a debit that one gateway of three hides counts all the same", () =>
   }),
 )
 
-it.effect("a payment whose amount one gateway of three tells first, and wrongly, counts with its own", () =>
+it.effect.each([
+  { what: "amount", text: '"amount":"30000000"', lie: '"amount":"1"', first: { amount: 1n, count: 1 } },
+  { what: "asset", text: usdt, lie: "0".repeat(64), first: { amount: 0n, count: 0 } },
+])("a payment of which one gateway of three tells another $what first counts as it is", ({ text, lie, first }) =>
   Effect.suspend(() => {
     const { fronts, gateways } = threeFronts()
     return flow(
@@ -157,14 +160,14 @@ it.effect("a payment whose amount one gateway of three tells first, and wrongly,
         const [liar, ...others] = fronts
         liar!.manner = altered(isListing, (a) => ({
           ...a,
-          text: a.text.replaceAll('"amount":"30000000"', '"amount":"1"'),
+          text: a.text.replaceAll(text, lie),
         }))
         const empty = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false}}}'
         for (const one of others) one.manner = altered(isListing, (a) => ({ ...a, text: empty }))
         yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
         yield* sandbox.stepBlock
         yield* rounds(options, sandbox, 3, new Set(["decide"]))
-        assert.deepStrictEqual(yield* usedTo(bob), { amount: 1n, count: 1 })
+        assert.deepStrictEqual(yield* usedTo(bob), first)
         for (const one of others) one.manner = honest
         yield* rounds(options, sandbox, 3, new Set(["decide"]))
         assert.deepStrictEqual(yield* usedTo(bob), { amount: 30n * one, count: 1 })

@@ -44,7 +44,7 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
     const intentId = `transfer ${id}`
     const earlier = yield* spends.attempts(intentId)
     const last = earlier.at(-1)
-    if (spentAt <= since || (last?.amount === amount && last.to === to)) continue
+    if (spentAt <= since || (last?.amount === amount && last.to === to && last.assetId === assetId)) continue
     // Of one that is told otherwise now the last word counts, as of an intent the last attempt.
     const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: earlier.length + 1 }
     yield* spends.record({ ...signed, from, to, assetId, amount, spentAt })
