@@ -2,15 +2,14 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Fiber, Layer, Schedule, Scope } from "effect"
-import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../sockets/boundedServer.ts"
 import type { Chain, Included } from "./Chain.ts"
 import type { World } from "./http/Answer.ts"
 import type { PerformedRequest } from "./http/perform.ts"
 import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
-import { answerRequest, type LocalRequest } from "./http/routes.ts"
-import { layerRoutes, ownHost } from "./http/Server.ts"
+import { answerRequest, type NetworkRequest } from "./http/routes.ts"
+import { serveNetwork } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { filesFailed, openLedgerFile, SandboxError } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
@@ -51,7 +50,7 @@ export class Sandbox extends Context.Service<
     readonly ledger: LedgerView
     readonly stepBlock: Effect.Effect<void, SandboxError>
     /** Answers a request without a socket. */
-    readonly answer: (request: LocalRequest) => Effect.Effect<PerformedRequest>
+    readonly answer: (request: NetworkRequest) => Effect.Effect<PerformedRequest>
     /** Never ends by itself: fails when blocks can no longer be made or kept. Join it, or the network dies unseen. */
     readonly join: Effect.Effect<never, SandboxError>
   }
@@ -143,8 +142,7 @@ const listen = (
     const bound = open(host, port)
     const isFreeWanted = (error: SandboxError) => error.isPortBusy === true && options.portBusy === "free"
     const server = yield* Effect.catchIf(bound, isFreeWanted, () => open(host, 0))
-    const app = yield* HttpRouter.toHttpEffect(layerRoutes(world, limiter))
-    yield* server.serve(ownHost(host)(app))
+    yield* server.serve(serveNetwork(world, limiter, host))
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 

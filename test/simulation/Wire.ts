@@ -73,7 +73,7 @@ const travel = (options: WireOptions, { method, path, body, host }: Asked): Effe
     const pathname = path.split("?")[0]!
     const operation = answerRequest(worldOf(options, host), options.limiter, {
       method,
-      path,
+      url: path,
       address: options.address ?? "127.0.0.1",
       body: Effect.sync(() => {
         if (method === "POST") options.onArrival(body, leftAt)

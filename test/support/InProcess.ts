@@ -35,7 +35,7 @@ export const serveHere = (url: string, answer: ServerHere): Effect.Effect<void, 
 /** A request that has left arrives, whether or not anybody still waits for the answer. */
 export const serveSandbox = (sandbox: Sandbox["Service"]): Effect.Effect<void, never, Scope.Scope> =>
   serveHere(sandbox.url, ({ method, path, body }) =>
-    sandbox.answer({ method, path, address: "127.0.0.1", body: Effect.succeed(body) }).pipe(
+    sandbox.answer({ method, url: path, address: "127.0.0.1", body: Effect.succeed(body) }).pipe(
       Effect.map((outcome) => arrivedOf(outcome)),
       Effect.forkDetach,
       Effect.flatMap(Fiber.join),

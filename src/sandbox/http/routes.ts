@@ -1,12 +1,12 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { Profile } from "../Profiles.ts"
 import { accounts } from "./Accounts.ts"
-import { plainError, type RefusedRequest, type Route, type World } from "./Answer.ts"
+import { plainError, type Route, type World } from "./Answer.ts"
 import { assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
 import { ledgerEntries } from "./LedgerEntries.ts"
-import { type PerformedRequest, perform } from "./perform.ts"
+import { type Incoming, type PerformedRequest, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import { epoch, height, parameters, spamStatistics, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
@@ -30,9 +30,7 @@ const routes: ReadonlyArray<Route> = [
   ...controls,
 ]
 
-/** Operations of a profile: all, or those of the specification alone. */
-export const routesOf = (profile: Profile): ReadonlyArray<Route> => routes.filter((route) => isServed(profile, route))
-
+/** A profile serves all operations, or those of the specification alone. */
 const isServed = (profile: Profile, route: Route): boolean => route.specified || profile.surface === "full"
 
 const patternOf = (route: Pick<Route, "path">): RegExp =>
@@ -40,40 +38,30 @@ const patternOf = (route: Pick<Route, "path">): RegExp =>
 
 const patterns: ReadonlyArray<readonly [Route, RegExp]> = routes.map((route) => [route, patternOf(route)])
 
-/** The route of a request and the parameters in its path. */
-const findRoute = (
-  profile: Profile,
-  method: string,
-  path: string,
-): { readonly route: Route; readonly params: Readonly<Record<string, string>> } | undefined => {
-  for (const [route, pattern] of patterns) {
-    const found = route.method === method && isServed(profile, route) ? pattern.exec(path) : null
-    if (found !== null) return { route, params: { ...found.groups } }
-  }
-  return undefined
+/** The path of a URL without its query; none where it is not encoded as a path is. */
+const pathOf = Option.liftThrowable((url: string) => decodeURIComponent(url.split("?")[0] ?? ""))
+
+const notFound: PerformedRequest = {
+  _tag: "Answered",
+  answer: plainError("NotFound", "Not Found", false),
+  headers: {},
 }
 
-/** A request that no server received. */
-export interface LocalRequest {
+/** A request to the network, whatever carried it here. */
+export interface NetworkRequest extends Omit<Incoming, "params"> {
   readonly method: string
-  /** Path and query. */
-  readonly path: string
-  /** IP address of the caller, for the rate limiter. */
-  readonly address: string
-  readonly body: Effect.Effect<string, RefusedRequest>
 }
 
-/** Answers as the server does, without a socket. */
+/** Answers a request. What the profile does not serve is not found. */
 export const answerRequest = (
   world: World,
   limiter: RateLimiter | undefined,
-  { method, path, address, body }: LocalRequest,
+  { method, ...incoming }: NetworkRequest,
 ): Effect.Effect<PerformedRequest> => {
-  const found = findRoute(world.profile, method, path.split("?")[0]!)
-  if (found === undefined) {
-    return Effect.succeed({ _tag: "Answered", answer: plainError("NotFound", "Not Found", false), headers: {} })
+  const path = Option.getOrElse(pathOf(incoming.url), () => "")
+  for (const [route, pattern] of patterns) {
+    const found = route.method === method && isServed(world.profile, route) ? pattern.exec(path) : null
+    if (found !== null) return perform(world, limiter, route, { ...incoming, params: { ...found.groups } })
   }
-  const params = { ...found.params }
-  for (const key of Object.keys(params)) params[key] = decodeURIComponent(params[key]!)
-  return perform(world, limiter, found.route, { url: path, params, address, body })
+  return Effect.succeed(notFound)
 }

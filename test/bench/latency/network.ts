@@ -36,7 +36,7 @@ const program = Effect.gen(function* () {
   const arm = (operation: string, durationMillis: number) =>
     sandbox.answer({
       method: "POST",
-      path: "/sandbox/faults",
+      url: "/sandbox/faults",
       address: "",
       body: Effect.succeed(JSON.stringify({ operation, kind: "lagging_replica", blocks: 1, durationMillis })),
     })
