@@ -12,7 +12,7 @@ import {
   refuseRequest,
   scalar,
 } from "./Answer.ts"
-import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
+import { byText, listedPage, readPaging } from "./Paging.ts"
 
 const accountTypes = new Map(Object.entries(accountTypeNumbers))
 
@@ -55,13 +55,15 @@ export const readFilter = (
 
 const badAsset = { code: 80_006, message: "failed to get accounts", inner: "querying accounts: " }
 
-const cursorOf = (account: Account): string => toCursor({ account_id: account.id })
+const listing = byText("account_id", (account: Account) => account.id)
 
-const listing: Listing<Account> = {
-  cursorOf,
-  keyOf: (account) => account.id,
-  keyOfCursor: (decoded) => cursorField(decoded, "account_id"),
-}
+const nodeOf = (account: Account) => ({
+  owner: account.party,
+  balance: account.balance.toString(),
+  asset: account.asset,
+  marketId: account.market,
+  type: account.type,
+})
 
 /** Current balances: one row for each account that was ever touched, also where nothing is left in it. */
 export const accounts: Route = {
@@ -73,16 +75,9 @@ export const accounts: Route = {
     Effect.gen(function* () {
       const isSelected = yield* readFilter(ask.query, badAsset)
       const paging = yield* readPaging(ask.query)
-      const answer = yield* world.node.read((chain) => {
-        const rows = [...chain.ledger.accounts.values()].filter(isSelected).sort((a, b) => (a.id < b.id ? -1 : 1))
-        return edgesOf(pageOfRows(rows, paging, listing), cursorOf, (account) => ({
-          owner: account.party,
-          balance: account.balance.toString(),
-          asset: account.asset,
-          marketId: account.market,
-          type: account.type,
-        }))
-      })
-      return ok({ accounts: answer })
+      const page = yield* world.node.read(({ ledger }) =>
+        listedPage(ledger.accounts.values().filter(isSelected), paging, listing, nodeOf),
+      )
+      return ok({ accounts: page })
     }),
 }

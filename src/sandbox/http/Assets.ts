@@ -3,17 +3,11 @@ import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
 import { isAssetId } from "./Accounts.ts"
 import { type Detail, nodeError, ok, type Route, refuseRequest, scalar } from "./Answer.ts"
-import { cursorField, cutPage, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
+import { byText, listedPage, readPaging } from "./Paging.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
 
-const cursorOf = (asset: AssetState): string => toCursor({ id: asset.id })
-
-const listing: Listing<AssetState> = {
-  cursorOf,
-  keyOf: (asset) => asset.id,
-  keyOfCursor: (decoded) => cursorField(decoded, "id"),
-}
+const listing = byText("id", (asset: AssetState) => asset.id)
 
 /** All assets of every status, in order of their ids; or the one requested. */
 export const assets: Route = {
@@ -36,17 +30,10 @@ export const assets: Route = {
           return yield* refuseRequest(nodeError("NotFound", notFound(inner)))
         }
         const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
-        return ok({ assets: edgesOf(cutPage([asset], one, cursorOf), cursorOf, node) })
+        return ok({ assets: listedPage([asset], one, listing, node) })
       }
       const paging = yield* readPaging(ask.query)
-      const page = yield* world.node.read((chain) =>
-        pageOfRows(
-          [...chain.assets.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-          paging,
-          listing,
-        ),
-      )
-      return ok({ assets: edgesOf(page, cursorOf, node) })
+      return ok({ assets: yield* world.node.read(({ assets }) => listedPage(assets.values(), paging, listing, node)) })
     }),
 }
 

@@ -98,23 +98,35 @@ export const cutPage = <Row>(
   }
 }
 
+/** The order of rows that lie in memory, by a complete key. */
 export interface Listing<Row> {
-  readonly cursorOf: (row: Row) => string
-  /** The key that the rows are sorted by, and the one that a cursor holds; undefined: the cursor holds none. */
   readonly keyOf: (row: Row) => string
+  readonly cursorOf: (row: Row) => string
+  /** The key that a cursor holds; undefined: it holds none. */
   readonly keyOfCursor: (decoded: string) => string | undefined
 }
 
-/** A page of rows that lie in memory, sorted upwards by a complete key. */
-export const pageOfRows = <Row>(rows: ReadonlyArray<Row>, paging: Paging, listing: Listing<Row>): Page<Row> => {
+/** Rows in the order of a text, which their cursors hold under a name. */
+export const byText = <Row>(name: string, textOf: (row: Row) => string): Listing<Row> => ({
+  keyOf: textOf,
+  cursorOf: (row) => toCursor({ [name]: textOf(row) }),
+  keyOfCursor: (decoded) => cursorField(decoded, name),
+})
+
+/** The requested page of rows in memory, as it goes out. */
+export const listedPage = <Row>(
+  rows: Iterable<Row>,
+  paging: Paging,
+  { keyOf, cursorOf, keyOfCursor }: Listing<Row>,
+  nodeOf: (row: Row) => unknown,
+) => {
   const downwards = paging.newestFirst === paging.forward
-  const ordered = downwards ? [...rows].reverse() : rows
-  const key = paging.cursor === undefined ? undefined : listing.keyOfCursor(paging.cursor.decoded)
-  const from =
-    key === undefined
-      ? ordered
-      : ordered.filter((row) => (downwards ? listing.keyOf(row) <= key : listing.keyOf(row) >= key))
-  return cutPage(from.slice(0, fetchCount(paging)), paging, listing.cursorOf)
+  const wanted = paging.cursor === undefined ? undefined : keyOfCursor(paging.cursor.decoded)
+  const ordered = Array.from(rows, (row) => ({ row, key: keyOf(row) }))
+    .filter(({ key }) => wanted === undefined || (downwards ? key <= wanted : key >= wanted))
+    .sort((a, b) => (a.key < b.key === downwards ? 1 : -1))
+  const fetched = ordered.slice(0, fetchCount(paging)).map(({ row }) => row)
+  return edgesOf(cutPage(fetched, paging, cursorOf), cursorOf, nodeOf)
 }
 
 export const toCursor = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64")

@@ -5,7 +5,7 @@ import { transfersLeft } from "../checkTx.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
 import { rulesNow } from "../ReplayGuard.ts"
 import { ok, type Route } from "./Answer.ts"
-import { edgesOf, type Listing, pageOfRows, readPaging } from "./Paging.ts"
+import { type Listing, listedPage, readPaging } from "./Paging.ts"
 
 /** All that a sender needs to know of the chain: the newest block, and what work it asks for. */
 export const height: Route = {
@@ -107,7 +107,7 @@ interface Parameter {
   readonly value: string
 }
 
-/** The network parameters that a treasury can meet, sorted by key. Values are text as the network has them. */
+/** The network parameters that a treasury can meet. Values are text as the network has them. */
 const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
   const { scenario } = chain
   const pow = rulesNow(chain)
@@ -128,16 +128,12 @@ const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
     "transfer.feeDiscountMinimumTrackedAmount": "0.01",
     "transfer.minTransferQuantumMultiple": scenario.minTransferQuantum,
     "validators.epoch.length": scenario.epochLength,
-  })
-    .map(([key, value]) => ({ key, value }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
+  }).map(([key, value]) => ({ key, value }))
 }
 
-const cursorOf = (parameter: Parameter): string => Buffer.from(parameter.key).toString("base64")
-
 const listing: Listing<Parameter> = {
-  cursorOf,
   keyOf: (parameter) => parameter.key,
+  cursorOf: (parameter) => Buffer.from(parameter.key).toString("base64"),
   keyOfCursor: (decoded) => decoded,
 }
 
@@ -150,7 +146,7 @@ export const parameters: Route = {
   answer: (world, ask) =>
     Effect.gen(function* () {
       const paging = { ...(yield* readPaging(ask.query)), newestFirst: false }
-      const page = yield* world.node.read((chain) => pageOfRows(parametersOf(chain), paging, listing))
-      return ok({ networkParameters: edgesOf(page, cursorOf, (parameter) => parameter) })
+      const page = yield* world.node.read((chain) => listedPage(parametersOf(chain), paging, listing, (row) => row))
+      return ok({ networkParameters: page })
     }),
 }

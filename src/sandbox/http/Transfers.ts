@@ -1,50 +1,33 @@
 import { Effect } from "effect"
 import type { Chain, Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
-import { formatTime, toMicros } from "../Ledger.ts"
+import { formatTime, parseTime, toMicros } from "../Ledger.ts"
 import { enums, nodeError, ok, type Route, type RouteRequest, refuseRequest, scalar, type World } from "./Answer.ts"
-import { cursorField, edgesOf, type Listing, pageOfRows, readPaging, toCursor } from "./Paging.ts"
+import { cursorField, type Listing, listedPage, readPaging, toCursor } from "./Paging.ts"
 
-/** Times have up to nine places; padded they sort as text. */
-const sortKey = (time: string, id: string): string => {
-  const [whole = "", fraction = ""] = time.replace("Z", "").split(".")
-  return `${whole}.${fraction.padEnd(9, "0")} ${id}`
+interface Timed {
+  readonly id: string
+  /** Block time of the latest version, Unix nanoseconds. */
+  readonly time: bigint
 }
 
-/** A listing whose rows are ordered by the time of their latest version, then by id; its cursors hold both. */
-const byTimeAndId = <Row>(keyOf: (row: Row) => { readonly time: string; readonly id: string }) => {
-  const listing: Listing<Row> = {
-    cursorOf: (row) => {
-      const { time, id } = keyOf(row)
-      return toCursor({ vegaTime: time, id })
-    },
-    keyOf: (row) => {
-      const { time, id } = keyOf(row)
-      return sortKey(time, id)
-    },
-    keyOfCursor: (decoded) => {
-      const time = cursorField(decoded, "vegaTime")
-      const id = cursorField(decoded, "id")
-      return time === undefined || id === undefined ? undefined : sortKey(time, id)
-    },
-  }
-  const sorted = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
-    rows
-      .map((row) => ({ row, key: listing.keyOf(row) }))
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .map(({ row }) => row)
-  return { listing, sorted }
+const keyOf = ({ time, id }: Timed): string => `${String(time).padStart(20, "0")} ${id}`
+
+/** Rows in the order of the time of their latest version, then of their ids; their cursors hold both. */
+const byTimeAndId: Listing<Timed> = {
+  keyOf: ({ time, id }) => keyOf({ time: toMicros(time), id }),
+  cursorOf: ({ time, id }) => toCursor({ vegaTime: formatTime(toMicros(time)), id }),
+  keyOfCursor: (decoded) => {
+    const time = parseTime(cursorField(decoded, "vegaTime") ?? "")
+    const id = cursorField(decoded, "id")
+    return time === undefined || id === undefined ? undefined : keyOf({ time, id })
+  },
 }
 
 const directions = new Map([
   ["TRANSFER_DIRECTION_UNSPECIFIED", 0],
   ["TRANSFER_DIRECTION_TRANSFER_FROM", 1],
 ])
-
-const ordered = byTimeAndId((transfer: Transfer) => ({
-  time: formatTime(toMicros(transfer.time)),
-  id: transfer.id,
-}))
 
 /** Without any parameter of paging this listing is shorter than the others. */
 const pageDefault = 50
@@ -68,10 +51,10 @@ export const transfers: Route = {
       const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
       const paging = paged ? read : { ...read, limit: pageDefault }
       const page = yield* world.node.read((chain) => {
-        const rows = [...chain.transfers.values()].filter(({ from }) => !pubkey || from === pubkey)
-        return pageOfRows(ordered.sorted(rows), paging, ordered.listing)
+        const rows = chain.transfers.values().filter(({ from }) => !pubkey || from === pubkey)
+        return listedPage(rows, paging, byTimeAndId, nodeOf)
       })
-      return ok({ transfers: edgesOf(page, ordered.listing.cursorOf, nodeOf) })
+      return ok({ transfers: page })
     }),
 }
 
@@ -151,8 +134,6 @@ const withdrawalNode = (withdrawal: Withdrawal) => ({
   ext: withdrawal.receiver === "" ? {} : { erc20: { receiverAddress: withdrawal.receiver } },
 })
 
-const withdrawalsBy = byTimeAndId((row: Withdrawal) => ({ time: formatTime(toMicros(row.time)), id: row.id }))
-
 /** Withdrawals of a party, or of all, newest first. */
 export const withdrawals: Route = {
   operation: "withdrawals",
@@ -164,10 +145,10 @@ export const withdrawals: Route = {
       const party = yield* scalar(ask.query, "party_id")
       const paging = yield* readPaging(ask.query)
       const page = yield* world.node.read((chain) => {
-        const rows = [...chain.withdrawals.values()].filter((row) => party === undefined || row.party === party)
-        return pageOfRows(withdrawalsBy.sorted(rows), paging, withdrawalsBy.listing)
+        const rows = chain.withdrawals.values().filter((row) => party === undefined || row.party === party)
+        return listedPage(rows, paging, byTimeAndId, withdrawalNode)
       })
-      return ok({ withdrawals: edgesOf(page, withdrawalsBy.listing.cursorOf, withdrawalNode) })
+      return ok({ withdrawals: page })
     }),
 }
 
