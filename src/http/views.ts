@@ -9,7 +9,7 @@ import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
-import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule, type Rule } from "../rules/Rule.ts"
+import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
@@ -93,44 +93,35 @@ export const accountViews = (
     )
     .toSorted((a, b) => Number(a.inBand) - Number(b.inBand))
 
-const isOnTrial = (rule: Rule): boolean => isPaying(rule) && rule.trial
+/** A level of an account that the file sets. */
+interface Mark {
+  readonly name: "floor" | "below" | "above" | "target"
+  /** Empty for a floor. */
+  readonly rule: string
+  readonly units: bigint
+  readonly trial: boolean
+  readonly holds: (balance: bigint) => boolean
+}
 
 /** Levels of an account that the file sets: its floor, and those of each rule. */
-export const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
+export const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset): ReadonlyArray<Mark> => {
   const floor = treasury.parties.get(party)?.floor.get(asset.id)
-  const floors =
-    floor === undefined
-      ? []
-      : [{ name: "floor" as const, rule: "", units: floor as bigint, trial: false, holds: (b: bigint) => b >= floor }]
-  const bands = treasury.rules.flatMap((rule) =>
-    levelsOf(rule)
+  const bands = treasury.rules.flatMap((rule) => {
+    const of = { rule: rule.name, trial: isPaying(rule) && rule.trial }
+    const isBelow = rule.kind === "topUp" || rule.kind === "request"
+    return levelsOf(rule)
       .filter((level) => level.party.name === party && level.asset.id === asset.id)
-      .flatMap(({ trigger, target }) => [
-        rule.kind === "topUp" || rule.kind === "request"
-          ? {
-              name: "below" as const,
-              rule: rule.name,
-              units: trigger as bigint,
-              trial: isOnTrial(rule),
-              holds: (b: bigint) => b >= trigger,
-            }
-          : {
-              name: "above" as const,
-              rule: rule.name,
-              units: trigger as bigint,
-              trial: isOnTrial(rule),
-              holds: (b: bigint) => b <= trigger,
-            },
-        {
-          name: "target" as const,
-          rule: rule.name,
-          units: target as bigint,
-          trial: isOnTrial(rule),
-          holds: () => true,
-        },
-      ]),
-  )
-  return [...floors, ...bands]
+      .flatMap(
+        ({ trigger, target }): ReadonlyArray<Mark> => [
+          isBelow
+            ? { ...of, name: "below", units: trigger, holds: (balance) => balance >= trigger }
+            : { ...of, name: "above", units: trigger, holds: (balance) => balance <= trigger },
+          { ...of, name: "target", units: target, holds: () => true },
+        ],
+      )
+  })
+  if (floor === undefined) return bands
+  return [{ name: "floor", rule: "", units: floor, trial: false, holds: (balance) => balance >= floor }, ...bands]
 }
 
 /** How much of a limit of the policy is signed or set aside. */
@@ -221,34 +212,19 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: 
     }
     const own = memories.filter((m) => m.rule === rule.name)
     const rehearsal = rehearsalText(rule, mode)
+    const view = { name: rule.name, kind: rule.kind, trial: rule.trial, fires: null }
     if (own.length === 0) {
       const sentence = `${rehearsal}not yet evaluated`
-      return [
-        {
-          name: rule.name,
-          kind: rule.kind,
-          subject: "",
-          trial: rule.trial,
-          state: "inactive",
-          reason: null,
-          fires: null,
-          detail: "",
-          sentence,
-          reading: sentence,
-        },
-      ]
+      return [{ ...view, subject: "", state: "inactive", reason: null, detail: "", sentence, reading: sentence }]
     }
-    return own.map((m) => ({
-      name: rule.name,
-      kind: rule.kind,
-      subject: m.subject,
-      trial: rule.trial,
-      state: m.state,
-      reason: m.reason ?? null,
-      fires: null,
-      detail: m.detail,
-      sentence: `${rehearsal}${m.reason === undefined ? `acting: ${m.detail}` : holdText(m.reason, m.detail)}`,
-      reading: `${rehearsal}${m.reason === undefined ? m.detail : restText(m.reason, m.detail)}`,
+    return own.map(({ subject, state, reason, detail }) => ({
+      ...view,
+      subject,
+      state,
+      reason: reason ?? null,
+      detail,
+      sentence: `${rehearsal}${reason === undefined ? `acting: ${detail}` : holdText(reason, detail)}`,
+      reading: `${rehearsal}${reason === undefined ? detail : restText(reason, detail)}`,
     }))
   })
 
