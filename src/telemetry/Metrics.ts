@@ -91,8 +91,6 @@ type Made<D> = D extends { readonly type: infer T; readonly labels: infer L }
   : never
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-/** Series of one metric. What a file names is far below it. */
-const seriesMax = 2_000
 
 const define = ({ type, name, help, labels, buckets = seconds }: Definition, registry: Registry) => {
   const options = { name: `cofferer_${name}`, help, labelNames: Object.keys(labels), registers: [registry] }
@@ -131,19 +129,12 @@ const make = (options: MetricsOptions) => {
   metrics.buildInfo.set({ version: options.version, revision: options.revision, node: process.version }, 1)
   metrics.mode.set({ treasury: options.treasury, mode: options.mode }, 1)
   metrics.configReloaded.set({ treasury: options.treasury }, 1)
-  /** All metrics in the text form of Prometheus, at most `seriesMax` of each. */
-  const text = async (): Promise<string> => {
-    let dropped = 0
-    for (const { metric } of defined) {
-      if (metric instanceof Histogram) continue
-      const surplus = (await metric.get()).values.slice(seriesMax)
-      for (const { labels } of surplus) metric.remove(labels)
-      dropped += surplus.length
-    }
-    metrics.seriesDropped.set(dropped)
-    return await registry.metrics()
+  return {
+    ...metrics,
+    registry,
+    /** All metrics in the text form of Prometheus. */
+    text: () => registry.metrics(),
   }
-  return { ...metrics, registry, text }
 }
 
 /** The same text in OpenMetrics 1.0. prom-client's own form of it renames the counters for good. */

@@ -325,9 +325,5 @@ export const metricGroups = {
       "Broken invariants; each halts money and never the alerts.",
       { invariant: invariants },
     ),
-    seriesDropped: gauge(
-      "series_dropped",
-      "Series left out of this answer, because a metric had more of them than 2000.",
-    ),
   },
 } as const
