@@ -1,10 +1,11 @@
-import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ProcessContext } from "../config/Environment.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { askBackfill, type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../http/ledgerVerbs.ts"
+import type { View } from "../http/View.ts"
 import { gatewayLayer, type storeLayer } from "../layers.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
@@ -182,12 +183,6 @@ const backfillFlags = {
   ...commonFlags,
 }
 
-const decodeReading = Schema.decodeUnknownEffect(
-  Schema.Struct({
-    backfills: Schema.Array(Schema.Struct({ since: Schema.String, share: Schema.Finite })),
-  }),
-)
-
 /** On a terminal, draws the daemon's progress and returns true once it has read; an interrupt does not stop it. */
 const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string) {
   const { progress } = yield* ProcessContext
@@ -195,8 +190,8 @@ const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string
   const bar = progressBar(progress, "backfill")
   const step = Effect.gen(function* () {
     const answer = yield* control(dataDir, "GET", "/api/v1/status")
-    const { backfills } = answer === undefined ? { backfills: [] } : yield* decodeReading(yield* bodyOf(answer))
-    const own = backfills.find((one) => one.since === since)
+    const view = answer && ((yield* bodyOf(answer)) as Pick<View, "backfills">)
+    const own = view?.backfills.find((one) => one.since === since)
     if (own !== undefined) bar.show(own.share)
     return own === undefined
   })

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
@@ -7,7 +7,7 @@ import { decodeYaml } from "../config/yaml/decodeParts.ts"
 import { readYaml } from "../config/yaml/Yaml.ts"
 import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
-import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
+import { SubmitBody, type Submitted, submitPayment } from "../engine/submitPayment.ts"
 import { settleTerms } from "../http/termsApproval.ts"
 import { daemonLayer } from "../layers.ts"
 import { holdsOf } from "../store/controls/Controls.ts"
@@ -22,16 +22,7 @@ import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was submitted"
 
-const Taken = Schema.Struct({
-  intentId: Schema.String,
-  created: Schema.Boolean,
-  state: Schema.String,
-  needs: Schema.NullOr(Schema.String),
-  listedSince: Schema.NullOr(Schema.String),
-  held: Schema.Array(Schema.String),
-})
-
-const takenText = ({ intentId, created, state, needs, listedSince }: typeof Taken.Type): string => {
+const takenText = ({ intentId, created, state, needs, listedSince }: Submitted): string => {
   const id = shortId(intentId)
   if (!created) return `already known as ${id}: ${state}`
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
@@ -43,7 +34,7 @@ const takenText = ({ intentId, created, state, needs, listedSince }: typeof Take
 }
 
 /** Prints the submitted payment and what blocks it: the exit code tells if it waits for more than its turn. */
-const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Taken.Type) {
+const printTaken = Effect.fnUntraced(function* (output: Output, taken: Submitted) {
   const { intentId, held } = taken
   yield* printResult(output, taken, () => takenText(taken))
   if (held.length === 0) return undefined
@@ -70,8 +61,7 @@ export const submitCommand = Command.make(
     const found = yield* setup(named)
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
-      const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
-      return yield* printTaken(chosen.output, taken)
+      return yield* printTaken(chosen.output, (yield* bodyOf(answer)) as Submitted)
     }
     if (missingSandboxKeys(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)

@@ -53,7 +53,7 @@ export const SubmitBody = Schema.Struct({
 })
 
 /** Result of a submitted payment. */
-interface Submitted {
+export interface Submitted {
   readonly intentId: string
   /** False if the payment was known already. */
   readonly created: boolean
