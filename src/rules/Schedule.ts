@@ -28,15 +28,20 @@ interface Known {
 }
 const known = new WeakMap<Hours, Known>()
 
+/** The largest step, in minutes, that passes over no edge of the hours: zones are shifted by whole quarters of an hour. */
+const stepOf = ({ spans }: Hours): number => spans.flatMap(({ from, until }) => [from, until]).reduce(divisorOf, 15)
+
+const divisorOf = (a: number, b: number): number => (b === 0 ? a : divisorOf(b, a % b))
+
 /** Returns whether the hours are open, and until when that stays so (Unix milliseconds; at most eight days ahead). */
 export const hoursAt = (hours: Hours, now: number): Known => {
   const last = known.get(hours)
   if (last !== undefined && last.from <= now && now < last.until) return last
   const open = isOpen(hours, now)
-  // Zones are shifted by whole quarters of an hour, so nothing changes within a minute.
-  const minute = Math.floor(now / minuteMillis) * minuteMillis
-  let until = minute + minuteMillis
-  while (until < minute + searchMillis && isOpen(hours, until) === open) until += minuteMillis
+  const step = stepOf(hours) * minuteMillis
+  const begin = Math.floor(now / step) * step
+  let until = begin + step
+  while (until < begin + searchMillis && isOpen(hours, until) === open) until += step
   const found = { from: now, until, open }
   known.set(hours, found)
   return found

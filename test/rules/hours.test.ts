@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Hours, hoursAt, openWindow } from "../../src/rules/Schedule.ts"
+import { type Hours, hoursAt, isOpen, openWindow } from "../../src/rules/Schedule.ts"
+import { makeDice } from "../support/Dice.ts"
 
 const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 const hours = (weekdays: ReadonlyArray<number>, from: string, until: string): Hours => ({
@@ -32,6 +33,27 @@ describe("opening hours", () => {
       [false, true, true, false],
     )
   })
+
+  it.each(["Europe/Zurich", "Asia/Kathmandu", "Pacific/Chatham", "Australia/Lord_Howe", "UTC"])(
+    "in %s change at the minute that is told, and never before",
+    (location) => {
+      const dice = makeDice(location)
+      for (let round = 0; round < 12; round++) {
+        const edge = () => dice.below(24 * 60)
+        const spans = Array.from({ length: 1 + dice.below(2) }, () => ({ from: edge(), until: edge() }))
+        const own = { name: "desk", weekdays: new Set([1, 2, dice.below(7)]), spans, location }
+        // Days around which one of these zones changes its clocks, and others.
+        const at =
+          dice.pick([Date.UTC(2026, 2, 29), Date.UTC(2026, 9, 3), Date.UTC(2026, 3, 4)])! + dice.below(86_400_000)
+        const { open, until } = hoursAt(own, at)
+        const told = JSON.stringify({ own: { ...own, weekdays: [...own.weekdays] }, at })
+        const isSame = (millis: number) => isOpen(own, millis) === open
+        assert.isTrue(until - at > 7 * 86_400_000 || !isSame(until), told)
+        assert.isTrue(isSame(until - 1), told)
+        for (let i = 0; i < 40; i++) assert.isTrue(isSame(at + dice.below(until - at)), told)
+      }
+    },
+  )
 
   it("may never open", () => {
     const found = hoursAt(hours([], "08:00", "18:00"), Date.parse("2026-01-01T00:00:00Z"))

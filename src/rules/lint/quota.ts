@@ -34,6 +34,13 @@ const densest = (times: ReadonlyArray<number>): number => {
   return most
 }
 
+/** No 24 hours have more planned times: where a zone sets its clock forward, they hold 25 hours of its day. */
+const atMostPerDay = ({ plans }: Schedule): number =>
+  plans.reduce((sum, { cron }) => {
+    const { seconds, minutes, hours } = cron
+    return sum + (seconds.size || 60) * (minutes.size || 60) * ((hours.size || 24) + 1)
+  }, 0)
+
 /** Largest number of planned times within 24 hours. */
 const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule))
 
@@ -77,16 +84,19 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
     return []
   })
 
+/** Planned times of a schedule in 24 hours. */
+type Count = (schedule: Schedule) => number
+
 /** Transfers that the rule itself can make from the payer in 24 hours; undefined where only the policy bounds them. */
-const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefined => {
+const decidedPerDay = ({ rule, subject }: Spot, payer: Party, planned: Count): number | undefined => {
   const transfers = new Set(waysOf(subject).flatMap(({ from, to }) => (from === payer ? [to] : []))).size
-  if (rule.kind === "payout") return timesPerDay(rule.schedule)
+  if (rule.kind === "payout") return planned(rule.schedule)
   if (rule.cooldownMillis === 0) return undefined
   return transfers * (Math.floor(dayMillis / rule.cooldownMillis) + 1)
 }
 
-const decidedByAll = (own: ReadonlyArray<Spot>, payer: Party): number =>
-  own.reduce((sum, spot) => sum + (decidedPerDay(spot, payer) ?? Number.POSITIVE_INFINITY), 0)
+const decidedByAll = (own: ReadonlyArray<Spot>, payer: Party, planned: Count): number =>
+  own.reduce((sum, spot) => sum + (decidedPerDay(spot, payer, planned) ?? Number.POSITIVE_INFINITY), 0)
 
 /** Payers of the rule's transfers. */
 const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> => waysOf(subject).map(({ from }) => from)
@@ -111,6 +121,8 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
     }
     const own = spots.filter((spot) => sendersOf(spot).includes(payer))
     const permitted = transfersPermitted(policy, payer.publicKey)
+    // To walk through a plan in a time zone takes up to a second, and each reload waits for it.
+    if (Math.min(decidedByAll(own, payer, atMostPerDay), permitted) <= free) return []
     const kept = payer.transfersKept > 0 ? ` and ${payer.transfersKept} are kept for people` : ""
     const payouts = own.flatMap(({ rule }) => (rule.kind === "payout" ? [rule] : []))
     const planned = plannedPerDay(payouts)
@@ -126,7 +138,7 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
         },
       ]
     }
-    const most = Math.min(decidedByAll(own, payer), permitted)
+    const most = Math.min(decidedByAll(own, payer, timesPerDay), permitted)
     if (most <= free) return []
     return [
       {
@@ -146,6 +158,8 @@ const monthName = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC"
 
 /** Months that the plan names and that have no planned time in some year. */
 const skippedOf = (schedule: Schedule): ReadonlyArray<string> => {
+  // Every month has each day of the week.
+  if (schedule.plans.some(({ cron: { days } }) => days.size === 0)) return []
   const beginOf = (year: number, month: number): number =>
     DateTime.makeZonedUnsafe({ year, month, day: 1 }, { timeZone: schedule.location, adjustForTimeZone: true })
       .epochMilliseconds
