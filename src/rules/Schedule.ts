@@ -28,7 +28,7 @@ interface Known {
 }
 const known = new WeakMap<Hours, Known>()
 
-/** The largest step, in minutes, that passes over no edge of the hours: zones are shifted by whole quarters of an hour. */
+/** The largest step, in minutes, that passes over no edge of the hours: zones are shifted by whole quarters. */
 const stepOf = ({ spans }: Hours): number => spans.flatMap(({ from, until }) => [from, until]).reduce(divisorOf, 15)
 
 const divisorOf = (a: number, b: number): number => (b === 0 ? a : divisorOf(b, a % b))
