@@ -19,6 +19,7 @@ export interface Guard {
 
 /** Files of the money path. */
 const moneyPath: ReadonlyArray<RegExp> = [
+  /^src\/payments\//,
   /^src\/submitter\//,
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|quorumGateway|onChain)/,

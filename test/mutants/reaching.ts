@@ -25,10 +25,11 @@ export interface Reaching {
 }
 
 /** Folders below test/ whose tests reach guards of the money path in a short time. */
-const near: ReadonlyArray<string> = ["submitter", "signer", "gateway", "store", "engine", "model", "http"]
+const near: ReadonlyArray<string> = ["payments", "submitter", "signer", "gateway", "store", "engine", "model", "http"]
 
+/** Their quick tests: the others take minutes, or a server. */
 export const nearFiles = (): ReadonlyArray<string> =>
-  near.flatMap((folder) => listFiles(`test/${folder}`).filter((path) => path.endsWith(".test.ts")))
+  near.flatMap((folder) => listFiles(`test/${folder}`).filter((path) => /\/[^/.]+\.test\.ts$/.test(path)))
 
 const cache = `${root}node_modules/.cache/mutants/reaching.json`
 
