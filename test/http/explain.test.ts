@@ -356,6 +356,8 @@ describe("explain", () => {
         assert.strictEqual(check?.reason, reason)
         assert.match(check?.detail ?? "", one.says)
         assert.include(text, check?.detail ?? "?")
+        const yielded = first.checks.find((c) => c.reason === "yielded")
+        if (["quota", "short"].includes(reason)) assert.strictEqual(yielded?.sign, "passed", yielded?.detail)
         if (one.endsIn === undefined) assert.match(first.next.after.join("\n"), one.after ?? /\?/)
         else assert.strictEqual(first.next.notBefore, now + one.endsIn * 1_000)
         assert.deepStrictEqual(

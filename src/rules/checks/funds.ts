@@ -248,9 +248,11 @@ export const funds: ReadonlyArray<Check> = [
     reason: "yielded",
     held: (facts) => {
       const slots = usedUp(facts)
-      if (slots !== undefined) return `rules of a higher priority took the transfers: ${slotsText(slots)}`
+      if (slots !== undefined && slotsYielded(slots, facts))
+        return `rules of a higher priority took the transfers: ${slotsText(slots)}`
       const short = uncovered(facts)
-      return short === undefined ? undefined : `rules of a higher priority took the funds: ${shortText(facts, short)}`
+      if (short === undefined || !fundsYielded(short, facts)) return undefined
+      return `rules of a higher priority took the funds: ${shortText(facts, short)}`
     },
     passed: () => "no rule of a higher priority took what it needs",
   },
