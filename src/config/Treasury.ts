@@ -95,17 +95,21 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 /** The treasury that a document describes; file paths in it are checked on disk. */
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
-    if (document.problems.length > 0) return Effect.fail(inOrder(document.problems))
     const decoded = decodeParts(TreasuryFile, document, { naming, instead })
     const { value: raw, left } = decoded
-    if (raw === undefined) return Effect.fail(inOrder(decoded.problems))
+    // What could not be read is wrong in form as well: one line is enough.
+    const ofForm = decoded.problems.filter((one) => !document.problems.some((unread) => isSamePlace(unread, one)))
+    const written = [...document.problems, ...ofForm]
+    if (raw === undefined) return Effect.fail(inOrder(written))
     const problems: Array<Problem> = []
     const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems))
-    const faults = [...decoded.problems, ...problems.filter((problem) => !decoded.isConsequence(problem))]
+    const faults = [...written, ...problems.filter((problem) => !decoded.isConsequence(problem))]
     const paths = problems.map(decoded.pathOf)
-    const isJudged = ![...left, ...paths].some(
-      ([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined),
-    )
+    const isJudged =
+      document.problems.length === 0 &&
+      ![...left, ...paths].some(
+        ([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined),
+      )
     const unsound = new Set([
       ...decoded.lost,
       ...paths.flatMap(([section, item]) => (section === "rules" ? [raw.rules?.[Number(item)]?.name] : [])),
@@ -113,6 +117,8 @@ export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, Conf
     const all = [...faults, ...(isJudged ? lintProblems(treasury, raw, unsound) : [])]
     return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(inOrder(all))
   })
+
+const isSamePlace = (a: Problem, b: Problem): boolean => a.file === b.file && a.line === b.line && a.column === b.column
 
 /** Parts whose names the rest of the file refers to. */
 const naming = [["parties"], ["assets"], ["addresses"], ["hours"], ["approvals"], ["rules"], ["alerts", "receivers"]]

@@ -70,6 +70,30 @@ describe("a broken treasury file", () => {
     assert.lengthOf(error.problems, all.length, error.message)
   })
 
+  it.effect("with keys given twice and an alias of nothing has its other mistakes told as well", function* () {
+    const titles = ["a key given twice", "a merge key", "decimals in words", "a severity that is none"]
+    const text = broken
+      .filter(({ title }) => titles.includes(title))
+      .reduce((given, { from, to }) => given.replace(from, to), goodText)
+      .replace("    cooldown: 10m\n", "    cooldown: *pause\n")
+      .replace("addresses:\n", "parties: { late: { publicKey: now } }\naddresses:\n")
+      .replace("to: cold, asset: VEGA", "to: nobody, asset: VEGA")
+    const error = yield* Effect.flip(load(text))
+    const expected = [
+      /"mode" is given twice/,
+      /nothing above is called "&x"/,
+      /unknown key "<<"/,
+      /decimals/,
+      /nothing above is called "&pause"/,
+      /"nobody" is not a party/,
+      /"parties" is given twice/,
+      /publicKey/,
+      /severity/,
+    ]
+    for (const says of expected) assert.match(error.message, says)
+    assert.lengthOf(error.problems, expected.length, error.message)
+  })
+
   it.effect("has its mistakes of form, names and money told in one go", function* () {
     const titles = ["a misspelled key of the poll", "a severity that is none"]
     const ofForm = broken.filter(({ title }) => titles.includes(title))

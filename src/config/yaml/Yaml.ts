@@ -121,16 +121,13 @@ const entriesOf = (
   level: number,
 ): ReadonlyMap<string, PlacedEntry> => {
   const entries = new Map<string, PlacedEntry>()
-  if (pairs.length > namesMax) {
-    complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
-    return entries
-  }
-  for (const pair of pairs) {
+  if (pairs.length > namesMax) complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
+  for (const pair of pairs.slice(0, namesMax)) {
     const start = (pair.key as Node | null)?.range?.[0]
     const name = start === undefined ? at : walk.place(start)
     const key = isScalar(pair.key) ? String(pair.key.value ?? "") : undefined
     const value = placedOf(pair.value as Node | null, name, walk, level + 1)
-    const first = key === undefined ? undefined : entries.get(key)?.name
+    const first = key === undefined ? undefined : entries.get(key)
     if (key === undefined) complain(walk, name, "a list or a map cannot be a name", "write a word")
     else if (key === "__proto__" || key === "") complain(walk, name, `"${key}" cannot be a name`, "write a word")
     else if (first === undefined) entries.set(key, { name, value })
@@ -138,12 +135,21 @@ const entriesOf = (
       complain(
         walk,
         name,
-        `"${key}" is given twice, first on line ${first.line}: keys are unique`,
+        `"${key}" is given twice, first on line ${first.name.line}: keys are unique`,
         "keep one of the two",
       )
+      entries.set(key, { ...first, value: both(first.value, value) })
     }
   }
   return entries
+}
+
+/** The values of a key given twice, so that what else is wrong in either is found: the first wins. */
+const both = (first: Placed, second: Placed): Placed => {
+  if (first.kind === "map" && second.kind === "map")
+    return { ...first, entries: new Map([...first.entries, ...second.entries, ...first.entries]) }
+  if (first.kind === "list" && second.kind === "list") return { ...first, items: [...first.items, ...second.items] }
+  return first
 }
 
 const aliasOf = (alias: Alias, at: Place, walk: Walk): Placed => {
