@@ -7,7 +7,7 @@ import { refuseSharedFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
-import { isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
+import { examineTreasury, isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, formatProblem, inOrder, type Problem } from "../config/yaml/ConfigError.ts"
 import { readSources } from "../config/yaml/readSources.ts"
 import { originsOf } from "../config/yaml/Yaml.ts"
@@ -90,13 +90,16 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
-/** Problems of the sandbox section of files that are no treasury: a run of check names them all. */
-const sandboxProblems = Effect.fnUntraced(
+/** Problems of the keys and of the sandbox section of files that are no treasury: a run of check names them all. */
+const problemsBeside = Effect.fnUntraced(
   function* (chosen: Chosen) {
     const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
-    if ((document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox === undefined) return []
-    const scenario = yield* Effect.result(decodeScenario(document, "unknown"))
-    return Result.isFailure(scenario) ? scenario.failure.problems : []
+    const { treasury } = examineTreasury(document)
+    const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
+    const hasSandbox = (document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox !== undefined
+    const checks = [keys ?? Effect.void, hasSandbox ? decodeScenario(document, "unknown") : Effect.void]
+    const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))
+    return results.flatMap((one) => (Result.isFailure(one) ? one.failure.problems : []))
   },
   Effect.orElseSucceed((): ReadonlyArray<Problem> => []),
 )
@@ -105,7 +108,7 @@ const sandboxProblems = Effect.fnUntraced(
 const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen).pipe(
     Effect.catchTag("ConfigError", (error) =>
-      Effect.flatMap(sandboxProblems(chosen), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
+      Effect.flatMap(problemsBeside(chosen), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
     ),
   )
   yield* needCertificates((yield* ProcessContext).env, found.mode)

@@ -61,7 +61,10 @@ const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party:
  * Checks every key, and fails with all that is wrong. A missing file is an error where `opens` and the mode is live,
  * else one of the returned warnings.
  */
-export const checkKeys = Effect.fnUntraced(function* ({ treasury, mode, dataDir }: Setup, opens: boolean) {
+export const checkKeys = Effect.fnUntraced(function* (
+  { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
+  opens: boolean,
+) {
   const found: KeyProblems = { errors: [], warnings: [] }
   const parties = [...treasury.parties.values()]
   const usesSandboxKeys = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)

@@ -95,28 +95,34 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 /** The treasury that a document describes; file paths in it are checked on disk. */
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
-    const decoded = decodeParts(TreasuryFile, document, { naming, instead })
-    const { value: raw, left } = decoded
-    // What could not be read is wrong in form as well: one line is enough.
-    const ofForm = decoded.problems.filter((one) => !document.problems.some((unread) => isSamePlace(unread, one)))
-    const written = [...document.problems, ...ofForm]
-    if (raw === undefined) return Effect.fail(inOrder(written))
-    const problems: Array<Problem> = []
-    const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems))
-    const faults = [...written, ...problems.filter((problem) => !decoded.isConsequence(problem))]
-    const paths = problems.map(decoded.pathOf)
-    const isJudged =
-      document.problems.length === 0 &&
-      ![...left, ...paths].some(
-        ([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined),
-      )
-    const unsound = new Set([
-      ...decoded.lost,
-      ...paths.flatMap(([section, item]) => (section === "rules" ? [raw.rules?.[Number(item)]?.name] : [])),
-    ])
-    const all = [...faults, ...(isJudged ? lintProblems(treasury, raw, unsound) : [])]
-    return all.length === 0 ? Effect.succeed({ ...treasury, document }) : Effect.fail(inOrder(all))
+    const { treasury, problems } = examineTreasury(document)
+    return treasury === undefined || problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(treasury)
   })
+
+/** Every problem of a document, and the treasury without what is wrong; undefined where too little is left. */
+export const examineTreasury = (
+  document: YamlDocument,
+): { readonly treasury: Treasury | undefined; readonly problems: ReadonlyArray<Problem> } => {
+  const decoded = decodeParts(TreasuryFile, document, { naming, instead })
+  const { value: raw, left } = decoded
+  // What could not be read is wrong in form as well: one line is enough.
+  const ofForm = decoded.problems.filter((one) => !document.problems.some((unread) => isSamePlace(unread, one)))
+  const written = [...document.problems, ...ofForm]
+  if (raw === undefined) return { treasury: undefined, problems: written }
+  const problems: Array<Problem> = []
+  const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems))
+  const faults = [...written, ...problems.filter((problem) => !decoded.isConsequence(problem))]
+  const paths = problems.map(decoded.pathOf)
+  const isJudged =
+    document.problems.length === 0 &&
+    ![...left, ...paths].some(([section, item]) => !unread.has(section) && (section !== "rules" || item === undefined))
+  const unsound = new Set([
+    ...decoded.lost,
+    ...paths.flatMap(([section, item]) => (section === "rules" ? [raw.rules?.[Number(item)]?.name] : [])),
+  ])
+  const all = [...faults, ...(isJudged ? lintProblems(treasury, raw, unsound) : [])]
+  return { treasury: { ...treasury, document }, problems: all }
+}
 
 const isSamePlace = (a: Problem, b: Problem): boolean => a.file === b.file && a.line === b.line && a.column === b.column
 

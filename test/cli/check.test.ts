@@ -86,6 +86,15 @@ describe("check", () => {
     assert.strictEqual((await callCofferer(["check", file])).code, 3)
   })
 
+  it("names a key file that others may read beside mistakes of the treasury", async () => {
+    writeFileSync(join(dir, "open.key"), "ab".repeat(32), { mode: 0o644 })
+    const file = join(dir, "open.yaml")
+    writeFileSync(file, good.replace("mode: live", "mode: alive").replace("{ sandbox: reserve }", "{ file: open.key }"))
+    const { code, stderr } = await callCofferer(["check", file])
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /^\S+:\d+:\d+ {2}mode: "alive" .*\n\S+:\d+:\d+ {2}\S+: others may read the key file .*\n$/)
+  })
+
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
     for (const command of [["check"], ["run", "--data", join(dir, "data")]]) {
