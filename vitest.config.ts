@@ -1,5 +1,4 @@
-import { accessSync, constants, statfsSync } from "node:fs"
-import { availableParallelism, tmpdir } from "node:os"
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -7,17 +6,6 @@ import { defineConfig } from "vitest/config"
 if (!process.argv.includes("--coverage"))
   process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url))
 
-/** Memory that looks like a folder, where there is enough of it: a commit of a test needs no disk. */
-const memory = "/dev/shm"
-const hasMemory = () => {
-  try {
-    accessSync(memory, constants.W_OK)
-    const { bavail, bsize } = statfsSync(memory)
-    return bavail * bsize > 512 * 2 ** 20
-  } catch {
-    return false
-  }
-}
 const cores = Math.min(2, availableParallelism())
 const deep = "test/**/*.deep.test.ts"
 /** Of one of the long proofs, run by hand. */
@@ -40,6 +28,7 @@ export default defineConfig({
           name: "quick",
           include: ["test/**/*.test.ts"],
           exclude: [deep, proof, ofPostgres],
+          globalSetup: "test/support/scratch.ts",
           setupFiles: "test/support/fewStacks.ts",
           pool: "threads",
           isolate: false,
@@ -47,8 +36,6 @@ export default defineConfig({
           maxWorkers: cores,
           // Node strips the types itself: imports stay plain bindings, which run a tenth faster.
           experimental: { viteModuleRunner: false },
-          // The machine's own folder for tests that run a program from it: memory may forbid that.
-          env: hasMemory() ? { TMPDIR: memory, COFFERER_TEST_PROGRAMS: tmpdir() } : {},
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -16,10 +16,10 @@ const tool = (name: string, ...args: ReadonlyArray<string>) =>
   execFileSync(join(root, versions[0] ?? "", "bin", name), args, { encoding: "utf8", stdio: "pipe", timeout: 60_000 })
 
 describe("a backup of PostgreSQL", () => {
+  const file = join(tempDir("backup"), "cofferer.dump")
   beforeEach(({ skip }) => skip(serverUrl() === "" || versions.length === 0, "needs PostgreSQL and its tools"))
 
   it("is made by an administrator alone, and is known as restored by each treasury", async () => {
-    const file = join(tempDir("backup"), "cofferer.dump")
     const name = await Effect.runPromise(takeDatabase)
     const url = Redacted.make(urlOf(serverUrl(), name))
     const problem = (treasury: string) => {
