@@ -217,6 +217,7 @@ const remedies: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "indent with spaces",
   TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
   BAD_INDENT: "indent this line like the others of its map or list",
+  BLOCK_AS_IMPLICIT_KEY: "indent the next line like this one, or write the value in quotes",
 }
 
 /** A syntax error in words of the file's author: the parser calls a name before ":" an implicit key. */
@@ -228,11 +229,14 @@ const syntaxText = ({ code, message }: { readonly code: string; readonly message
     const says = `no "${bracket}" closes the map or list in brackets before this line`
     return { says, remedy: `write "${bracket}" at the end of the line before, or indent this line more` }
   }
+  if (message.startsWith("Sequence item without "))
+    return { says: "neither an item of the list nor a key of the item above", remedy: remedies["BAD_INDENT"]! }
   if (code === "MULTIPLE_DOCS") return { says: "a second document begins", remedy: 'remove the line "---"' }
   const remedy = message.startsWith("Missing closing ")
     ? "close the quote that begins on a line before"
     : (remedies[code] ?? "correct the YAML there, or on the line before")
-  return { says: message.split("\n")[0] ?? code, remedy }
+  const says = code === "BLOCK_AS_IMPLICIT_KEY" ? "a map begins within this value" : (message.split("\n")[0] ?? code)
+  return { says, remedy }
 }
 
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
