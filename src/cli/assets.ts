@@ -8,7 +8,7 @@ import { type GatewayConfig, type Treasury, treasuryOf } from "../config/Treasur
 import { decodeYaml } from "../config/yaml/decodeParts.ts"
 import { readYaml } from "../config/yaml/Yaml.ts"
 import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
-import { plural } from "../domain/text.ts"
+import { plural, several } from "../domain/text.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Pagination } from "../gateway/readRows.ts"
@@ -128,7 +128,10 @@ export const pinOf = (symbol: string, listed: ReadonlyArray<Asset>, chosen: Read
     )
     return failWith("refused", [`${all.length} assets call themselves ${symbol}; choose one:`, ...list].join("\n"))
   }
-  if (asset === undefined) return failWith("notFound", `no asset of the gateway calls itself ${symbol}`)
+  if (asset === undefined) {
+    const symbols = several([...new Set(listed.map((one) => escapeText(one.symbol)))]) || "none"
+    return failWith("notFound", `no asset of the gateway calls itself ${symbol}; it lists ${symbols}`)
+  }
   if (!isSymbol(symbol) || !isId(asset.id)) {
     return failWith("refused", `"${escapeText(symbol)}" (${escapeText(asset.id)}) cannot stand in a treasury file`)
   }
