@@ -74,8 +74,8 @@ export class GatewayPool extends Context.Service<
     )
 }
 
-/** Reads of one key that are on their way at a time: as many as there are connections. */
-const atOnce = 8
+/** Reads of one name in flight at a time: more than one treasury has, and fewer than there are connections. */
+export const sharedAtOnce = 6
 
 /** How long others may join what is not urgent: a poll comes every one or two seconds. */
 const joinMillis = 100
@@ -113,7 +113,7 @@ const makePooled = (limiter: Limiter, scope: Scope.Scope): PooledGateway => {
     }
     // Not in the caller's own fiber: its treasury may end while others wait for the answer.
     const turn = limiter.pass(
-      { read: read.key, atOnce, priority },
+      { ...ask, priority },
       Effect.suspend(() => {
         leave()
         for (const hear of one.sent) hear()

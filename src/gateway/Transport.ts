@@ -5,7 +5,7 @@ import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import type { GatewayOperation, RequestOutcome } from "../telemetry/metricTable.ts"
 import { escapeText, GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
-import { GatewayPool, type PooledGateway, type SharedRead } from "./GatewayPool.ts"
+import { GatewayPool, type PooledGateway, type SharedRead, sharedAtOnce } from "./GatewayPool.ts"
 import { type Ended, Health } from "./Health.ts"
 import {
   type Limiter,
@@ -66,7 +66,7 @@ interface TransportRequest<A> {
   readonly schema: Schema.ConstraintDecoder<A>
   /** Default: RequestPriority. */
   readonly priority?: Priority
-  /** Reads of the same title that may be on their way at a time. Default: 1. */
+  /** Reads of the same title that may be on their way at a time, if treasuries share none. Default: 1. */
   readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
@@ -144,7 +144,8 @@ export const makeTransport = (
       }),
       request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
         const title = request.title ?? request.operation
-        const { atOnce, priority } = request
+        const { priority } = request
+        const atOnce = pooled === undefined ? request.atOnce : sharedAtOnce
         const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
         const noteSent = yield* SendMoment
         let sentAt: number | undefined

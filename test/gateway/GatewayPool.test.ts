@@ -70,6 +70,22 @@ describe("a gateway that treasuries share", () => {
     assert.deepStrictEqual(server.arrived.map(partiesOf), [[keyOf(1), keyOf(2), keyOf(3), keyOf(4)]])
   })
 
+  it.effect("answers one treasury while lookups of others get no answer", function* () {
+    const server = yield* startGateway((...at) => {
+      if (at[1].url.pathname === "/blockchain/height") json({ height: "120", hash: keyOf(0), chainId: "x" })(...at)
+    })
+    const [other, ...stuck] = yield* Effect.forEach([0, 1, 2], () =>
+      Effect.map(openTransport(server.url), (transport) => GatewayReader.make(transport)),
+    )
+    for (const [n, one] of stuck.entries()) {
+      for (const k of [1, 2, 3, 4]) yield* Effect.forkChild(one.transfer(keyOf(4 * n + k)))
+    }
+    yield* waitUntil("the first lookups", () => server.arrived.length >= 6)
+    const head = yield* Effect.forkChild(other!.head)
+    yield* waitUntil("the head", () => head.pollUnsafe() !== undefined)
+    assert.isTrue(Exit.isSuccess(yield* Fiber.await(head)))
+  })
+
   it.effect("is asked by each alone where the rows of all fill the page", function* () {
     const server = yield* rowsForAll((asked) => asked === 1)
     const told = yield* newest(server, [[keyOf(1)], [keyOf(2)]])
