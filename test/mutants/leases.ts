@@ -57,7 +57,7 @@ export const leases: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/database/Postgres.ts",
-        source: '(access === "holder" ? settle(error, begun.count) : error)',
+        source: '(access === "holder" ? settle(at, error, begun.count) : error)',
         instead: "error",
       },
     ],

@@ -471,6 +471,24 @@ describe("a connection that breaks", () => {
     )
   })
 
+  it.live("settles a COMMIT without a session beside the one that is open", function* () {
+    const name = yield* database
+    const store = yield* built(name, { connectionsMax: 0 })
+    yield* asAdmin(
+      name,
+      "CREATE SEQUENCE commits",
+      `CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+        $$ BEGIN IF nextval('commits') = 1 THEN RAISE 'conflict' USING ERRCODE = '40001'; END IF; RETURN NULL; END $$`,
+      `CREATE CONSTRAINT TRIGGER conflict AFTER INSERT ON settings DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION conflict()`,
+    )
+    yield* Effect.addFinalizer(() =>
+      Effect.ignore(asAdmin(name, "DROP FUNCTION conflict CASCADE", "DROP SEQUENCE commits")),
+    )
+    yield* soon("the end of the transaction", Effect.provide(written("a"), store))
+    assert.deepStrictEqual(yield* Effect.provide(keys, store), ["a"])
+  })
+
   it.live("runs a transaction again that the server ended, and a question", function* () {
     const { name, store } = yield* throughProxy
     let runs = 0

@@ -100,6 +100,8 @@ export class Connections extends Context.Service<
     readonly url: Redacted.Redacted
     /** A session for exclusive use, whose statements see the treasury's rows alone. */
     readonly session: (treasury: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
+    /** Lets another session be opened in the place of one that has no answer, while that one is still held. */
+    readonly replace: (session: PgConnection) => Effect.Effect<void>
     /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */
     readonly releases: (treasury: string) => Effect.Effect<Queue.Dequeue<true>, never, Scope.Scope>
     /** Leases that the process is about to take. */
@@ -140,6 +142,7 @@ export class Connections extends Context.Service<
         return Connections.of({
           url,
           taking: new Set(),
+          replace: pool.invalidate,
           releases: Effect.fnUntraced(function* (treasury) {
             yield* listening
             const queue = yield* Queue.sliding<true>(1)

@@ -48,7 +48,7 @@ interface Terms extends LeaseTerms {
 
 /** Begins each transaction as the lease permits it, and finds out how one ended. */
 const makeTransactions = ({
-  connections: { session },
+  connections: { session, replace },
   treasury,
   held,
   terms: { lastsMillis, access },
@@ -127,7 +127,9 @@ const makeTransactions = ({
     }).pipe(Effect.scoped)
 
   /** Finds out how a COMMIT without an answer ended, before anything else happens. */
-  const settle = Effect.fnUntraced(function* (error: SqlError.SqlError, count: number) {
+  const settle = Effect.fnUntraced(function* (at: PgConnection, error: SqlError.SqlError, count: number) {
+    // All sessions may be held by treasuries that settle, which would wait for each other without end.
+    yield* replace(at)
     const end = performance.now() + settleMillis
     for (;;) {
       const found = yield* Effect.result(isDurable(count))
@@ -225,7 +227,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
       },
       commit: commitOf(at).pipe(
         // The server may have committed all the same.
-        Effect.catchIf(isTransient, (error) => (access === "holder" ? settle(error, begun.count) : error)),
+        Effect.catchIf(isTransient, (error) => (access === "holder" ? settle(at, error, begun.count) : error)),
         Effect.tap(() =>
           Effect.sync(() => {
             held.deadline = Math.max(held.deadline, begun.deadline)
