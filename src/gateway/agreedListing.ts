@@ -53,37 +53,43 @@ export const agreedAssets = (walks: ReadonlyArray<Walk<Asset>>, quorum: number):
 const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
   one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"
 
+/** Versions of one transfer, by what they tell of its ends, amount and reference: what most tell first. */
+const alike = (versions: ReadonlyArray<ObservedTransfer>) =>
+  [
+    ...Map.groupBy(versions, ({ to, asset, amount, reference }) => jsonText([to, asset, amount, reference])).values(),
+  ].toSorted((a, b) => b.length - a.length || b[0]!.reference.length - a[0]!.reference.length)
+
 /**
  * One transfer as several gateways list it: the ends, the amount and the reference that most of them tell, with a tag
  * where as many leave it out; the end that is done, else the later one.
  */
-const merged = (versions: ReadonlyArray<ObservedTransfer>, quorum: number) => {
-  const alike = Map.groupBy(versions, ({ to, asset, amount, reference }) => jsonText([to, asset, amount, reference]))
-  const [told = versions] = [...alike.values()].toSorted(
-    (a, b) => b.length - a.length || b[0]!.reference.length - a[0]!.reference.length,
-  )
+const merged = (versions: ReturnType<typeof alike>, quorum: number) => {
+  const told = versions[0]!
   const { to, asset, amount, reference } = told[0]!
-  const end = versions.reduce((best, one) => (isStronger(one, best) ? one : best))
+  const end = versions.flat().reduce((best, one) => (isStronger(one, best) ? one : best))
   return { ...end, to, asset, amount, reference, isAgreed: quorum > 1 && told.length >= quorum }
 }
 
-/** Merges the gateways' listings: all transfers that any of them lists, as complete and as new as those of a quorum. */
+/**
+ * Merges the gateways' listings: all transfers that any of them lists, as complete and as new as those of a quorum.
+ * Where gateways differ on a transfer, and no quorum tells the same of it, the listing is not complete, and the next
+ * reading begins anew: another of them may have told of it before.
+ */
 export const agreedListing = (
   answers: ReadonlyArray<GatewayAnswer<TransferListing>>,
   quorum: number,
   cursors: { readonly after: string | undefined; readonly of: number },
 ): TransferListing => {
-  const whole = answers.filter(({ value }) => value.complete)
-  const transfers = Map.groupBy(
-    answers.flatMap(({ value }) => value.transfers),
-    ({ id }) => id,
-  )
+  const listed = answers.flatMap(({ value }) => value.transfers)
+  const transfers = [...Map.groupBy(listed, ({ id }) => id).values()].map(alike)
+  const isDisputed = transfers.some(([most, other]) => other !== undefined && most!.length < quorum)
   const [only] = answers
+  const whole = isDisputed ? [] : answers.filter(({ value }) => value.complete)
   return {
     transfers:
       cursors.of === 1 && only !== undefined
         ? only.value.transfers
-        : [...transfers.values()].map((versions) => merged(versions, quorum)),
+        : transfers.map((versions) => merged(versions, quorum)),
     complete: whole.length >= quorum,
     mark: quorumMark(
       whole.length >= quorum ? whole.map(({ value }) => value.mark) : answers.map(({ value }) => value.mark),
@@ -93,7 +99,7 @@ export const agreedListing = (
       whole.flatMap(({ value }) => value.reached ?? []),
       quorum,
     ),
-    cursor: cursorsText(answers, cursors),
+    cursor: isDisputed ? "" : cursorsText(answers, cursors),
   }
 }
 

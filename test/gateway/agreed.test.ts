@@ -190,6 +190,20 @@ describe("what gateways list together", () => {
     assert.deepStrictEqual(listed(stripped, named), [{ ...right, isAgreed: false }], "left out by as many as name it")
   })
 
+  it("is not complete, and is read anew, where no quorum tells the same of a transfer", () => {
+    const [a, b, c] = ["one", "another", "one"].map((reference, i) =>
+      told(String(i), listing([transfer({ reference })], { reached: 9n })),
+    )
+    const part = ({ complete, reached, cursor }: TransferListing) => ({ complete, reached, cursor })
+    const open = { complete: false, reached: undefined, cursor: "" }
+    assert.deepStrictEqual(part(agreedListing([a!, b!], 2, none)), open)
+    const lacking = told("2", listing([], { reached: 9n }))
+    assert.deepStrictEqual(part(agreedListing([a!, b!, lacking], 2, none)), open)
+    assert.isTrue(agreedListing([a!, b!, c!], 2, none).complete)
+    assert.isTrue(agreedListing([a!, lacking], 2, none).complete, "one alone contradicts nobody")
+    assert.isTrue(agreedListing([a!, b!], 1, none).complete, "one is believed")
+  })
+
   it("is as complete, and as new, as the listings of a quorum", () => {
     const ahead = listing([], { mark: { height: 9_999n, timestamp: 9_999n } })
     const part = listing([], { complete: false, mark: { height: 80n, timestamp: 80n } })

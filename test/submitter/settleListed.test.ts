@@ -126,6 +126,42 @@ describe("a payment that another copy of the database made as well", () => {
     )
   }
 
+  it.effect("is not made again where of two gateways that list it one names it otherwise", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      return flow(
+        function* (options, world, client) {
+          const blind = new Set(["decide"])
+          yield* rounds(options, world, 3, blind)
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+          yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
+          const { intent = assert.fail() } = yield* newest
+          const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+          const [liar, , silent] = fronts
+          liar!.manner = altered(isListing, (answer) => ({
+            ...answer,
+            text: answer.text.replaceAll(/"reference":"([^"]*)"/g, '"reference":"rent of $1"'),
+          }))
+          silent!.manner = altered(isListing, (answer) => ({ ...answer, status: 503, text: "" }))
+          yield* payAsAnother(intent, client, world)
+          const adopted = adopt([alice], { reason: "the lost store", author: "ana" }, () => Effect.void)
+          const look = ticking(round(options, world, new Set(["decide", "submit"])))
+          for (let i = 0; i < 4; i++) yield* look
+          yield* ticking(Effect.exit(adopted))
+          for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+          assert.lengthOf(yield* paid(world), 1)
+          silent!.manner = honest
+          yield* ticking(adopted)
+          for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+          assert.lengthOf(yield* paid(world), 1)
+          const { intent: now } = yield* newest
+          assert.strictEqual(now?.state, "confirmed", now?.detail)
+        },
+        { scenario: { pow: powOf(20) }, gateways },
+      )
+    }),
+  )
+
   it.effect("is not ended by what one gateway of three lists under its name", () =>
     Effect.suspend(() => {
       const { fronts, gateways } = threeFronts()

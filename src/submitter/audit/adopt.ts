@@ -75,8 +75,8 @@ interface Whole {
 }
 
 /**
- * All transfers and withdrawals that the ledger lists of a key. Fails where a listing comes to no end: half of it says
- * nothing.
+ * All transfers and withdrawals that the ledger lists of a key. Fails where a listing comes to no end, since half of
+ * it says nothing, or where no quorum tells the same of a transfer.
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
@@ -91,7 +91,7 @@ const listWhole = Effect.fnUntraced(function* (party: string) {
     }
     return { party, listing, isWithWithdrawals: withdrawals !== undefined } satisfies Whole
   }
-  const detail = "the listing of transfers comes to no end"
+  const detail = "the listing of transfers comes to no end, or gateways differ on one"
   return yield* new GatewayError({
     gateway: "the gateway",
     operation: "transfers",
