@@ -14,14 +14,25 @@ const freshMillis = 100
 /** Past heads kept: more than any party signs at once. */
 const pastMax = 32
 
+/** A time by two clocks: Unix milliseconds, which may be set back, and monotonic nanoseconds, which stand in sleep. */
+export interface Moment {
+  readonly millis: number
+  readonly nanos: bigint
+}
+
+export const momentNow: Effect.Effect<Moment> = Effect.all({
+  millis: Clock.currentTimeMillis,
+  nanos: Clock.monotonicTimeNanos,
+})
+
 /** The newest block begun, and the few before it, whose hashes may anchor a command. */
 export class ChainHeadCache extends Context.Service<
   ChainHeadCache,
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** When the newest head was asked for, by whichever caller (Unix milliseconds). */
-    readonly askedAt: Effect.Effect<number>
+    /** When the newest head was asked for, by whichever caller. */
+    readonly askedAt: Effect.Effect<Moment>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -33,11 +44,11 @@ export class ChainHeadCache extends Context.Service<
       const state = yield* ChainState
       const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
-      let askedAt = 0
+      let askedAt: Moment = { millis: 0, nanos: 0n }
       let answers = 0
       let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
       const ask = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
+        const now = yield* momentNow
         const head = yield* askHead
         yield* state.seeHead(head)
         askedAt = now
@@ -60,7 +71,8 @@ export class ChainHeadCache extends Context.Service<
       return ChainHeadCache.of({
         head: Effect.gen(function* () {
           const known = recent[0]
-          if (known !== undefined && !hasElapsed(askedAt, yield* Clock.currentTimeMillis, freshMillis)) return known
+          if (known !== undefined && !hasElapsed(askedAt.millis, yield* Clock.currentTimeMillis, freshMillis))
+            return known
           const before = answers
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)

@@ -1,8 +1,9 @@
-import { Clock, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { reasonText } from "../domain/Decision.ts"
 import { haltText } from "../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { Health } from "../gateway/Health.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
@@ -12,7 +13,7 @@ import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
-import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
+import { ChainHeadCache, haltOnWrongChain, type Moment, momentNow } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
@@ -68,10 +69,12 @@ export const heightNow = Effect.fnUntraced(function* () {
   return head.height + (yield* yield* blocksSince(askedAt))
 })
 
-/** The number of blocks since then (Unix milliseconds), at least one a second; read when it is run. */
-export const blocksSince = Effect.fnUntraced(function* (at: number) {
-  const millis = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
-  return Effect.map(Clock.currentTimeMillis, (now) => BigInt(Math.max(0, Math.trunc((now - at) / millis))))
+/** The number of blocks since then, at least one a second, by the clock that shows more; read when it is run. */
+export const blocksSince = Effect.fnUntraced(function* (at: Moment) {
+  const perBlock = Math.min(blockMillis, yield* (yield* Observations).blockMillis)
+  return Effect.map(momentNow, ({ millis, nanos }) =>
+    BigInt(Math.trunc(Math.max(millis - at.millis, millisOf(nanos - at.nanos)) / perBlock)),
+  )
 })
 
 /**

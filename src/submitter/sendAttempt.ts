@@ -27,6 +27,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { codeLabel } from "../telemetry/metricTable.ts"
 import { type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, blocksSince, hasWork, heightNow, type Solved, transactionOf } from "./beginSend.ts"
+import { momentNow } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./SigningFacts.ts"
 import { solveWork } from "./solveWork.ts"
@@ -100,7 +101,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   const writer = yield* GatewayWriter
   const outbox = yield* Outbox
   const { attempt, gateway, first, txHash: hash } = start
-  const startedAt = yield* Clock.currentTimeMillis
+  const startedAt = yield* momentNow
   const { isLeaseHeld } = yield* Database
   const passed = yield* blocksSince(startedAt)
   const seq = yield* beginSend(start, height)
@@ -135,7 +136,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* countSubmission(verdict, { first, gateway })
-  yield* logVerdict(attempt, verdict, { hash, gateway, millis: now - startedAt })
+  yield* logVerdict(attempt, verdict, { hash, gateway, millis: now - startedAt.millis })
   return state
 })
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, type Layer } from "effect"
+import { Clock, Effect, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { daemonLayer } from "../../src/layers.ts"
@@ -150,9 +150,10 @@ describe("a send that has not begun", () => {
 })
 
 describe("a send that has begun", () => {
-  for (const [how, millis, isSent] of [
-    ["at once", 0, true],
-    ["so long that the margin of its window may have begun", 10_000, false],
+  for (const [how, millis, back, isSent] of [
+    ["at once", 0, 0, true],
+    ["so long that the margin of its window may have begun", 10_000, 0, false],
+    ["so long, and the clock is set back meanwhile", 10_000, 60_000, false],
   ] as const) {
     it.effect(`leaves ${isSent ? "" : "no more "}where its commit takes ${how}`, () =>
       behind({ scenario: { pow } }, function* (front, _, options, sandbox) {
@@ -163,7 +164,10 @@ describe("a send that has begun", () => {
           Effect.gen(function* () {
             const before = yield* sends
             const done = yield* database.write(effect, takenBack)
-            if ((yield* sends) > before) yield* TestClock.adjust(millis)
+            if ((yield* sends) > before) {
+              yield* TestClock.adjust(millis)
+              yield* TestClock.setTime((yield* Clock.currentTimeMillis) - back)
+            }
             return done
           }).pipe(Effect.catchTag("SqlError", Effect.die)) as ReturnType<typeof database.write<never, never, never>>
         yield* Effect.provideService(submitOnce(), Database, { ...database, write: slow })

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Result } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
@@ -58,12 +58,13 @@ it.effect("nothing is sent by a head from before the machine slept", () =>
 )
 
 it.effect.each([
-  { millis: 250, height: 43n },
-  { millis: 1_000, height: 16n },
-  { millis: 10_000, height: 16n },
+  { millis: 250, height: 43n, clock: "" },
+  { millis: 1_000, height: 16n, clock: "" },
+  { millis: 1_000, height: 16n, clock: ", whose clock is set back meanwhile" },
+  { millis: 10_000, height: 16n, clock: "" },
 ])(
-  "the height of a send counts the time since its head was asked for, in blocks of $millis ms",
-  ({ millis, height: wanted }) =>
+  "the height of a send counts the time since its head was asked for, in blocks of $millis ms$clock",
+  ({ millis, height: wanted, clock }) =>
     flow(function* () {
       const answer = Deferred.makeUnsafe<ChainHead>()
       const chain = Layer.mock(GatewayReader, { head: Deferred.await(answer) })
@@ -72,6 +73,7 @@ it.effect.each([
         // Another loop asks; the node answers with the block of now, and its answer takes nine seconds.
         yield* Effect.forkChild(head, { startImmediately: true })
         yield* TestClock.adjust("9 seconds")
+        if (clock !== "") yield* TestClock.setTime((yield* Clock.currentTimeMillis) - 60_000)
         const sending = yield* Effect.forkChild(heightNow(), { startImmediately: true })
         yield* turn
         yield* Deferred.succeed(answer, newest)
