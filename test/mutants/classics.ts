@@ -100,7 +100,7 @@ export const classics: ReadonlyArray<Mutant> = [
       {
         file: "gateway/agreedListing.ts",
         source: "      whole.flatMap(({ value }) => value.reached ?? []),\n",
-        instead: "      told.flatMap(({ value }) => value.reached ?? []),\n",
+        instead: "      answers.flatMap(({ value }) => value.reached ?? []),\n",
       },
     ],
   },
