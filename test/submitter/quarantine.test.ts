@@ -5,6 +5,7 @@ import { readView } from "../../src/http/StatusView.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { Database } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
+import { StoreError } from "../../src/store/database/StoreError.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { beginQuarantine, keepQuarantine, quarantineKey } from "../../src/submitter/audit/quarantine.ts"
@@ -105,6 +106,37 @@ describe("a quarantine that begins", () => {
       assert.isFalse(yield* clearance.isOpen)
       assert.notStrictEqual(yield* settings.get(quarantineKey), "")
     }, fronted(fronts)),
+  )
+
+  it.effect("goes on where its end is not stored", () =>
+    flow(function* (options, world) {
+      const [settings, clearance, database] = [yield* Settings, yield* Clearance, yield* Database]
+      yield* rounds(options, world, 3)
+      yield* begin
+      yield* rounds(options, world, 2)
+      let failed = 0
+      const isEnded = Effect.map(settings.get(quarantineKey), (stored) => stored === undefined)
+      const failing = Effect.suspend(() => {
+        failed++
+        return new StoreError({ operation: "commit", cause: "disk I/O error" })
+      })
+      const write: typeof database.write = (effect, takenBack) =>
+        database.write(
+          Effect.tap(effect, () =>
+            Effect.flatMap(Effect.orDie(isEnded), (is) => (is ? Effect.orDie(failing) : Effect.void)),
+          ),
+          takenBack,
+        )
+      for (let i = 0; i < 300 && failed === 0; i++) {
+        yield* round(options, world, new Set(["reconcile"]))
+        yield* Effect.exit(Effect.provideService(keepQuarantine(), Database, { ...database, write }))
+      }
+      assert.strictEqual(failed, 1)
+      assert.isFalse(yield* isEnded)
+      assert.isFalse(yield* clearance.isOpen)
+      for (let i = 0; i < 300 && !(yield* clearance.isGranted(alice)); i++) yield* round(options, world)
+      assert.isTrue(yield* isEnded, "its end is stored before a key is cleared")
+    }),
   )
 
   it.effect("while a key is cleared takes that back too", () =>

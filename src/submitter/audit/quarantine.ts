@@ -45,16 +45,15 @@ export const quarantinedUntil = Effect.gen(function* () {
   return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
 })
 
-/** One that began during the request is not ended, and not counted from before it. */
-const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Database, (database) =>
-    database.write(
-      Effect.gen(function* () {
-        const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
-        if (now === stored) yield* write
-      }),
-    ),
-  )
+/** One that began during the request is not ended, nor counted from before it; one whose end is not stored goes on. */
+const unlessBegun = Effect.fnUntraced(function* <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) {
+  const { revoke } = yield* Clearance
+  const unlessOther = Effect.gen(function* () {
+    const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
+    if (now === stored) yield* write
+  })
+  yield* (yield* Database).write(unlessOther, revoke)
+})
 
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
 export const keepQuarantine = Effect.fnUntraced(function* () {
