@@ -4,6 +4,7 @@ import { hasElapsed } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { nodesApart } from "../rules/saneHead.ts"
 import { isSameWork } from "../rules/workParameters.ts"
 import { haltSigning } from "../store/controls/Controls.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
@@ -25,14 +26,20 @@ export const momentNow: Effect.Effect<Moment> = Effect.all({
   nanos: Clock.monotonicTimeNanos,
 })
 
+/** A height, and when the head that had it was asked for last, by whichever caller. */
+interface NamedHeight {
+  readonly height: bigint
+  readonly askedAt: Moment
+}
+
 /** The newest block begun, and the few before it, whose hashes may anchor a command. */
 export class ChainHeadCache extends Context.Service<
   ChainHeadCache,
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** When the newest head was asked for, by whichever caller. */
-    readonly askedAt: Effect.Effect<Moment>
+    /** The newest head, and the highest one that nodes behind its gateway may be at: empty before the first. */
+    readonly named: Effect.Effect<ReadonlyArray<NamedHeight>>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -44,14 +51,19 @@ export class ChainHeadCache extends Context.Service<
       const state = yield* ChainState
       const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
-      let askedAt: Moment = { millis: 0, nanos: 0n }
+      let newest: NamedHeight | undefined
+      let highest: NamedHeight | undefined
       let answers = 0
       let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
       const ask = Effect.gen(function* () {
-        const now = yield* momentNow
+        const askedAt = yield* momentNow
         const head = yield* askHead
         yield* state.seeHead(head)
-        askedAt = now
+        newest = { height: head.height, askedAt }
+        // A node that is behind the others of its address tells nothing of the blocks since; a lower chain is another.
+        const isBehind =
+          highest !== undefined && head.height < highest.height && head.height + nodesApart >= highest.height
+        if (!isBehind) highest = newest
         const kept = recent.filter(
           (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
         )
@@ -71,13 +83,13 @@ export class ChainHeadCache extends Context.Service<
       return ChainHeadCache.of({
         head: Effect.gen(function* () {
           const known = recent[0]
-          if (known !== undefined && !hasElapsed(askedAt.millis, yield* Clock.currentTimeMillis, freshMillis))
-            return known
+          const last = newest?.askedAt.millis ?? 0
+          if (known !== undefined && !hasElapsed(last, yield* Clock.currentTimeMillis, freshMillis)) return known
           const before = answers
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("ChainHeadCache.head")),
-        askedAt: Effect.sync(() => askedAt),
+        named: Effect.sync(() => [newest, highest].filter((one) => one !== undefined)),
         recent: Effect.sync(() => recent),
       })
     }),

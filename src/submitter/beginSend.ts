@@ -59,14 +59,17 @@ export const hasWork = (attempt: Attempt): attempt is Solved =>
 
 /**
  * The network's present height. Blocks of the time since its head was asked for are added, at least one a second: it
- * may be long before now if the answer is slow and shared, or the machine slept. Undefined on another chain.
+ * may be long before now if the answer is slow and shared, the machine slept, or a node that is behind gave the newest
+ * one. Undefined on another chain.
  */
 export const heightNow = Effect.fnUntraced(function* () {
   const headCache = yield* ChainHeadCache
   const head = yield* headCache.head
-  const askedAt = yield* headCache.askedAt
   if (yield* haltOnWrongChain(head)) return undefined
-  return head.height + (yield* yield* blocksSince(askedAt))
+  const heights = yield* Effect.forEach(yield* headCache.named, ({ height, askedAt }) =>
+    Effect.map(Effect.flatten(blocksSince(askedAt)), (blocks) => height + blocks),
+  )
+  return heights.reduce((most, height) => (height > most ? height : most), head.height)
 })
 
 /** The number of blocks since then, at least one a second, by the clock that shows more; read when it is run. */

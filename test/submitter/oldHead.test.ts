@@ -85,3 +85,30 @@ it.effect.each([
       assert.strictEqual(height, wanted)
     }),
 )
+
+it.effect.each([
+  { told: [40n, 39n], wanted: 45n, what: "goes on from the highest block where a node that is behind answers" },
+  { told: [40n, 39n, 41n], wanted: 41n, what: "is the newest block's where that is the highest again" },
+  { told: [40n, 7n], wanted: 7n, what: "is that of a chain that began again far below" },
+])("the height of a send $what", ({ told, wanted }) =>
+  flow(function* () {
+    const heads = told.values()
+    const chain = Layer.mock(GatewayReader, {
+      head: Effect.sync(() => ({ ...newest, height: heads.next().value ?? assert.fail() })),
+    })
+    const height = yield* Effect.gen(function* () {
+      const { head } = yield* ChainHeadCache
+      yield* head
+      for (let i = 0; i < told.length - 2; i++) {
+        yield* TestClock.adjust("1 second")
+        yield* head
+      }
+      yield* TestClock.adjust("5 seconds")
+      return yield* heightNow()
+    }).pipe(
+      Effect.provide(Layer.fresh(ChainHeadCache.layer).pipe(Layer.provide(chain))),
+      Effect.updateService(Observations, (one) => ({ ...one, blockMillis: Effect.succeed(1_000) })),
+    )
+    assert.strictEqual(height, wanted)
+  }),
+)
