@@ -6,7 +6,7 @@ import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
 import { decodeYaml } from "../config/yaml/decodeParts.ts"
 import { reporter } from "../config/yaml/Reporter.ts"
 import { readSources } from "../config/yaml/readSources.ts"
-import { documentOf, type Placed, type PlacedEntry, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
+import { documentOf, type Placed, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"
 import type { PlannedTest } from "./TestRun.ts"
@@ -15,12 +15,9 @@ type PlacedMap = Extract<Placed, { kind: "map" }>
 
 type Files = readonly [string, ...ReadonlyArray<string>]
 
-/**
- * Loads a treasury whose rules are only simulated: its keys and secrets need not be on this machine, except those of
- * gateways that are queried.
- */
-export const loadSimulated = (files: Files, asksGateways = false): Effect.Effect<Treasury, ConfigError> =>
-  Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document, asksGateways)))
+/** Loads a treasury whose rules are only simulated: its keys and secrets need not be on this machine. */
+export const loadSimulated = (files: Files): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readSources(files), (document) => treasuryOf(document, false))
 
 /** Loads a treasury that is written inside a file of tests. Sections that its rules do not need may be missing. */
 const loadEmbedded = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
@@ -37,55 +34,7 @@ const loadEmbedded = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Tr
   offer("name", text("played"))
   offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
   const whole = withCode(documentOf({ ...document, tree: { ...tree, entries } }))
-  return Effect.flatMap(whole, (embedded) => treasuryOf(withoutSecrets(embedded)))
-}
-
-const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocument => {
-  const { tree } = document
-  if (tree.kind !== "map") return document
-  const entries = new Map(tree.entries)
-  entries.delete("alerts")
-  change(entries, "parties", (parties) => each(parties, withoutKey))
-  change(entries, "network", (network) => {
-    if (asksGateways) return network
-    const parts = new Map(network.entries)
-    change(parts, "gateways", (gateways) => each(gateways, (gateway) => without(gateway, "headers")))
-    return { ...network, entries: parts }
-  })
-  return documentOf({ ...document, tree: { ...tree, entries } })
-}
-
-const change = (entries: Map<string, PlacedEntry>, name: string, to: (map: PlacedMap) => Placed): void => {
-  const entry = entries.get(name)
-  if (entry?.value.kind === "map") entries.set(name, { ...entry, value: to(entry.value) })
-}
-
-const each = (map: PlacedMap, to: (map: PlacedMap, name: string) => Placed): Placed => ({
-  ...map,
-  entries: new Map(
-    [...map.entries].map(([name, entry]) => [
-      name,
-      entry.value.kind === "map" ? { ...entry, value: to(entry.value, name) } : entry,
-    ]),
-  ),
-})
-
-const without = (map: PlacedMap, name: string): Placed => {
-  const entries = new Map(map.entries)
-  entries.delete(name)
-  return { ...map, entries }
-}
-
-/** The party with a signer that needs no file. */
-const withoutKey = (party: PlacedMap, name: string): Placed => {
-  const entries = new Map(party.entries)
-  change(entries, "signer", (signer) => {
-    const file = signer.entries.get("file")
-    if (file === undefined) return signer
-    const sandbox: PlacedEntry = { name: file.name, value: { kind: "text", at: file.value.at, text: name } }
-    return { ...signer, entries: new Map([["sandbox", sandbox]]) }
-  })
-  return { ...party, entries }
+  return Effect.flatMap(whole, (embedded) => treasuryOf(embedded, false))
 }
 
 /** Reads a file of tests. The treasury is that of `treasuryFiles`; if there are none, the file names or contains it. */

@@ -174,7 +174,7 @@ export const backtest = Command.make(
     if (from !== undefined && to !== undefined && from >= to)
       return yield* failWith("usage", "--from must be before --to")
     const files = filesOf(yield* chosenTreasury(chosen))
-    const treasury = yield* loadSimulated(files, Option.isSome(chosen.history))
+    const treasury = yield* loadSimulated(files)
     const [base, ...overlays] = chosen.against
     const other = base === undefined ? undefined : yield* loadSimulated([base, ...overlays])
     const { history, unknown } = yield* readHistory(chosen, treasury, { from, to })

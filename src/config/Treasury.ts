@@ -92,16 +92,17 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
     files: [resolvePath(file), ...overlays.map((overlay) => resolvePath(overlay))],
   }))
 
-/** The treasury that a document describes; file paths in it are checked on disk. */
-export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
+/** The treasury that a document describes. With `checksFiles` the files that it names must be on this machine. */
+export const treasuryOf = (document: YamlDocument, checksFiles = true): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
-    const { treasury, problems } = examineTreasury(document)
+    const { treasury, problems } = examineTreasury(document, checksFiles)
     return treasury === undefined || problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(treasury)
   })
 
 /** Every problem of a document, and the treasury without what is wrong; undefined where too little is left. */
 export const examineTreasury = (
   document: YamlDocument,
+  checksFiles = true,
 ): { readonly treasury: Treasury | undefined; readonly problems: ReadonlyArray<Problem> } => {
   const decoded = decodeParts(TreasuryFile, document, { naming, instead })
   const { value: raw, left } = decoded
@@ -110,7 +111,7 @@ export const examineTreasury = (
   const written = [...document.problems, ...ofForm]
   if (raw === undefined) return { treasury: undefined, problems: written }
   const problems: Array<Problem> = []
-  const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems))
+  const treasury = resolve(decoded.document, raw, reporter(decoded.document, problems, checksFiles))
   const faults = [...written, ...problems.filter((problem) => !decoded.isConsequence(problem))]
   const paths = problems.map(decoded.pathOf)
   const isJudged =

@@ -152,7 +152,7 @@ const runnable = (
   const at = [...path, "command", "program"]
   const program = report.path(command.program, at)
   try {
-    accessSync(program, constants.X_OK)
+    if (report.checksFiles) accessSync(program, constants.X_OK)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     const message = code === "ENOENT" ? `no such file: ${program}` : `${program} cannot be run (${code})`
