@@ -22,7 +22,7 @@ export interface ChainOptions {
   readonly isOwn?: boolean
 }
 
-/** Heads of each gateway among which one in common is looked for. */
+/** Recent heads kept of each gateway, among which a common block is searched. */
 const recentMax = 32
 
 type Heads = ReadonlyArray<GatewayAnswer<ChainHead>>
@@ -54,7 +54,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
         Effect.fail(failed({ _tag: "Doubted", detail: `the accepted block cannot be read: ${error.message}` })),
       ),
     )
-  /** A store that accepts no writes is reported elsewhere: the accepted head then holds in memory. */
+  /** If the store accepts no writes, which is reported elsewhere, the accepted head is kept in memory. */
   const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
     yield* health.judgeBy(after)
     const written = risen === undefined ? kept.keepHead(chainId, after) : kept.keepRisenHead(chainId, after, risen)
@@ -88,7 +88,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
     const near = counting.filter(({ head }) => headFits(after, head.height, now))
-    // Where fewer are near it there is no block in common: the lower height of a quorum is the word of all of these.
+    // With fewer there is no common block: only the lower height that a quorum reports is known.
     return near.length >= quorum ? near : counting
   })
 
@@ -142,7 +142,7 @@ const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number
   return { height, rows: agreedRows(rows, Math.min(quorum, rows.length)) }
 }
 
-/** The lower height and the earlier time of so many: row headers of one alone say nothing of the chain. */
+/** The lower height and the earlier time of a quorum: row headers of one gateway prove nothing of the chain. */
 const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark | undefined => {
   const height = quorumTip(
     rows.map((one) => one.height),
@@ -172,7 +172,7 @@ const inMemory = (): AcceptedHeads => {
 
 const workOf = ({ pow }: ChainHead): string => JSON.stringify(pow)
 
-/** Where no quorum names one block and one work, nothing is signed on it, and its height is known all the same. */
+/** If no quorum names one block and one work, nothing is signed on it; its height still counts. */
 const noWork: ChainHead["pow"] = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
 
 /** The first value that a quorum names. */

@@ -69,7 +69,7 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   return { isEnough: missing === 0, by, advice }
 })
 
-/** What brings the terms into force in place of a restart, ending with "or "; empty where only a restart can. */
+/** Alternative to a restart that brings the terms into force, ending with "or "; empty if only a restart can. */
 const reloadText = (old: Treasury, next: Treasury): string => {
   if (needsRestart(old, next).length > 0) return ""
   const isOther = old.files.join("\n") !== next.files.join("\n")

@@ -74,5 +74,5 @@ export const layerHttpOptions = (
   return Layer.effect(HttpClient.HttpClient, client).pipe(Layer.provide(agents))
 }
 
-/** Of gateways: at most eight connections to a host. */
+/** Client for gateways: at most eight connections to a host. */
 export const layerHttp = layerHttpOptions({ maxSockets: 8 })

@@ -106,7 +106,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   const passed = yield* blocksSince(startedAt)
   const seq = yield* beginSend(start, height)
   if (seq === undefined) return undefined
-  // Its commit may have taken until the margin of the window.
+  // The commit may have lasted into the margin of the window.
   const isInTime = Effect.map(passed, (blocks) => maySend(attempt, height + blocks))
   const mayLeave = Effect.flatMap(isInTime, (isIt) => (isIt ? isLeaseHeld : Effect.succeed(false)))
   const result = yield* Effect.result(writer.submit(tx, { gateway, turn, mayLeave }))

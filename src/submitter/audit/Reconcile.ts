@@ -20,7 +20,7 @@ import { handOver, settleListed } from "./settleListed.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { newestRow, watchWindows } from "./watchWindows.ts"
 
-/** While something is not checked yet, or a window is watched. */
+/** Applies while something is not checked yet, or a window is watched. */
 const waitMillisMax = 1_000
 const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
@@ -146,7 +146,7 @@ const list = Effect.fnUntraced(function* (party: string) {
   )
 })
 
-/** The loop that looks for what must not be on the ledger. It cannot send. */
+/** The loop that searches the ledger for transfers that must not be there. It cannot send. */
 export const reconcileLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals
