@@ -105,7 +105,7 @@ export const makeApproving = (
     if (silentSince !== undefined && now - silentSince > maxAgeMillis) return true
     return quotaOf(wait, now) !== undefined
   }
-  /** Balance that the payer can spend on it, less all other payments that are decided or not yet seen. */
+  /** Balance that the payer can spend on the payment, less all others that are decided or not yet seen. */
   const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
     const { fromKey, assetId } = intent.payment
     const since = nanosOf(silentSince ?? 0)
@@ -186,7 +186,7 @@ export const makeApproving = (
       }
       return next
     },
-    /** Those that wait for signatures. */
+    /** Payments that wait for signatures. */
     waiting: (): ReadonlyArray<Waiting> =>
       waits
         .filter(needsSignature)

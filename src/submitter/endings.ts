@@ -76,7 +76,7 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
     total,
   }
   for (const [stage, seconds] of Object.entries(durations)) {
-    // Blocks and this host have clocks of their own.
+    // The clocks of blocks and of this host differ.
     metrics.stageDuration.observe({ treasury: treasury.name, stage }, Math.max(0, seconds))
   }
   yield* logEvent("payment confirmed", {
@@ -135,7 +135,7 @@ export const escalateIfOverdue = Effect.fnUntraced(function* ({ intent, attempt,
 const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>
   absencesOf(evidence, attempt).map(({ height }) => height)
 
-/** The same after a failed lookup, by the rows as they are now: the lookup may have changed them. */
+/** Escalates after a failed lookup. Reads the rows again: the lookup may have changed them. */
 export const escalateUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {
   const outbox = yield* Outbox
   const now = Option.getOrUndefined(yield* outbox.byId(intent.id))

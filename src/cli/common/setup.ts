@@ -231,7 +231,7 @@ export const runCommand = (chosen: Chosen, last?: ReadonlyArray<string>): string
   return `cofferer run ${named}${data}`
 }
 
-/** No daemon answers from the data directory, and what starts one. */
+/** Message that no daemon answers from the data directory, with the command that starts one. */
 export const notRunning = (chosen: Chosen, dataDir: string, more = "") =>
   failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: ${runCommand(chosen)}`)
 

@@ -24,11 +24,11 @@ const timeOutMillis = 600_000
 /** Reads the balances once. */
 export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(treasury)
 
-/** Reads the asset listing once, where there is one: nothing is signed of a pin that was never held against it. */
+/** Reads the asset listing once, if there is one: a pin never compared with it prevents signing. */
 export const assetsOf = ({ treasury }: DaemonOptions) =>
   pollAssets([...treasury.assets.values()]).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.void))
 
-/** A block or two, and one that stands still is not waited for: its rules hold. */
+/** Time for a block or two. A chain that stands still is not awaited: its rules hold. */
 const compareMillis = 30_000
 
 /** Compares the balances with the gateway's own, as a daemon does at its start. */
@@ -78,7 +78,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   return undefined
 }, byOneConfig)
 
-/** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
+/** Runs one cycle, settles every open payment and exits: for a treasury that a timer starts. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
   yield* pollWorkAndEpoch(payersOf(options.treasury.parties.values()), readParameters)
   yield* assetsOf(options)

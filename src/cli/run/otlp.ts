@@ -12,9 +12,9 @@ interface TracingOptions {
   readonly version: string
 }
 
-/** A batch is taken in this time, or tracing is off for a minute. */
+/** If the collector does not accept a batch in this time, tracing is off for a minute. */
 const takenMillisMax = 5_000
-/** Batches on their way at once; one more switches tracing off for a minute as well. */
+/** Concurrent batches; one more also switches tracing off for a minute. */
 const underWayMax = 4
 const batchMax = 2_000
 

@@ -104,7 +104,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-/** Where the store lies, for people. */
+/** Location of the store, for people. */
 const placeOf = ({ dataDir, postgresUrlFile }: DaemonOptions) =>
   postgresUrlFile === undefined ? dataDir : `the running server of ${postgresUrlFile}`
 

@@ -110,7 +110,7 @@ const moveIntent = Effect.fnUntraced(function* (
 
 /**
  * When it executed, for the signer's windows (Unix milliseconds); undefined: it never did. No later than anything that
- * can have been seen: a time that a gateway makes up would use a limit up for ever.
+ * can have been seen: a time in the future that a gateway invents would use up a limit for ever.
  */
 const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, settledAt: bigint | undefined) {
   if (state !== "confirmed" && state !== "failed") return undefined
@@ -120,7 +120,7 @@ const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, se
 
 export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forgetFraming">) => {
   const { sql, journal, forgetFraming } = writers
-  // As written in the index of live attempts: only so is it used.
+  // Spelled as in the index of live attempts; otherwise the database does not use the index.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   return {
     persist: (intent: Intent, attempt: Attempt) =>
