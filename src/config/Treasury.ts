@@ -99,11 +99,16 @@ export const treasuryOf = (document: YamlDocument, checksFiles = true): Effect.E
     return treasury === undefined || problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(treasury)
   })
 
+/** Places that could not be read, up to which the rest of a document is judged as well. */
+const unreadMax = 50
+
 /** Every problem of a document, and the treasury without what is wrong; undefined where too little is left. */
 export const examineTreasury = (
   document: YamlDocument,
   checksFiles = true,
 ): { readonly treasury: Treasury | undefined; readonly problems: ReadonlyArray<Problem> } => {
+  // Who broke a file all over has enough to mend, and to compare thousands of problems takes a minute.
+  if (document.problems.length > unreadMax) return { treasury: undefined, problems: document.problems }
   const decoded = decodeParts(TreasuryFile, document, { naming, instead })
   const { value: raw, left } = decoded
   // What could not be read is wrong in form as well: one line is enough.

@@ -121,8 +121,11 @@ const entriesOf = (
   level: number,
 ): ReadonlyMap<string, PlacedEntry> => {
   const entries = new Map<string, PlacedEntry>()
-  if (pairs.length > namesMax) complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
-  for (const pair of pairs.slice(0, namesMax)) {
+  if (pairs.length > namesMax) {
+    complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
+    return entries
+  }
+  for (const pair of pairs) {
     const start = (pair.key as Node | null)?.range?.[0]
     const name = start === undefined ? at : walk.place(start)
     const key = isScalar(pair.key) ? String(pair.key.value ?? "") : undefined
