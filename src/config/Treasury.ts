@@ -99,20 +99,16 @@ export const treasuryOf = (document: YamlDocument, checksFiles = true): Effect.E
     return treasury === undefined || problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(treasury)
   })
 
-/** Places that could not be read, up to which the rest of a document is judged as well. */
-const unreadMax = 50
-
 /** Every problem of a document, and the treasury without what is wrong; undefined where too little is left. */
 export const examineTreasury = (
   document: YamlDocument,
   checksFiles = true,
 ): { readonly treasury: Treasury | undefined; readonly problems: ReadonlyArray<Problem> } => {
-  // Who broke a file all over has enough to mend, and to compare thousands of problems takes a minute.
-  if (document.problems.length > unreadMax) return { treasury: undefined, problems: document.problems }
   const decoded = decodeParts(TreasuryFile, document, { naming, instead })
   const { value: raw, left } = decoded
   // What could not be read is wrong in form as well: one line is enough.
-  const ofForm = decoded.problems.filter((one) => !document.problems.some((unread) => isSamePlace(unread, one)))
+  const unreadable = new Set(document.problems.map(placeText))
+  const ofForm = decoded.problems.filter((one) => !unreadable.has(placeText(one)))
   const written = [...document.problems, ...ofForm]
   if (raw === undefined) return { treasury: undefined, problems: written }
   const problems: Array<Problem> = []
@@ -130,7 +126,7 @@ export const examineTreasury = (
   return { treasury: { ...treasury, document }, problems: all }
 }
 
-const isSamePlace = (a: Problem, b: Problem): boolean => a.file === b.file && a.line === b.line && a.column === b.column
+const placeText = ({ file, line, column }: Problem): string => `${file}:${line}:${column}`
 
 /** Parts whose names the rest of the file refers to. */
 const naming = [["parties"], ["assets"], ["addresses"], ["hours"], ["approvals"], ["rules"], ["alerts", "receivers"]]

@@ -1,7 +1,7 @@
 import { Effect, type Schema } from "effect"
 import { type ConfigError, inOrder, type Problem } from "./ConfigError.ts"
 import { decodeAll } from "./decodeAll.ts"
-import { documentOf, type Place, type Placed, type PlacedEntry, placeOf, type YamlDocument } from "./Yaml.ts"
+import { documentOf, type Place, type Placed, type PlacedEntry, placeOf, valueOf, type YamlDocument } from "./Yaml.ts"
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -38,6 +38,13 @@ const roundsMax = 20
 const at = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
 
+/** The part of the tree that the path leads to. */
+const partAt = (tree: Placed, path: Path): Placed | undefined =>
+  path.reduce<Placed | undefined>((part, step) => {
+    if (part?.kind === "list") return part.items[Number(step)]
+    return part?.kind === "map" ? part.entries.get(String(step))?.value : undefined
+  }, tree)
+
 const beginsWith = (path: Path, start: Path): boolean => start.every((step, i) => path[i] === step)
 
 /** The tree with the map or list changed that the path leads to. */
@@ -52,13 +59,18 @@ const inside = (here: Placed, [step, ...rest]: Path, change: (part: Placed) => P
   return { ...here, entries }
 }
 
-/** A map or list with another name for one of its items; without it where that name is undefined or taken. */
-const renamed = (part: Placed, step: PropertyKey, name?: string): Placed => {
-  if (part.kind === "list") return { ...part, items: part.items.filter((_, i) => i !== step) }
+/**
+ * A map or list with other names for some of its items, without those whose name is undefined or taken: of several with
+ * one name the last has it.
+ */
+const renamed = (part: Placed, names: ReadonlyMap<PropertyKey, string | undefined>): Placed => {
+  if (part.kind === "list") return { ...part, items: part.items.filter((_, i) => !names.has(i)) }
   if (part.kind === "text") return part
+  const last = new Map([...part.entries.keys()].map((key) => [names.get(key), key]))
   const entries = [...part.entries].flatMap(([key, entry]): ReadonlyArray<readonly [string, PlacedEntry]> => {
-    if (key !== step) return [[key, entry]]
-    return name === undefined || part.entries.has(name) ? [] : [[name, entry]]
+    if (!names.has(key)) return [[key, entry]]
+    const name = names.get(key)
+    return name === undefined || part.entries.has(name) || last.get(name) !== key ? [] : [[name, entry]]
   })
   return { ...part, entries: new Map(entries) }
 }
@@ -76,7 +88,6 @@ export const decodeParts = <A>(
   { under = [], naming = [], instead = {} }: Parts = {},
 ): Decoded<A> => {
   let { tree } = whole
-  let { value } = whole
   const problems: Array<Problem> = []
   const left: Array<Path> = []
   const lost = new Set<unknown>()
@@ -88,10 +99,12 @@ export const decodeParts = <A>(
   /** A value beside or around one that is left out may be wrong only without it. */
   const isBeside = (path: Path) => path.length === 0 || thinned.has(placeAt(path.slice(0, -1)))
 
-  const change = (next: Placed) => {
-    tree = next
-    value = documentOf({ ...whole, tree }).value
+  /** Its value alone is made: that of the whole document, for each of many mistakes, would take a minute. */
+  const valueAt = (path: Path): unknown => {
+    const part = partAt(tree, path)
+    return part && valueOf(part)
   }
+
   /** False where too little is left. */
   const leaveOut = (path: Path): boolean => {
     const [parent, key] = [path.slice(0, -1), path.at(-1)!]
@@ -100,21 +113,24 @@ export const decodeParts = <A>(
     if (path.length <= under.length || naming.some((one) => one.length === path.length && beginsWith(path, one))) {
       return false
     }
-    if (!isReplaced && at(value, path) === undefined) return at(value, parent) === undefined || leaveOut(parent)
+    if (!isReplaced && partAt(tree, path) === undefined) return partAt(tree, parent) === undefined || leaveOut(parent)
     left.push(path)
     for (const { length } of naming.filter((one) => beginsWith(path, one))) {
-      const [name, item] = [path[length], at(value, path.slice(0, length + 1))]
+      const [name, item] = [path[length], valueAt(path.slice(0, length + 1))]
       for (const one of typeof name === "number" ? [item, at(item, ["name"]), at(item, ["symbol"])] : [name])
         lost.add(one)
     }
     for (const i of path.keys()) thinned.add(placeAt(path.slice(0, i)))
-    change(inside(tree, parent, (part) => (isReplaced ? withKey(part, key, place) : renamed(part, key))))
+    tree = inside(tree, parent, (part) =>
+      isReplaced ? withKey(part, key, place) : renamed(part, new Map([[key, undefined]])),
+    )
     return true
   }
 
   const decodeLeft = (): A | undefined => {
     for (let round = 0; round < roundsMax; round++) {
-      const decoded = decodeAll(schema, at(value, under), under)
+      const value = tree === whole.tree ? at(whole.value, under) : valueAt(under)
+      const decoded = decodeAll(schema, value, under)
       if ("value" in decoded) return decoded.value
       const unknown = decoded.complaints.filter((one) => one.unknown !== undefined)
       const found =
@@ -122,18 +138,18 @@ export const decodeParts = <A>(
           ? unknown
           : decoded.complaints.filter(({ path }) => !isBeside(path) && !doubtful.has(placeAt(path)))
       for (const { path, message, remedy, at: part } of found) {
-        problems.push(documentOf({ ...whole, tree }).problem(path, message, remedy, part))
+        problems.push({ ...placeOf(tree, path, part ?? "value"), message, remedy })
       }
+      // All of a map at once: to copy it for each of thousands would take seconds.
+      for (const same of Map.groupBy(unknown, ({ path }) => placeAt(path.slice(0, -1))).values()) {
+        const parent = same[0]!.path.slice(0, -1)
+        for (const { path, unknown: key } of same) doubtful.add(placeAt(key?.meant === undefined ? parent : path))
+        const names = new Map(same.map(({ path, unknown: key }) => [path.at(-1)!, key?.meant]))
+        tree = inside(tree, parent, (part) => renamed(part, names))
+      }
+      if (unknown.length > 0) continue
       // From the end, so that the places of a list's other items stay.
-      for (const { path, unknown: key } of (unknown.length > 0 ? unknown : decoded.complaints).toReversed()) {
-        if (key === undefined) {
-          if (!leaveOut(path)) return undefined
-          continue
-        }
-        const parent = path.slice(0, -1)
-        doubtful.add(placeAt(key.meant === undefined ? parent : path))
-        change(inside(tree, parent, (part) => renamed(part, path.at(-1)!, key.meant)))
-      }
+      for (const { path } of decoded.complaints.toReversed()) if (!leaveOut(path)) return undefined
     }
     return undefined
   }
