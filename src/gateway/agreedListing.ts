@@ -53,7 +53,7 @@ export const agreedAssets = (walks: ReadonlyArray<Walk<Asset>>, quorum: number):
 const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
   one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"
 
-/** Versions of one transfer, by what they tell of its ends, amount and reference: what most tell first. */
+/** Versions of one transfer, grouped by its ends, amount and reference: the largest group first. */
 const alike = (versions: ReadonlyArray<ObservedTransfer>) =>
   [
     ...Map.groupBy(versions, ({ to, asset, amount, reference }) => jsonText([to, asset, amount, reference])).values(),
@@ -64,16 +64,16 @@ const alike = (versions: ReadonlyArray<ObservedTransfer>) =>
  * where as many leave it out; the end that is done, else the later one.
  */
 const merged = (versions: ReturnType<typeof alike>, quorum: number) => {
-  const told = versions[0]!
-  const { to, asset, amount, reference } = told[0]!
+  const most = versions[0]!
+  const { to, asset, amount, reference } = most[0]!
   const end = versions.flat().reduce((best, one) => (isStronger(one, best) ? one : best))
-  return { ...end, to, asset, amount, reference, isAgreed: quorum > 1 && told.length >= quorum }
+  return { ...end, to, asset, amount, reference, isAgreed: quorum > 1 && most.length >= quorum }
 }
 
 /**
  * Merges the gateways' listings: all transfers that any of them lists, as complete and as new as those of a quorum.
- * Where gateways differ on a transfer, and no quorum tells the same of it, the listing is not complete, and the next
- * reading begins anew: another of them may have told of it before.
+ * If gateways differ on a transfer and no quorum agrees on it, the listing is not complete, and the next reading starts
+ * from the first row: another gateway may have listed the transfer earlier.
  */
 export const agreedListing = (
   answers: ReadonlyArray<GatewayAnswer<TransferListing>>,

@@ -38,8 +38,8 @@ export class ChainHeadCache extends Context.Service<
   {
     /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** The newest head, and the highest one that nodes behind its gateway may be at: empty before the first. */
-    readonly named: Effect.Effect<ReadonlyArray<NamedHeight>>
+    /** The newest head's height, or a higher one that other nodes behind the gateway may be at; 0 before the first. */
+    readonly highest: Effect.Effect<NamedHeight>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -51,19 +51,18 @@ export class ChainHeadCache extends Context.Service<
       const state = yield* ChainState
       const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
-      let newest: NamedHeight | undefined
-      let highest: NamedHeight | undefined
+      let askedAt: Moment = { millis: 0, nanos: 0n }
+      let highest: NamedHeight = { height: 0n, askedAt }
       let answers = 0
       let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
       const ask = Effect.gen(function* () {
-        const askedAt = yield* momentNow
+        const now = yield* momentNow
         const head = yield* askHead
         yield* state.seeHead(head)
-        newest = { height: head.height, askedAt }
-        // A node that is behind the others of its address tells nothing of the blocks since; a lower chain is another.
-        const isBehind =
-          highest !== undefined && head.height < highest.height && head.height + nodesApart >= highest.height
-        if (!isBehind) highest = newest
+        askedAt = now
+        // A node behind the others of its address proves nothing of the blocks since; far below is another chain.
+        const isBehind = head.height < highest.height && head.height + nodesApart >= highest.height
+        if (!isBehind) highest = { height: head.height, askedAt }
         const kept = recent.filter(
           (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
         )
@@ -83,13 +82,13 @@ export class ChainHeadCache extends Context.Service<
       return ChainHeadCache.of({
         head: Effect.gen(function* () {
           const known = recent[0]
-          const last = newest?.askedAt.millis ?? 0
-          if (known !== undefined && !hasElapsed(last, yield* Clock.currentTimeMillis, freshMillis)) return known
+          if (known !== undefined && !hasElapsed(askedAt.millis, yield* Clock.currentTimeMillis, freshMillis))
+            return known
           const before = answers
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("ChainHeadCache.head")),
-        named: Effect.sync(() => [newest, highest].filter((one) => one !== undefined)),
+        highest: Effect.sync(() => highest),
         recent: Effect.sync(() => recent),
       })
     }),

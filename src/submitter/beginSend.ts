@@ -66,10 +66,8 @@ export const heightNow = Effect.fnUntraced(function* () {
   const headCache = yield* ChainHeadCache
   const head = yield* headCache.head
   if (yield* haltOnWrongChain(head)) return undefined
-  const heights = yield* Effect.forEach(yield* headCache.named, ({ height, askedAt }) =>
-    Effect.map(Effect.flatten(blocksSince(askedAt)), (blocks) => height + blocks),
-  )
-  return heights.reduce((most, height) => (height > most ? height : most), head.height)
+  const { height, askedAt } = yield* headCache.highest
+  return height + (yield* yield* blocksSince(askedAt))
 })
 
 /** The number of blocks since then, at least one a second, by the clock that shows more; read when it is run. */

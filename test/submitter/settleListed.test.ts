@@ -5,6 +5,7 @@ import { isFinalAttempt } from "../../src/domain/Attempt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Tags } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -36,6 +37,19 @@ const newest = Effect.gen(function* () {
   const [intent] = yield* outbox.recent(1)
   const [attempt] = intent === undefined ? [] : yield* outbox.attempts(intent.id)
   return { intent, attempt }
+})
+
+/** Nobody's rule decides anything. */
+const blind = new Set(["decide"])
+const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+const adopting = adopt([alice], { reason: "the lost store", author: "ana" }, () => Effect.void)
+
+/** A payment by hand that is decided and not signed. */
+const rentOf = Effect.fnUntraced(function* (options: DaemonOptions, world: Sandbox["Service"]) {
+  yield* rounds(options, world, 3, blind)
+  const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+  yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
+  return (yield* newest).intent ?? assert.fail()
 })
 
 /** What another copy of the database signs for the payment. */
@@ -98,12 +112,7 @@ describe("a payment that another copy of the database made as well", () => {
         const { fronts, gateways } = threeFronts()
         return flow(
           function* (options, world, client) {
-            const blind = new Set(["decide"])
-            yield* rounds(options, world, 3, blind)
-            const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-            yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
-            const { intent = assert.fail() } = yield* newest
-            const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+            const intent = yield* rentOf(options, world)
             const [liar, ...others] = fronts
             liar!.manner = altered(isListing, (answer) => ({
               ...answer,
@@ -114,7 +123,7 @@ describe("a payment that another copy of the database made as well", () => {
             yield* payAsAnother(intent, client, world)
             for (let i = 0; i < 4; i++) yield* ticking(round(options, world, new Set(["decide", "submit"])))
             for (const one of others) one.manner = honest
-            yield* ticking(adopt([alice], { reason: "the lost store", author: "ana" }, () => Effect.void))
+            yield* ticking(adopting)
             for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
             assert.lengthOf(yield* paid(world), 1)
             const { intent: now } = yield* newest
@@ -131,12 +140,7 @@ describe("a payment that another copy of the database made as well", () => {
       const { fronts, gateways } = threeFronts()
       return flow(
         function* (options, world, client) {
-          const blind = new Set(["decide"])
-          yield* rounds(options, world, 3, blind)
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-          yield* submitPayment(options.treasury, "live", { idempotencyKey: "rent", transfer })
-          const { intent = assert.fail() } = yield* newest
-          const isListing = ({ url }: { readonly url: URL }) => url.pathname === "/api/v2/transfers"
+          const intent = yield* rentOf(options, world)
           const [liar, , silent] = fronts
           liar!.manner = altered(isListing, (answer) => ({
             ...answer,
@@ -144,14 +148,13 @@ describe("a payment that another copy of the database made as well", () => {
           }))
           silent!.manner = altered(isListing, (answer) => ({ ...answer, status: 503, text: "" }))
           yield* payAsAnother(intent, client, world)
-          const adopted = adopt([alice], { reason: "the lost store", author: "ana" }, () => Effect.void)
           const look = ticking(round(options, world, new Set(["decide", "submit"])))
           for (let i = 0; i < 4; i++) yield* look
-          yield* ticking(Effect.exit(adopted))
+          yield* ticking(Effect.exit(adopting))
           for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
           assert.lengthOf(yield* paid(world), 1)
           silent!.manner = honest
-          yield* ticking(adopted)
+          yield* ticking(adopting)
           for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
           assert.lengthOf(yield* paid(world), 1)
           const { intent: now } = yield* newest
