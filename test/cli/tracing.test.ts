@@ -149,7 +149,7 @@ describe("a collector that does not answer", () => {
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(JSON.stringify(message)))])
     const tracing = collectorLayer({ url: collector.url, headers: {}, treasury: "t", version: "0" })
     const work = Effect.andThen(
-      Effect.replicateEffect(Effect.withSpan(Effect.void, "step"), 600),
+      Effect.replicateEffect(Effect.withSpan(Effect.void, "step"), 2_000),
       waitUntil("the refusal", () => lines.length > 0),
     )
     yield* Effect.provide(work, tracing.pipe(Layer.provide(layerHttp), Layer.provideMerge(logger)))

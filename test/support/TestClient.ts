@@ -57,8 +57,6 @@ interface RequestOptions {
   readonly body?: string
   /** Milliseconds of real time for which an answer is waited for; default 10 s. */
   readonly patience?: number
-  /** The most that is read of a body, unpacked. A longer one is no answer. */
-  readonly bytesMax?: number
 }
 
 /** One request. */
@@ -78,7 +76,7 @@ export const request = (
         ...(init.body === undefined ? {} : { body: init.body }),
         signal: AbortSignal.any([signal, patience]),
       })
-      const text = init.bytesMax === undefined ? await response.text() : await readText(response, init.bytesMax)
+      const text = await response.text()
       return { status: response.status, headers: response.headers, text, json: jsonOf(text) }
     },
     catch: (cause) => new NoAnswer({ cause }),
@@ -87,18 +85,6 @@ export const request = (
 const replyOf = ({ told, broken }: Arrived): Reply => {
   if (told === undefined || broken !== undefined) throw new Error(broken ?? "the connection ended")
   return { status: told.status, headers: new Headers(told.headers), text: told.body, json: jsonOf(told.body) }
-}
-
-/** The connection ends where the body is too long. */
-const readText = async (response: Response, bytesMax: number): Promise<string> => {
-  const chunks: Array<Uint8Array> = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > bytesMax) throw new RangeError(`more than ${bytesMax} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
 }
 
 const jsonOf = (text: string): unknown => {

@@ -1,4 +1,6 @@
-import { gunzipSync } from "node:zlib"
+import { once } from "node:events"
+import { get, type IncomingMessage } from "node:http"
+import { createGunzip, gunzipSync } from "node:zlib"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { FaultKind } from "../../../src/sandbox/Faults.ts"
@@ -18,12 +20,27 @@ const broken = Effect.fnUntraced(function* (client: Test.TestClient, kind: Fault
   return { sound, ...(yield* rawAnswer(client, path, bytesMax)) }
 })
 
+/**
+ * Reads the height as JSON, of 16 MiB at most. `fetch` opens a second connection for one that it cut, and leaves it
+ * unused: the sandbox would wait four seconds for it.
+ */
+const readHeight = (client: Test.TestClient) =>
+  Effect.tryPromise(async (signal) => {
+    const [response] = (await once(get(client.url + path, { agent: false, signal }), "response")) as [IncomingMessage]
+    const packed = response.headers["content-encoding"] === "gzip"
+    let body = ""
+    for await (const chunk of packed ? response.pipe(createGunzip()) : response) {
+      body += chunk
+      if (body.length > 16 * mebibyte) throw response.destroy(new RangeError("more than 16 MiB"))
+    }
+    return JSON.parse(body)
+  })
+
 /** That a client which knows nothing of it fails, and that the next answer is sound. */
 const failsOnce = Effect.fnUntraced(function* (client: Test.TestClient, kind: FaultKind) {
   yield* arm(client, { operation: "height", kind, count: 1 })
-  const seen = yield* Effect.flip(Test.request(client, path, { bytesMax: 16 * mebibyte }))
-  assert.strictEqual(seen._tag, "NoAnswer")
-  assert.strictEqual((yield* Test.request(client, path)).status, 200)
+  yield* Effect.flip(readHeight(client))
+  assert.isDefined((yield* readHeight(client)).height)
 })
 
 const html: Seen = {
