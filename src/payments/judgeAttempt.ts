@@ -17,7 +17,7 @@ import { rebroadcastBlocks, type SendVerdict } from "./planSend.ts"
  * alone: the model explores these very functions.
  */
 
-/** The state after a send: a gateway that once took the bytes has not untaken them by being silent now. */
+/** State after a send: bytes that a gateway accepted stay "accepted" when a later send gets no clear answer. */
 export const stateAfterSend = (before: AttemptState, verdict: Pick<SendVerdict, "state">): SendVerdict["state"] =>
   before === "accepted" && verdict.state === "unknown" ? "accepted" : verdict.state
 
@@ -104,7 +104,7 @@ export const judgeAbsence = (
   return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
 }
 
-/** Milliseconds from the first listing to one that proves: no momentary answer lasts so long. */
+/** Least milliseconds between two listings that prove absence: no momentary answer lasts so long. */
 export const apartMillis = 30_000
 
 /** A listing without the attempt. */
@@ -179,16 +179,16 @@ interface SightingContext {
   }
   /** The latest time that a block can have by now, Unix nanoseconds. */
   readonly latest: bigint
-  /** Why the gateways of this process prove no payment dead. */
+  /** Why this process must not declare a payment failed; undefined if it may. */
   readonly lacking: string | undefined
-  /** If the same bytes executed before a failure that hides it; undefined while the ledger was not asked. */
+  /** The ledger's answer if the same bytes executed before they failed; undefined before it is asked. */
   readonly before: "yes" | "no" | "unknown" | undefined
 }
 
 type SightingVerdict =
   /** Another payment is shown under the transfer id. */
   | { readonly _tag: "Other"; readonly shown: string }
-  /** It proves nothing yet. */
+  /** It proves nothing yet. `why`: what prevents the proof, if that is known. */
   | { readonly _tag: "Nothing"; readonly why: string | undefined }
   | { readonly _tag: "Executed" }
   | { readonly _tag: "ExecutedBefore" }

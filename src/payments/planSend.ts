@@ -98,7 +98,7 @@ const silent = (
   detail,
 })
 
-/** The same table for what came instead of an answer. */
+/** `classifyAnswer` for a submission that failed without an answer of the network. */
 export const classifyError = (error: { readonly reason: { readonly _tag: string }; readonly message: string }) => {
   const { message } = error
   switch (error.reason._tag) {
@@ -119,7 +119,7 @@ export const sendsMax = 6
 const backoffMillisMin = 500
 const backoffMillisMax = 8_000
 
-/** True if a send must wait. A time further ahead than the longest backoff is of a wrong clock and is ignored. */
+/** True if a send must wait. A time further ahead than the longest backoff comes from a wrong clock and is ignored. */
 export const isLater = (nextAt: number, now: number): boolean => nextAt > now && nextAt - now <= backoffMillisMax
 
 /** Blocks between two broadcasts of the same bytes while they are unseen: max(2, window/10). */
@@ -145,23 +145,22 @@ interface SendPlan {
   readonly framing: Framing
   /** True if the other form may still be tried: a code 60 to the second form is about the command itself. */
   readonly mayReframe: boolean
-  /** True if nothing but a refused form came of it before. */
+  /** True if every earlier send was refused for its form. */
   readonly first: boolean
 }
 
-/**
- * The wire form of the next send: the known one. Where none is known the specification's comes first, or the one that
- * the chain did not refuse last; after a code 60 to it the other, and from then on the one that was last sent.
- */
+interface Sent {
+  readonly framing: Framing
+  readonly outcome: string | null
+}
+
+/** Plans the next send of an attempt. `known`: the wire form of the network; `refused`: the one it refused last. */
 export const planSend = (
-  sends: ReadonlyArray<{ readonly framing: Framing; readonly outcome: string | null }>,
+  sends: ReadonlyArray<Sent>,
   known: Framing | undefined,
   refused: Framing | undefined,
 ): SendPlan => {
-  const last = sends.at(-1)
-  const begun = refused === undefined ? "prefixed" : otherForm(refused)
-  const next = last === undefined ? begun : last.outcome === "framing" ? otherForm(last.framing) : last.framing
-  const framing = known ?? next
+  const framing = known ?? nextForm(sends.at(-1), refused)
   return {
     framing,
     mayReframe: known === undefined && sends.every((send) => send.framing === framing),
@@ -169,10 +168,14 @@ export const planSend = (
   }
 }
 
-/** The wire form in which an executed attempt was taken, by its sends; undefined if either form may have executed. */
-export const executedForm = (
-  sends: ReadonlyArray<{ readonly framing: Framing; readonly outcome: string | null }>,
-): Framing | undefined => {
+/** Wire form while none is known: first the specification's, "prefixed"; after a code 60 the other; else the last. */
+const nextForm = (last: Sent | undefined, refused: Framing | undefined): Framing => {
+  if (last !== undefined) return last.outcome === "framing" ? otherForm(last.framing) : last.framing
+  return refused === undefined ? "prefixed" : otherForm(refused)
+}
+
+/** The wire form that executed, by the attempt's sends; undefined if either may have. */
+export const executedForm = (sends: ReadonlyArray<Sent>): Framing | undefined => {
   const taken = sends.find(({ outcome }) => outcome === "accepted")
   const forms = new Set((taken === undefined ? sends : [taken]).map(({ framing }) => framing))
   return forms.size === 1 ? [...forms][0] : undefined
