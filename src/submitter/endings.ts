@@ -18,7 +18,7 @@ import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { countEnd, Metrics } from "../telemetry/Metrics.ts"
 import { settleAndAlert, settleOvercharged, settleWithdrawn } from "./settleAndAlert.ts"
 
-/** A signed payment without an end yet, and the height by which it is judged. */
+/** A signed payment that has not ended, and the height by which it is judged. */
 export interface Live {
   readonly intent: Intent
   readonly attempt: Attempt
@@ -29,35 +29,45 @@ export interface Live {
 interface Execution {
   /** Undefined if no source reports it: at most the reserved fee. */
   readonly fee: bigint | undefined
+  /** Block time, Unix nanoseconds. */
   readonly settledAt: bigint
+  /** Source that shows it, as text: "confirmed on the ledger". */
   readonly how: string
 }
 
-/** Settles an attempt as executed, in one transaction with the evidence and the wire form that the chain accepted. */
+/** The fee as text and as field of the log. A withdrawal costs none here. */
+const feeWords = ({ command, feeMax, decimals }: Intent, fee: bigint | undefined) => {
+  if (command === "withdraw") return { cost: withdrawnHere, field: { withdrawal: true } } as const
+  if (fee !== undefined) {
+    return { cost: `fee ${formatAmount(fee, decimals)}`, field: { fee: plainAmount(fee, decimals) } }
+  }
+  const cost = `fee not known, at most ${formatAmount(feeMax, decimals)}`
+  return { cost, field: { feeMax: plainAmount(feeMax, decimals) } }
+}
+
+/**
+ * Settles an attempt as executed. One transaction stores this, what `recordEvidence` writes, and the wire form that the
+ * chain accepted.
+ */
 export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
   { intent, attempt }: Pick<Live, "intent" | "attempt">,
   { fee, settledAt, how }: Execution,
-  seen: Effect.Effect<void, StoreError, R>,
+  recordEvidence: Effect.Effect<void, StoreError, R>,
 ) {
   const outbox = yield* Outbox
   const { treasury } = yield* CycleConfig
   const metrics = yield* Metrics
-  const units = (n: bigint) => plainAmount(n, intent.decimals)
-  const formatUnits = (n: bigint) => formatAmount(n, intent.decimals)
   const { payment } = intent
-  const isWithdrawn = intent.command === "withdraw"
-  const charged = fee === undefined ? `fee not known, at most ${formatUnits(intent.feeMax)}` : `fee ${formatUnits(fee)}`
-  const cost = isWithdrawn ? withdrawnHere : charged
-  const sum = sumText(payment, intent.decimals)
-  const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
+  const { cost, field } = feeWords(intent, fee)
+  const detail = `${sumText(payment, intent.decimals)} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const { rememberFraming } = yield* Settings
   let sent = attempt
   let retried = false
-  const settled = (yield* Database).write(
+  const settle = (yield* Database).write(
     Effect.gen(function* () {
-      // During the lookup that found it, it may have gone out in the other wire form.
+      // Another send, in the other wire form, may have changed the row since `attempt` was read.
       sent = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k) ?? attempt
-      yield* seen
+      yield* recordEvidence
       yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
       const sends = yield* outbox.sends(intent.id)
       retried = sends.some(({ outcome }) => outcome === "ambiguous" || outcome === "duplicate")
@@ -65,8 +75,9 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
       if (form !== undefined) yield* rememberFraming(treasury.network.chainId, form)
     }),
   )
-  const alerted = fee !== undefined && fee > intent.feeMax ? settleOvercharged(intent, fee, settled) : settled
-  yield* isWithdrawn ? settleWithdrawn(intent, settled) : alerted
+  if (intent.command === "withdraw") yield* settleWithdrawn(intent, settle)
+  else if (fee !== undefined && fee > intent.feeMax) yield* settleOvercharged(intent, fee, settle)
+  else yield* settle
   yield* countEnd(intent, "confirmed", fee)
   const hash = (sent.framing === "prefixed" ? sent.hashPrefixed : sent.hashBare)?.toUpperCase() ?? ""
   const total = ((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000
@@ -84,11 +95,7 @@ export const settleExecuted = Effect.fn("Confirm.confirmed")(function* <R>(
     attempt: attempt.k,
     transferId: attempt.transferId,
     txHash: hash,
-    ...(isWithdrawn
-      ? { withdrawal: true }
-      : fee === undefined
-        ? { feeMax: units(intent.feeMax) }
-        : { fee: units(fee) }),
+    ...field,
     seconds: Number(total.toFixed(1)),
     resent: retried || undefined,
   })
@@ -135,7 +142,7 @@ export const escalateIfOverdue = Effect.fnUntraced(function* ({ intent, attempt,
 const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>
   absencesOf(evidence, attempt).map(({ height }) => height)
 
-/** Escalates after a failed lookup. Reads the rows again: the lookup may have changed them. */
+/** `escalateIfOverdue` after a failed lookup. Reads the rows again: they may have changed during it. */
 export const escalateUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {
   const outbox = yield* Outbox
   const now = Option.getOrUndefined(yield* outbox.byId(intent.id))
@@ -145,8 +152,8 @@ export const escalateUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, a
 })
 
 /**
- * Alerts that a quorum shows another payment under the attempt's transfer id. No signature has two payments, so that
- * these gateways err or lie, and the payment stays as it is.
+ * Alerts that a quorum shows another payment under the attempt's transfer id. One signature makes one payment, so these
+ * gateways are wrong, and the payment stays as it is.
  */
 export const alertOnContradiction = Effect.fn("Confirm.contradicted")(function* (
   live: Live,
