@@ -47,12 +47,12 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
   }
   return {
     all,
-    /** A balance changed; `isSeen`: rules know it. */
+    /** A balance changed. `isSeen`: false while no gateway reports it to the rules. */
     changed: (holding: Holding, at: number, isSeen: boolean): void => {
       pasts.add(holding, at)
       if (isSeen) touch(byAccount.get(holding.key))
     },
-    /** The decision on the rule changed. */
+    /** The decision of another rule changed, which `Held` conditions watch. */
     decided: (rule: string): void => touch(byHeld.get(rule)),
     touchAll: (): void => touch(all),
     wakeAt: (): number => all.reduce((next, { wakeAt }) => Math.min(next, wakeAt), Number.POSITIVE_INFINITY),
@@ -89,7 +89,7 @@ const byPart = (all: ReadonlyArray<Alarm>, keyOf: (part: Part) => string | undef
   return found
 }
 
-/** The account whose first balance ends a condition that it was never observed. */
+/** The account of a condition that it is stale: its first balance ends "never observed". */
 const staleAccount = (part: Part): string | undefined =>
   part._tag === "Stale" && part.party !== undefined && part.asset !== undefined
     ? accountKey(part.party.publicKey, part.asset.id)

@@ -4,12 +4,11 @@ import type { Quota } from "../rules/Snapshot.ts"
 const dayMillis = 86_400_000
 
 interface Spend {
-  /** When it executed. */
+  /** Time of its block. */
   readonly at: number
   readonly amount: bigint
 }
 
-/** How close a policy line came to its limits. */
 interface NearLine {
   readonly line: PolicyLine
   readonly spent: bigint
@@ -23,28 +22,28 @@ interface NearLine {
 interface Use {
   readonly line: PolicyLine
   spends: Array<Spend>
+  /** Index of the first spend that still counts; `amount` is the sum from there on. */
   first: number
   amount: bigint
   near: NearLine
 }
 
-/** A signed payment. */
 interface SignedPayment {
   readonly from: string
   readonly to: string
   readonly assetId: string
   readonly amount: bigint
   readonly at: number
-  /** When its block comes: it is open until then, and counts for 24 hours more. */
+  /** Time of its block. A policy line counts it until 24 hours later. */
   readonly settlesAt: number
   /** True if it is one of the transfers that the network counts. */
   readonly isSlot: boolean
 }
 
-/** Signed payments: those in the policy's periods of 24 hours, and the network's transfers of each epoch. */
+/** Use of the limits: signed payments of each policy line in 24 hours, and transfers of each key in an epoch. */
 export type LimitsUsed = ReturnType<typeof makeLimitsUsed>
 
-/** The 24 hours before a moment; it has no later spends. */
+/** Use in the 24 hours before `until`, which is not before the last spend. */
 const lastDay = ({ spends, first, amount }: Use, until: number): PeriodUse => {
   let before = first
   for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount

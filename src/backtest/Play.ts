@@ -10,10 +10,10 @@ import type { FundingRequest, Snapshot } from "../rules/Snapshot.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { makeAlarms } from "./Alarms.ts"
-import { makeApproving, type OperatorAnswer } from "./Approving.ts"
 import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
 import { type Holding, makeLedger, reveal } from "./Ledger.ts"
 import { makeLimitsUsed } from "./LimitsUsed.ts"
+import { makePendingApprovals, type OperatorAnswer } from "./PendingApprovals.ts"
 import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
@@ -38,11 +38,10 @@ interface State {
   readonly sent: Set<string>
   /** True if a payment failed since the last evaluation. */
   failed: boolean
-  /** True if some subject is not quiet: it is evaluated in the next round. */
+  /** True if the next round, one tick later, must evaluate all subjects that are not quiet. */
   restless: boolean
 }
 
-/** All state of one virtual treasury. */
 export type Play = ReturnType<typeof makePlay>
 
 export const makePlay = (settings: WorldSettings, listener: Listener) => {
@@ -81,7 +80,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     subjects: entries.map(({ subject }) => subject),
     byKey: new Map(entries.map((entry) => [entry.key, entry])),
     limits,
-    approving: makeApproving(settings, ledger, limits, raised),
+    approvals: makePendingApprovals(settings, ledger, limits, raised),
     alarms: makeAlarms(rules.filter(isAlert), start),
     raised,
     misses,
@@ -132,7 +131,6 @@ export const touchAll = ({ entries, alarms }: Play): void => {
   for (const entry of entries) entry.touched = true
 }
 
-/** Applies an external event. */
 export const apply = (play: Play, event: WorldEvent): void => {
   if (event.kind === "move" || event.kind === "set") {
     applyChange(play, play.ledger.change(event), event.at)
@@ -160,9 +158,9 @@ export const apply = (play: Play, event: WorldEvent): void => {
   }
 }
 
-const answer = ({ state, approving, misses }: Play, event: OperatorAnswer): void => {
+const answer = ({ state, approvals, misses }: Play, event: OperatorAnswer): void => {
   const { at, place, by, matcher } = event
-  const detail = approving.answer(event)
+  const detail = approvals.answer(event)
   if (detail !== undefined) misses.push({ at, place, by, matcher, detail })
   state.restless = true
 }

@@ -34,7 +34,7 @@ const Changes = Schema.Record(
 )
 const Status = oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted")
 
-/** By name: the status of a pinned asset, or of any other one, whose name serves only the reader. */
+/** Status by name: of a pinned asset, or with an id of any other, whose name serves only the reader. */
 const Statuses = Schema.Record(
   Schema.String,
   Schema.Union([Status, Schema.Struct({ status: Status, id: AssetIdText, decimals: DecimalsText })]),

@@ -6,7 +6,6 @@ import type { Outcome } from "../rules/step.ts"
 import type { VirtualTreasury } from "./VirtualTreasury.ts"
 import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
-/** One expectation that was not met. */
 export interface UnmetExpectation {
   readonly at: Place
   /** "45 s": since the test's start. */
@@ -35,7 +34,6 @@ export interface TestRun {
   since: number
 }
 
-/** An expectation that was not met; undefined if it was. */
 export type Unmet = Pick<UnmetExpectation, "expected" | "got" | "why"> | undefined
 
 /** "45 s", or "25 h" where that is exact. */
@@ -82,6 +80,7 @@ export const outcomeText = ({ facts }: Outcome): string => {
 
 /** Expectation of a test at a moment, in base units and names of the treasury; undefined fields match anything. */
 export type Expectation =
+  /** A payment that is signed, a funding request, a payment that waits for approval, one whose approval lapsed. */
   | {
       readonly kind: "pays" | "asks" | "waits" | "expires"
       readonly amount: bigint
@@ -128,7 +127,6 @@ export interface TestMoment {
   readonly expected: ReadonlyArray<PlannedExpectation>
 }
 
-/** One test, ready to run. */
 export interface PlannedTest {
   readonly name: string
   readonly at: Place

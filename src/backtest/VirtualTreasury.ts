@@ -11,19 +11,19 @@ import { blockAfter, endMeasure } from "./Ledger.ts"
 import { apply, applyChange, contextOf, type Listener, makePlay, type Play, sendNotices, touchAll } from "./Play.ts"
 import type { Paid, RaisedAlert, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
-/** Rules over a treasury in memory, by a clock that jumps from event to event. */
+/** Runs rules over a treasury in memory. Its time jumps from event to event. */
 export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
 
 export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
-  const { state, ledger, limits, raised, misses, approving, entries, alarms, counts } = play
+  const { state, ledger, limits, raised, misses, approvals, entries, alarms, counts } = play
   return {
     ledger,
     limits,
     raised: raised as ReadonlyArray<RaisedAlert>,
     /** Approvals and rejections that matched no payment. */
     misses: misses as ReadonlyArray<UnmatchedAnswer>,
-    waiting: approving.waiting,
+    waiting: approvals.waiting,
     entries,
     /** Number of rounds, and of evaluated subjects in all. */
     counts,
@@ -39,7 +39,6 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
     now: () => state.now,
     /** Applies events, oldest first, and runs the rules up to and with `until` (Unix milliseconds). */
     advance: (events: Iterable<WorldEvent>, until: number) => advance(play, events[Symbol.iterator](), until),
-    /** Outcome of a subject at this moment. */
     outcome: (rule: string, subject: string): Outcome | undefined => {
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
@@ -72,7 +71,7 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
     const at = everySecond === true && state.begun ? state.now + tickMillis : Math.max(state.now, tickAt(start, due))
     if (at > until || at === Number.POSITIVE_INFINITY) break
     state.now = at
-    // Events and blocks up to this evaluation, in the order of time; at one moment the event comes first.
+    // Events and blocks up to this evaluation, in the order of time; an event before a block of the same time.
     for (;;) {
       const block = ledger.nextBlock()
       if (next.done === true || next.value.at > at || next.value.at > block) {
@@ -88,11 +87,11 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
   state.now = Math.max(state.now, tickAt(start, until - tickMillis + 1))
 }
 
-/** Next evaluation if nothing happens. */
-const wakeAt = ({ state, entries, alarms, approving, settings }: Play): number => {
+/** Time of the next evaluation if no event or block comes before. */
+const wakeAt = ({ state, entries, alarms, approvals, settings }: Play): number => {
   if (!state.begun) return settings.start
   if (state.restless) return state.now + tickMillis
-  let next = Math.min(alarms.wakeAt(), approving.nextAt(state.now))
+  let next = Math.min(alarms.wakeAt(), approvals.nextAt(state.now))
   for (const entry of entries) if (entry.wakeAt < next) next = entry.wakeAt
   return next
 }
@@ -108,7 +107,6 @@ const settle = (play: Play, block: number): void => {
   }
 }
 
-/** Evaluates the subjects whose result may have changed. */
 const evaluateDue = async (play: Play): Promise<void> => {
   const { state, entries, settings, alarms } = play
   const { now } = state
@@ -120,19 +118,17 @@ const evaluateDue = async (play: Play): Promise<void> => {
     play,
     alerts.map(({ name }) => name),
   )
-  const wanted = isAll
-    ? entries
-    : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
-  // Those with a need share funds and slots, so that one of them is never evaluated alone.
-  const woken = wanted.some(({ quiet }) => !quiet) ? new Set(wanted) : undefined
-  const evaluated = woken === undefined || isAll ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
+  const isWoken = (entry: SubjectEntry): boolean => isAll || entry.touched || entry.wakeAt <= now
+  // Subjects with a need compete for funds and for the epoch's transfers: if one is evaluated, all are.
+  const withNeeds = state.restless || entries.some((entry) => !entry.quiet && isWoken(entry))
+  const evaluated = entries.filter((entry) => isWoken(entry) || (withNeeds && !entry.quiet))
   state.begun = true
   state.restless = false
   if (evaluated.length === 0 && alerts.length === 0 && !state.failed) return
   const before = firingOf(state.memories, settings.rules)
   const due = evaluated.map(({ subject }) => subject)
   const context = contextOf(play, due, alerts)
-  // A rule that locks itself stops all its subjects, and any of them may be in code.
+  // After a failure a rule may lock itself, which evaluates all its subjects: ask the code of each.
   const { answers, waited } = askAll(questionsOf(state.failed ? play.subjects : due, context.snapshot))
   await Promise.all(waited)
   const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
@@ -147,7 +143,6 @@ const evaluateDue = async (play: Play): Promise<void> => {
   touchInhibited(play, [...changed])
 }
 
-/** Ends the pauses whose time is over. */
 const endPauses = (play: Play): void => {
   const { state } = play
   const still = state.pauses.filter(({ until }) => until === undefined || until > state.now)
@@ -157,8 +152,8 @@ const endPauses = (play: Play): void => {
 }
 
 /** Signs approved payments, and ends those whose approval lapsed. */
-const signApproved = ({ state, approving }: Play): void => {
-  const changed = approving.advance(state)
+const signApproved = ({ state, approvals }: Play): void => {
+  const changed = approvals.advance(state)
   if (changed.length > 0) state.restless = true
   if (changed.some((paid) => paid.state === "denied")) state.failed = true
 }
@@ -215,11 +210,11 @@ const pay = (
   detail: string,
   episode: number,
 ): void => {
-  const { state, ledger, limits, approving, settings } = play
+  const { state, ledger, limits, approvals, settings } = play
   const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
   state.restless = true
   if (paid.group !== undefined) {
-    approving.put(paid, paid.group, subject)
+    approvals.put(paid, paid.group, subject)
     return
   }
   const { fromKey, toKey, assetId, amount } = payment

@@ -16,7 +16,6 @@ export interface PaymentMatcher {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly rule?: string | undefined
-  /** The pattern as text. */
   readonly words: string
 }
 
@@ -65,7 +64,7 @@ export type WorldEvent =
       readonly matcher: PaymentMatcher
       readonly place: Place
     }
-  /** While no gateway answers, there is no new data. */
+  /** `answers`: false from here on no gateway answers, so that rules see no new data; true: they answer again. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 
 /** The simulated treasury and its network. */
@@ -119,7 +118,7 @@ export interface RaisedAlert {
   /** request, received, asset, firing, cleared, locked, approval or payout. */
   readonly kind: string
   readonly rule: string
-  /** Subject of the request, the asset's id, or else the rule again. */
+  /** Subject of the request, id of the asset, or else the rule's name again. */
   readonly subject: string
   readonly detail: string
   /** The funding request, open or ended. */
@@ -132,7 +131,7 @@ export interface UnmatchedAnswer {
   readonly place: Place
   readonly by: ReadonlyArray<string>
   readonly matcher: PaymentMatcher
-  /** Why. */
+  /** Reason why it matched none. */
   readonly detail: string
 }
 

@@ -1,7 +1,7 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { holdText } from "../domain/Decision.ts"
 import { instantText, timeText } from "../domain/Time.ts"
-import type { Waiting } from "./Approving.ts"
+import type { Waiting } from "./PendingApprovals.ts"
 import {
   type Expectation,
   explainHolds,

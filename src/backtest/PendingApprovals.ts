@@ -14,7 +14,7 @@ import type { Paid, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } fro
 /** An operator's approval or rejection. */
 export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
 
-/** Data of a moment that may keep an approved payment from being signed. Times are Unix milliseconds. */
+/** State that may keep an approved payment from being signed now. Times are Unix milliseconds. */
 interface SigningMoment {
   readonly now: number
   readonly silentSince: number | undefined
@@ -22,7 +22,6 @@ interface SigningMoment {
   readonly pauses: ReadonlyArray<{ readonly scope: string }>
 }
 
-/** A payment that waits for approval. */
 export interface Waiting {
   readonly paid: Paid
   /** Operators who have signed, in the order of their group. */
@@ -35,10 +34,12 @@ interface Wait {
   readonly id: IntentId
   readonly group: ApprovalGroup
   readonly payer: Party | undefined
+  /** True if it counts as a transfer of the network's epoch. */
   readonly isSlot: boolean
   readonly expires: number
   readonly by: Set<string>
-  isLate: boolean
+  /** True once people were reminded. */
+  isReminded: boolean
 }
 
 const wordsOf = ({ rule, payment, decimals }: Intent): string =>
@@ -51,8 +52,8 @@ const matches = ({ rule, payment }: Intent, matcher: PaymentMatcher): boolean =>
   (matcher.to === undefined || matcher.to === payment.to) &&
   (matcher.rule === undefined || matcher.rule === rule)
 
-/** Payments that people must approve: on their way from the decision to the signature. */
-export const makeApproving = (
+/** Payments that need approval, from their decision until they are signed or end. */
+export const makePendingApprovals = (
   settings: WorldSettings,
   ledger: MemoryLedger,
   limits: LimitsUsed,
@@ -78,8 +79,8 @@ export const makeApproving = (
     raise(wait, "ticket", at, sentence)
     return ledger.drop(wait.id, state, at, why)
   }
-  /** Approves, rejects or reminds, by signatures and time; undefined while nothing changes. */
-  const ask = (wait: Wait, now: number): Paid | undefined => {
+  /** Approves, rejects or reminds, by signatures and time; undefined if nothing changes. */
+  const judge = (wait: Wait, now: number): Paid | undefined => {
     const { group, by, expires } = wait
     if (now >= expires)
       return drop(wait, "rejected", now, `the approval lapsed: ${by.size} of ${group.need} had signed`)
@@ -89,12 +90,13 @@ export const makeApproving = (
       raise(wait, "info", now, `is approved ${who}`)
       return ledger.reserve(wait.id, now, `approved ${who}; money and limits are reserved`)
     }
-    if (wait.isLate || now < lateFrom(group, expires)) return undefined
-    wait.isLate = true
+    if (wait.isReminded || now < lateFrom(group, expires)) return undefined
+    wait.isReminded = true
     raise(wait, "ticket", now, `${progressOf(wait)}: the time ends soon`)
     return ledger.byId(wait.id)
   }
-  const quotaOf = ({ isSlot, payer }: Wait, now: number) => {
+  /** The payer's quota if no transfer is left of it for this payment. */
+  const usedUpQuota = ({ isSlot, payer }: Wait, now: number) => {
     const quota = isSlot && payer !== undefined ? limits.quota(payer.publicKey, now) : undefined
     return quota !== undefined && quota.used >= quota.limit - (payer?.transfersKept ?? 0) ? quota : undefined
   }
@@ -103,9 +105,9 @@ export const makeApproving = (
     const scopes = scopesOfPayment(rule, payment)
     if (halts.length > 0 || pauses.some(({ scope }) => scopes.includes(scope))) return true
     if (silentSince !== undefined && now - silentSince > maxAgeMillis) return true
-    return quotaOf(wait, now) !== undefined
+    return usedUpQuota(wait, now) !== undefined
   }
-  /** Balance that the payer can spend on the payment, less all others that are decided or not yet seen. */
+  /** The payer's balance less its other payments that are open, or whose movement the rules have not seen. */
   const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
     const { fromKey, assetId } = intent.payment
     const since = nanosOf(silentSince ?? 0)
@@ -136,7 +138,7 @@ export const makeApproving = (
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
       const isSlot = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
-      const wait: Wait = { id, group, payer, isSlot, expires, by: new Set(), isLate: false }
+      const wait: Wait = { id, group, payer, isSlot, expires, by: new Set(), isReminded: false }
       waits = [...waits, wait]
       raise(wait, "ticket", at, progressOf(wait))
     },
@@ -162,8 +164,8 @@ export const makeApproving = (
       const { now } = moment
       const changed: Array<Paid> = []
       for (const wait of waits) {
-        const answered = needsSignature(wait) ? ask(wait, now) : undefined
-        if (answered !== undefined) changed.push(answered)
+        const judged = needsSignature(wait) ? judge(wait, now) : undefined
+        if (judged !== undefined) changed.push(judged)
         if (intentOf(wait).state !== "reserved") continue
         if (now >= wait.expires) {
           changed.push(drop(wait, "denied", now, "the approval lapsed before it was signed"))
@@ -178,15 +180,14 @@ export const makeApproving = (
     nextAt: (now: number): number => {
       let next = Number.POSITIVE_INFINITY
       for (const wait of waits) {
-        const { group, expires, isLate } = wait
+        const { group, expires, isReminded } = wait
         const assumed = afterMillis === undefined ? expires : intentOf(wait).createdAt + afterMillis
-        const late = isLate ? expires : lateFrom(group, expires)
-        const moments = needsSignature(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now, expires]
-        for (const at of moments) if (at > now && at < next) next = at
+        const late = isReminded ? expires : lateFrom(group, expires)
+        const moments = needsSignature(wait) ? [late, assumed] : [usedUpQuota(wait, now)?.endsAt ?? now]
+        for (const at of [expires, ...moments]) if (at > now && at < next) next = at
       }
       return next
     },
-    /** Payments that wait for signatures. */
     waiting: (): ReadonlyArray<Waiting> =>
       waits
         .filter(needsSignature)
