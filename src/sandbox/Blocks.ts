@@ -14,7 +14,7 @@ import { arm, expire } from "./faults/registry.ts"
 import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network, openAccount } from "./Ledger.ts"
 import type { Tx } from "./Mempool.ts"
 import { forget, removePending } from "./Mempool.ts"
-import { type IncludedTx, isAllowed, prune, recordSeen, turnRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { type IncludedTx, isAllowed, prune, recordSeen, updatePowRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import type { Spender } from "./Scenario.ts"
 import { hashesMax } from "./ScenarioText.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
@@ -81,7 +81,7 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   const proposal = propose(chain)
   beginBlock(chain, proposal, nowMillis)
   expire(chain.faults, nowMillis)
-  turnRules(chain)
+  updatePowRules(chain)
   const prunedTo = prune(chain)
   turnEpoch(chain)
   const armed = playScript(chain, nowMillis)

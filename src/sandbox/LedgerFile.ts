@@ -26,14 +26,14 @@ export const filesFailed = (operation: string, cause: unknown): SandboxError => 
   return new SandboxError({ message: `the sandbox's files failed during ${operation}: ${why}` })
 }
 
-/** The ledger on disk: a commit per block, one for all that was accepted together. Reported data survives a kill. */
+/** The ledger on disk. Each block is one commit, and so is each batch of submissions: reported data survives a kill. */
 export interface LedgerFile {
   /** The stored chain; an empty one if the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
   readonly saveBlock: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
   /** Durable when it returns, in one commit. Of two equal transactions the first is kept. */
   readonly saveAccepted: (txs: ReadonlyArray<Tx>) => Effect.Effect<void, SandboxError>
-  /** Faults and epoch counts, outside of a block. */
+  /** Saves faults and epoch counts that changed between two blocks. */
   readonly saveState: (chain: Chain) => Effect.Effect<void, SandboxError>
 }
 
@@ -168,7 +168,6 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   return chain
 })
 
-/** Applies a stored block's changes to the chain. */
 const redo = (chain: Chain, accounts: Map<string, Account>, delta: StoredDelta): void => {
   const accountOf = (written: Account): Account => {
     const known = accounts.get(written.id)

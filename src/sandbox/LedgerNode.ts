@@ -8,7 +8,7 @@ import { describeFault, type FaultSpec, isMeantFor, type Operation } from "./Fau
 import { rememberMoment, settle } from "./faults/asOf.ts"
 import { arm, disarm, hitsOf, spend } from "./faults/registry.ts"
 import type { LedgerFile, SandboxError } from "./LedgerFile.ts"
-import { addPending, forget, refuses, remember, removePending, type Tx } from "./Mempool.ts"
+import { addPending, forget, mempoolRefusal, remember, removePending, type Tx } from "./Mempool.ts"
 import { hashesMax } from "./ScenarioText.ts"
 
 /** Mempool's result for submitted bytes. `Turned`: turned away unchecked, in the network's words. */
@@ -136,7 +136,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
 /** Checks bytes. Accepted ones go into the mempool and into `unsaved`. */
 const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submission => {
   const hash = txHash(bytes)
-  const turned = refuses(chain.mempool, hash, bytes.length)
+  const turned = mempoolRefusal(chain.mempool, hash, bytes.length)
   if (turned !== undefined) return { _tag: "Turned", text: turned }
   remember(chain.mempool, hash)
   const verdict = checkTx(chain, bytes)

@@ -1,9 +1,9 @@
 import type { InputData } from "../tx/proto/transaction_pb.ts"
 
-/** The command as decoded from the wire; `case` undefined where the network knows it and this sandbox does not. */
+/** The command as decoded from the wire. `case` is undefined for commands that the sandbox does not know. */
 type WireCommand = InputData["command"]
 
-/** A transaction that passed the static check: its own bytes, and what they say. */
+/** A transaction that passed the static check: its bytes, and their content. */
 export interface Tx {
   readonly bytes: Uint8Array
   /** SHA-256 of the bytes, lower case. */
@@ -47,14 +47,14 @@ const cacheMax = 10_000
 export interface Mempool {
   readonly pending: Map<string, Tx>
   bytes: number
-  /** Hashes of what is pending or was executed well: the same bytes are not looked at again. */
+  /** Hashes of transactions that are pending or executed: the same bytes are refused unread. */
   readonly cache: Set<string>
 }
 
 export const emptyMempool = (): Mempool => ({ pending: new Map(), bytes: 0, cache: new Set() })
 
-/** Why the bytes do not even reach the check, in the words of the node; undefined where they may. */
-export const refuses = (mempool: Mempool, hash: string, size: number): string | undefined => {
+/** The node's error text if it refuses the bytes before any check; undefined if it does not. */
+export const mempoolRefusal = (mempool: Mempool, hash: string, size: number): string | undefined => {
   if (size > txBytesMax) return `Tx too large. Max size is ${txBytesMax}, but got ${size}`
   if (mempool.pending.size >= countMax || mempool.bytes + size > bytesMax) {
     const counts = `number of txs ${mempool.pending.size} (max: ${countMax})`
@@ -73,11 +73,12 @@ export const removePending = (mempool: Mempool, tx: Tx): void => {
   if (mempool.pending.delete(tx.hash)) mempool.bytes -= tx.bytes.length
 }
 
-/** The newest stay, the oldest leave. */
+/** Adds a hash to the cache as its newest; drops the oldest of a full one. */
 export const remember = (mempool: Mempool, hash: string): void => {
   mempool.cache.delete(hash)
   mempool.cache.add(hash)
-  if (mempool.cache.size > cacheMax) for (const oldest of mempool.cache) return void mempool.cache.delete(oldest)
+  const [oldest = hash] = mempool.cache
+  if (mempool.cache.size > cacheMax) mempool.cache.delete(oldest)
 }
 
 export const forget = (mempool: Mempool, hash: string): void => {

@@ -5,14 +5,14 @@ import type { PowRules } from "./Scenario.ts"
 
 const nonceKey = (tx: Pick<Tx, "party" | "nonce">): string => `${tx.party} ${tx.nonce}`
 
-/** The check of a submission: burns the id of the work, also where what follows refuses the transaction. */
+/** Checks a submission's work. Its tid is used up even if a later check refuses the transaction. */
 export const checkWork = (chain: Chain, tx: Tx): string | undefined => {
   if (chain.guard.burnt.has(tx.tid)) return "proof of work tid already seen by the node"
   chain.guard.burnt.add(tx.tid)
   return verifyWork(chain, tx)
 }
 
-/** The network's text where the transaction may not be included now; the order of the checks is the network's. */
+/** The network's error text if the transaction may not be included now. The checks are in the network's order. */
 export const verifyWork = (chain: Chain, tx: Tx): string | undefined => {
   const { guard } = chain
   if (guard.txs.has(tx.hash)) return "transaction hash already used"
@@ -28,13 +28,13 @@ export const verifyWork = (chain: Chain, tx: Tx): string | undefined => {
   return isSolved(work, tx.powNonce, rules.difficulty) ? undefined : "failed to verify proof of work"
 }
 
-/** Zero bits that the work shows. */
+/** Leading zero bits of the work's hash. */
 export const zerosOf = (chain: Chain, tx: Tx): number =>
   leadingZeroBits(powHash({ blockHash: chain.hashes.get(tx.height) ?? "", tid: tx.tid }, tx.powNonce))
 
 /**
- * True if a proposer may include the transaction beside those already included for the same party and height: the first
- * ones at base difficulty, and with increasing difficulty more while the sum of zero bits suffices.
+ * True if a proposer may include the transaction beside those already included for the same party and height: up to
+ * `txPerBlock`; with increasing difficulty more, if the sum of all zero bits meets the sum of all required ones.
  */
 export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
   const pow = rulesFor(chain, tx.height)
@@ -73,7 +73,7 @@ export const recordSeen = (guard: ReplayGuard, tx: IncludedTx): void => {
   }
 }
 
-/** Forgets heights that left the window, and with the replay hole one that has not quite. Returns the newest gone. */
+/** Forgets heights behind the window; with the profile's `replayHole` one too early. Returns the newest forgotten. */
 export const prune = (chain: Chain): number => {
   const longest = Math.max(...chain.ruleSets.map(({ rules }) => rules.pastBlocks))
   const upTo = chain.height - longest + (chain.profile.replayHole ? 1 : 0)
@@ -91,7 +91,7 @@ export const prune = (chain: Chain): number => {
 /** The rules that a command anchored on the newest block must keep. */
 export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.ruleSets[chain.ruleSets.length - 1]!.rules
 
-/** The rules for a height; undefined where they are forgotten: a command so old is refused whatever its work is. */
+/** The rules for a height; undefined if its window is over: any command anchored on it is refused. */
 export const rulesFor = (chain: Pick<Chain, "ruleSets">, height: number): PowRules | undefined =>
   chain.ruleSets.find(({ from, until }) => height >= from && (until === undefined || height <= until))?.rules
 
@@ -102,10 +102,10 @@ const same = (a: PowRules, b: PowRules): boolean =>
   a.increaseDifficulty === b.increaseDifficulty
 
 /**
- * At the beginning of a block: what the scenario asks for holds for the commands anchored on it and
- * on later ones. Sets whose last window is over are forgotten.
+ * Puts the scenario's rules in force at the beginning of a block, for commands anchored on it or later. Forgets rules
+ * whose last window is over.
  */
-export const turnRules = (chain: Chain): void => {
+export const updatePowRules = (chain: Chain): void => {
   const { height, scenario, ruleSets } = chain
   const planned = scenario.powChanges.filter((change) => change.height <= height).map(({ rules }) => rules)
   const rules: PowRules = Object.assign({}, scenario.pow, ...planned)

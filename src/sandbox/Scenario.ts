@@ -28,7 +28,6 @@ export interface ScenarioAsset {
   readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
 }
 
-/** Money that comes into the network at a block. */
 interface ScenarioDeposit {
   readonly party: string
   readonly assetId: string
@@ -42,7 +41,7 @@ export interface Spender {
   readonly to: string
   readonly assetId: string
   readonly at: ReadonlyMap<number, bigint>
-  /** Once more every so many blocks after the last listed one. */
+  /** Takes `amount` again every `blocks` blocks after `since`, the last block of `at`. */
   readonly every: { readonly blocks: number; readonly since: number; readonly amount: bigint } | undefined
 }
 
@@ -82,9 +81,9 @@ export interface Scenario {
   readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
 }
 
-/** Lists whose names the rest refers to. */
+/** Lists of names that the other keys refer to. */
 const naming = ["parties", "assets"].map((key) => ["sandbox", key])
-/** In place of a seed that is wrong. */
+/** Values for keys that are wrong, so that the others are checked too. */
 const instead = { seed: parsePlaced("", "unknown").tree }
 
 /** Reads the `sandbox:` key of a configuration. All problems are reported, each with its line and a remedy. */
@@ -114,7 +113,7 @@ const needSection = (document: YamlDocument): Effect.Effect<void, ConfigError> =
   return Effect.fail(new ConfigError({ problems: [document.problem([], "sandbox is missing", remedy)] }))
 }
 
-/** Where the file's first gateway on this machine is. */
+/** Host and port of the file's first gateway on this machine. */
 const gatewayOf = ({ value }: YamlDocument): string | undefined => {
   const { network } = value as { readonly network?: { readonly gateways?: Readonly<Record<string, unknown>> } }
   const urls = Object.values(network?.gateways ?? {}).flatMap((gateway) => {
@@ -209,10 +208,9 @@ const powRulesOf = (raw: PowText): Partial<PowRules> => ({
   ...(raw.increaseDifficulty === undefined ? {} : { increaseDifficulty: raw.increaseDifficulty === "true" }),
 })
 
-/** Takes a problem with its place and what to do about it. */
 type Report = (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
 
-/** Money comes in where its asset may move already. */
+/** Reports deposits at a block at which their asset is not enabled. */
 const checkDeposits = (
   deposits: ReadonlyArray<ScenarioDeposit>,
   assets: ReadonlyArray<ScenarioAsset>,
@@ -278,7 +276,6 @@ const buildAsset = (
   }
 }
 
-/** Builds the fault that a scenario writes as text; reports invalid combinations. */
 const buildFault = (
   raw: NonNullable<ScenarioText["faults"]>[number],
   report: (message: string, remedy: string) => void,

@@ -7,21 +7,21 @@ import type { Tx } from "./Mempool.ts"
 
 const amountMax = 2n ** 256n - 1n
 
-/** The receiver as the ledger knows it. */
+/** The receiver's name in the ledger. */
 const ownerOf = (to: string): string => (to === noParty ? network : to)
 
-/** The state check of submission and block alike: the network's text where the money cannot move. */
+/** Checks a transfer against the ledger, at submission and again in the block. A text is the network's refusal. */
 export const checkTransfer = (chain: Chain, tx: Pick<Tx, "party">, command: WireTransfer): Payable | string => {
   const asset = enabledAsset(chain, command.asset)
   if (asset === undefined) return "could not transfer funds, asset does not exist"
-  // A text of 79 digits is beyond 256 bits, and a text of two million would block the node.
+  // 79 digits exceed 256 bits; BigInt of two million digits would block the process.
   const digits = command.amount.replace(/^\+?0*/, "")
   const amount = digits.length > 78 ? amountMax + 1n : BigInt(digits)
   if (amount > amountMax) return "invalid transfer amount"
   return checkPayment(chain, { ...command, party: tx.party }, amount)
 }
 
-/** The transfer as the command asks for it, before anything is known of its fate. */
+/** The transfer as the command asks for it, without its outcome. */
 const drafted = (chain: Chain, tx: Tx, command: WireTransfer): Omit<Transfer, "status" | "reason" | "open"> => {
   const { kind } = command
   const digits = command.amount.replace(/^\+/, "").slice(0, 80)
@@ -53,8 +53,8 @@ const epochNumber = (epoch: bigint): number =>
   epoch <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(epoch) : Number.MAX_SAFE_INTEGER
 
 /**
- * Executes a transfer in the block being made: a one-off pays at once, a recurring one is noted for the ends of its
- * epochs. Returns the text of its failure; undefined: it went well. With `failure` given it fails with that.
+ * Executes a transfer in the block being made: a one-off pays at once, a recurring one at the ends of its epochs.
+ * Returns the text of its failure; undefined if it has none. With `failure` it fails with that text.
  */
 export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, failure?: string): string | undefined => {
   const transfer = drafted(chain, tx, command)
@@ -63,7 +63,7 @@ export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, fai
   const before = chain.transfers.get(tx.id)
   const isOpen = before?.open === true
   if (reason !== undefined || typeof payable === "string") {
-    // The rest that an earlier execution of the same signature owes stays owed.
+    // An earlier execution of the same signature stays open: it still owes its delivery.
     const left = isOpen ? { ...before, time: chain.time } : { ...transfer, open: false }
     putTransfer(chain, { ...left, status: "STATUS_REJECTED", reason: reason ?? "" })
     return reason
@@ -74,13 +74,13 @@ export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, fai
   }
   const due = transfer.kind.deliverOn <= chain.time
   const fees = [{ epoch: chain.epoch.seq, amount: payTransfer(chain, transfer, { ...payable, deliver: due }) }]
-  // Later deliveries are reported as done at once, and once more when the money arrives.
+  // A transfer with a later delivery is reported as done now, and again when the money arrives.
   const repeats = isOpen ? { repeats: (before.repeats ?? 0) + 1 } : {}
   putTransfer(chain, { ...transfer, fees, status: "STATUS_DONE", reason: "", open: !due, ...repeats })
   return undefined
 }
 
-/** Delivers what has become due, in the order in which it was sent. */
+/** Delivers the transfers that are due, oldest first. */
 export const deliverDue = (chain: Chain): void => {
   for (const id of [...chain.openTransfers]) {
     const transfer = chain.transfers.get(id)
@@ -109,7 +109,6 @@ const transferFee = (chain: Chain, asset: Pick<AssetState, "quantum">, amount: b
   return share < cap ? share : cap
 }
 
-/** Accounts and asset of a transfer. */
 interface Wish {
   readonly party: string
   readonly asset: string
@@ -124,7 +123,7 @@ const enabledAsset = (chain: Chain, id: string): AssetState | undefined => {
   return asset?.status === "STATUS_ENABLED" ? asset : undefined
 }
 
-/** The same for an amount: what each payment of a recurring transfer must pass again. */
+/** `checkTransfer` for an amount in base units. A recurring transfer is checked again at each payment. */
 const checkPayment = (chain: Chain, wish: Wish, amount: bigint): Payable | string => {
   const asset = enabledAsset(chain, wish.asset)
   if (asset === undefined) return "could not transfer funds, asset does not exist"
@@ -165,7 +164,7 @@ const payTransfer = (
 const ofNetwork = (chain: Chain, asset: string, type: AccountTypeName): Account =>
   openAccount(chain.ledger, { party: network, asset, market: "", type })
 
-/** Hands over what waited for its delivery. */
+/** Moves the amount from the network's pending account to the receiver. */
 const handOver = (chain: Chain, { id, to, toAccountType }: Parts, asset: string, amount: bigint): void =>
   move(chain.ledger, {
     from: ofNetwork(chain, asset, "ACCOUNT_TYPE_PENDING_TRANSFERS"),
@@ -175,7 +174,6 @@ const handOver = (chain: Chain, { id, to, toAccountType }: Parts, asset: string,
     transferId: id,
   })
 
-/** The latest version of a transfer, kept. */
 const putTransfer = (chain: Chain, transfer: Transfer): void => {
   chain.transfers.set(transfer.id, transfer)
   chain.changedTransfers.add(transfer.id)
@@ -234,7 +232,7 @@ const payOnce = (chain: Chain, transfer: Transfer, kind: Transfer["kind"] & { _t
   }
   const amount = payTransfer(chain, transfer, { ...payable, deliver: true })
   const paid = { ...transfer, fees: [...transfer.fees, { epoch: seq, amount }] }
-  // No version of its own: the network tells of the fee alone.
+  // Time and status stay: the network reports the fee alone.
   chain.transfers.set(paid.id, paid)
   chain.changedTransfers.add(paid.id)
   if (seq === endEpoch) end(paid, "STATUS_DONE")
@@ -265,8 +263,8 @@ export const cancelTransfer = (chain: Chain, tx: Pick<Tx, "party">, id: string):
 }
 
 /**
- * Executes a withdrawal in the block being made: nothing of it is checked before. Money of a built-in asset is gone at
- * once, that of a bridged one leaves the ledger and waits for its owner on the bridge. Returns the text of a failure.
+ * Executes a withdrawal in the block being made; nothing of it is checked at submission. The money leaves the ledger at
+ * once; of a bridged asset its owner claims it on the bridge. Returns the text of a failure.
  */
 export const executeWithdrawal = (chain: Chain, tx: Tx, command: WithdrawSubmission): string | undefined => {
   const asset = chain.assets.get(command.asset)

@@ -25,13 +25,13 @@ export const spoilPages = (
   return { ...answer, body: Object.fromEntries(spoilt) }
 }
 
-/** The page ends where it began: who follows its cursor gets the same one for ever. */
+/** Names the page's first cursor as its end: whoever follows it gets the same page for ever. */
 const cycle = (page: Listing, after: string): Listing => {
   const endCursor = after === "" ? page.pageInfo.startCursor : after
   return { ...page, pageInfo: { ...page.pageInfo, ...{ hasNextPage: true, endCursor } } }
 }
 
-/** Another order, drawn from the seed; then one row in the place of another. A page of one row stays as it is. */
+/** Shuffles the rows by the seed, and replaces the last by a copy of the first. A page of one row stays as it is. */
 const reorganise = (page: Listing, fault: Fault, seed: string): Listing => {
   if (page.edges.length < 2) return page
   const rank = (cursor: string, n: number): string =>
@@ -42,7 +42,7 @@ const reorganise = (page: Listing, fault: Fault, seed: string): Listing => {
   return { ...page, edges: [...kept, kept[0]!] }
 }
 
-/** The error answer that a fault gives, as the network or what stands before it words it. */
+/** The error answer that a fault gives, in the words of the network, or of a proxy before it. */
 export const statusAnswer = (fault: Fault): HttpAnswer => {
   switch (fault.status) {
     case 403:

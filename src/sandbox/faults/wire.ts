@@ -14,7 +14,7 @@ interface Outgoing {
 
 /** How long an answer is withheld before the connection ends. */
 const silence = "30 seconds"
-/** An endless body ends here, where nobody stopped reading. */
+/** End of an endless body, if its reader does not stop before. */
 const endlessBytesMax = 2 ** 30
 
 const socketOf = (request: HttpServerRequest.HttpServerRequest): Socket =>
@@ -34,7 +34,7 @@ const withhold = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<n
     Effect.onInterrupt(() => Effect.sync(() => socketOf(request).destroy())),
   )
 
-/** Lets the answer go wrong on its way: written past the HTTP server, which would not let such things out. */
+/** Breaks the answer on its way. Writes to the socket itself: the HTTP server would not send such an answer. */
 export const breakAnswer = (
   request: HttpServerRequest.HttpServerRequest,
   kind: FaultKind,
@@ -100,7 +100,7 @@ const writeForever = (socket: Socket): void => {
   more()
 }
 
-/** A gzip file may consist of many: 1024 times a mebibyte of blanks. */
+/** A gibibyte of blanks: gzip permits several members, here 1,024 times the same mebibyte. */
 const packedGigabyte = (): Buffer => {
   const member = gzipSync(Buffer.alloc(1_048_576, " "), { level: 9 })
   return Buffer.concat(Array.from({ length: 1_024 }, () => member))
