@@ -34,13 +34,14 @@ type SubmissionCode = (typeof submissionCodes)[number]
 export const codeLabel = (code: number | undefined): SubmissionCode =>
   code === undefined ? "none" : (submissionCodes.find((c) => c === String(code)) ?? "other")
 
-/** Codes that an outcome comes with. */
-const isAnswer = ({ outcome, code }: Readonly<Record<string, string>>): boolean =>
-  outcome === "accepted"
-    ? code === "0"
-    : outcome === "refused"
-      ? code !== "0" && code !== "none"
-      : code === (outcome === "framing" ? "60" : "none")
+/** Codes with which an outcome comes; one that is not here comes without an answer. */
+const outcomeCodes: Readonly<Record<string, ReadonlyArray<string>>> = {
+  accepted: ["0"],
+  refused: submissionCodes.filter((code) => code !== "0" && code !== "none"),
+  duplicate: ["89", "none"],
+  ambiguous: ["0", "none"],
+  framing: ["60"],
+}
 
 /** Scopes of a pause; `maintenance` is an interval of the file. */
 export const pauseScopes = ["all", "rule", "party", "asset", "pin", "lock", "maintenance"] as const
@@ -221,7 +222,7 @@ export const metricGroups = {
       "mempool_submissions_total",
       "Transactions sent to a gateway, by what its mempool check answered. send: first or resend of the same bytes.",
       { treasury, gateway: "gateway", send: ["first", "resend"], outcome: submissionOutcomes, code: submissionCodes },
-      { has: isAnswer },
+      { has: ({ outcome = "", code = "" }) => (outcomeCodes[outcome] ?? ["none"]).includes(code) },
     ),
     acceptanceRatio: gauge(
       "mempool_acceptance_ratio",

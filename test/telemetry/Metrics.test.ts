@@ -89,6 +89,8 @@ describe("metrics", () => {
         ]) {
           assert.include(shown, `\n${series}\n`)
         }
+        assert.include(shown, 'outcome="duplicate",code="89"} 0\n')
+        assert.include(shown, 'outcome="ambiguous",code="0"} 0\n')
         assert.notInclude(shown, 'outcome="accepted",code="none"')
         assert.notInclude(shown, 'decision="permitted",reason="floor"')
         assert.notMatch(shown, /^cofferer_(store_free_bytes|gateway_height|mempool_acceptance_ratio)\b/m)
