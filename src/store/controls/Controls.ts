@@ -33,14 +33,14 @@ const parts = (scope: string): readonly [kind: string, name: string] => {
 const named = (kind: string, { parties, assets }: Names): ReadonlyMap<string, string> | undefined =>
   kind === "party" ? parties : kind === "asset" || kind === "pin" ? assets : undefined
 
-/** The scope by what outlives names: a party's key, an asset's id. Rules go by their names. */
+/** The scope as stored: a party's key or an asset's id in place of a name, which may change. Rules keep their names. */
 const keptScope = (scope: string, names: Names): string => {
   const [kind, name] = parts(scope)
   const key = named(kind, names)?.get(name)
   return key === undefined ? scope : `${kind}:${key}`
 }
 
-/** The scope under today's names; as it is kept where nothing has that key or id any more. */
+/** A stored scope with today's name; unchanged if nothing has its key or id any more. */
 const shownScope = (kept: string, names: Names): string => {
   const [kind, key] = parts(kept)
   const found = [...(named(kind, names) ?? [])].find(([, one]) => one === key)
@@ -81,7 +81,7 @@ const PauseRow = Schema.Struct({
   until: Schema.NullOr(Schema.Int),
 })
 const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
-/** Halts of people: each of them stops an acceptance of terms, also while one of them is in force already. */
+/** Reasons of halts by people. Each such halt voids a waiting acceptance of terms, even if one is in force already. */
 const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
 
 /** Nothing is signed while one is in force. */
@@ -103,9 +103,8 @@ export class Controls extends Context.Service<
       readonly until: number | undefined
     }) => Effect.Effect<void, StoreError>
     /**
-     * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
-     * the next look, as that of a HALT file does. What `keptReasons` names stays. A second execution that was found
-     * counts as acknowledged. Returns how many ended.
+     * Ends the pauses of the scope. Scope "all" also ends the halts but those of `keptReasons`, and acknowledges second
+     * executions. A halt whose cause remains comes back at the next check of it. Returns how many ended.
      */
     readonly resume: (resume: {
       readonly scope: string
@@ -113,11 +112,11 @@ export class Controls extends Context.Service<
       readonly author: string
     }) => Effect.Effect<number, StoreError>
     /**
-     * A second halt for the same reason while the first is in force changes nothing. A new one, and each of people,
-     * ends the hour of an acceptance of terms.
+     * Adds a halt, unless one for this reason is in force. A new halt, and any by people, voids an acceptance of terms
+     * that still waits for its hour.
      */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
-    /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
+    /** Ends the halts of a reason, for a caller that sees their cause gone, such as a removed HALT file. */
     readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/Controls") {
@@ -215,7 +214,7 @@ export class Controls extends Context.Service<
         halt: Effect.fn("Controls.halt")((reason: string, detail: string) =>
           durable("Controls.halt", halt(reason, detail)),
         ),
-        // Asked each second for a file that is not there: that must not take the write lock.
+        // Called twice a second while there is no HALT file: that must not take the write lock.
         release: Effect.fn("Controls.release")((reason: string, detail: string) =>
           halts.pipe(
             Effect.map((rows) => rows.some((row) => row.reason === reason)),
@@ -227,11 +226,9 @@ export class Controls extends Context.Service<
   )
 }
 
-/** The command that ends pauses of a scope. */
 export const resumeCommand = (scope: string): string =>
   scope === "all" ? '"cofferer resume --reason TEXT"' : `"cofferer resume --scope ${scope} --reason TEXT"`
 
-/** Until when a pause lasts, for people. */
 export const untilText = (until: number | undefined | null): string =>
   until == null
     ? "until someone resumes it"
@@ -249,8 +246,8 @@ interface PaymentHold {
 }
 
 /**
- * Which halts and pauses hold a payment now; empty where none does. What is already in the network may still be
- * confirmed: a halt only sends nothing more.
+ * Halts and pauses that keep a payment from being signed or sent now. Bytes that were sent may still execute and be
+ * confirmed.
  */
 export const holdsOf = Effect.fnUntraced(function* ({
   rule,
@@ -272,8 +269,8 @@ export const holdsOf = Effect.fnUntraced(function* ({
 })
 
 /**
- * Halts all signing and pages people, together with what `findings` stores: all durable, or none. The halt is raised
- * where `findings` returns why; a second one for the same reason while the first is in force changes nothing.
+ * Halts all signing and pages people if `findings` returns a detail, in one transaction with what `findings` stores.
+ * A halt for a reason that is in force already changes nothing.
  */
 export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R>(
   reason: HaltReason,
@@ -296,7 +293,7 @@ export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R
   if (raised !== undefined) yield* logEvent("signing halted", { scope: reason, ...raised })
 })
 
-/** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */
+/** Halts all signing and pages people. Fails if the store cannot be written: nothing is decided or signed then. */
 export const haltSigning = (reason: HaltReason, detail: string) => haltSigningWith(reason, Effect.succeed(detail))
 
 /** An assertion of the money path does not hold: counts it, and halts. */

@@ -19,7 +19,10 @@ interface TermsInForce {
 }
 
 const TermsRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String, terms: Schema.String, alerts: Schema.String })
-/** A person's word for weaker terms without the operators' keys. */
+/**
+ * A person's acceptance of weaker terms without the operators' keys. It puts them in force after an hour, if nothing
+ * halts meanwhile (`http/termsApproval.ts`).
+ */
 const AcceptanceRow = Schema.Struct({
   id: Schema.Int,
   /** SHA-256 of the terms, 64 hex characters. */
@@ -28,7 +31,7 @@ const AcceptanceRow = Schema.Struct({
   reason: Schema.String,
   /** When it was given, Unix milliseconds. */
   at: Schema.Int,
-  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
+  /** Start of its hour: when clock and newest block first agree in this process. Unix milliseconds; null before. */
   since: Schema.NullOr(Schema.Int),
   /** When it put the terms in force, Unix milliseconds; null until then. */
   inForceAt: Schema.NullOr(Schema.Int),
@@ -46,7 +49,7 @@ const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
   return Effect.succeed({ ...row, terms, alerts: decodeAlerts(alerts) } satisfies TermsInForce)
 }
 
-/** Limits on the money by the last live configuration. Stored apart from the files, so it outlives them. */
+/** Limits on the money by the last live configuration. A changed or lost treasury file does not change them. */
 export interface StoredTerms {
   /** Undefined in a store that was never live. */
   readonly termsInForce: Effect.Effect<TermsInForce | undefined, StoreError>
@@ -57,13 +60,13 @@ export interface StoredTerms {
   /** The acceptance whose hour is under way, or the last one that put terms in force. */
   readonly acceptance: Effect.Effect<Acceptance | undefined, StoreError>
   readonly acceptTerms: (given: Pick<Acceptance, "hash" | "author" | "reason">) => Effect.Effect<void, StoreError>
-  /** Counts the hour from a time on; null: from one that is still to come. */
+  /** Sets the start of the acceptance's hour; null: it has not started. */
   readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
-  /** Ends the hour that is under way, if there is one. A halt ends it as well. */
+  /** Ends the acceptance whose hour is under way, if there is one. A halt ends it as well. */
   readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
 }
 
-/** The policies that were in force at some time since then (Unix milliseconds), the last one too. */
+/** The policies that were in force at any time after `since` (Unix milliseconds). */
 export const policiesSince = (sql: Sql, database: Database["Service"]) => {
   const remembered = database.memoryOf<ReadonlyArray<Policy>>("terms")
   return (since: number) =>
@@ -89,7 +92,7 @@ export const makeStoredTerms = (sql: Sql, database: Database["Service"]): Stored
         Effect.flatMap(([row]) => (row === undefined ? Effect.undefined : termsIn(row))),
       ),
     ),
-    // By a clock that is behind, the terms before would not have been in force in the last 24 hours.
+    // With the time of a slow clock, `policiesSince` would leave out the terms that these replace.
     putTerms: ({ seq, terms, alerts }) =>
       Effect.flatMap(latestTime(sql), (at) => {
         const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }

@@ -17,7 +17,7 @@ import {
   usualTerms,
 } from "./Connections.ts"
 import { markOf, movedQuery } from "./moved.ts"
-import { type Held, leaseRow, openLease, releaseLease, serverMillis, trusted, usePostgres } from "./pgLease.ts"
+import { type Held, leaseRow, openLease, releaseLease, serverMillis, trustedShare, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
@@ -110,7 +110,7 @@ const makeTransactions = ({
     // Whatever is remembered was read before they wrote.
     if (guests !== held.guests) writes.note("*")
     held.guests = guests
-    return { count, deadline: asked + lastsMillis * trusted }
+    return { count, deadline: asked + lastsMillis * trustedShare }
   })
 
   /** True if the transaction of this count is durable. The lock waits for its end, so nothing changes it later. */

@@ -1,10 +1,9 @@
-/** Setting of a store that no process may run: `ID TEXT`, the migration and why. */
+/** Setting of a store that was moved, and that no process may run: "ID TEXT", the migration's id and the reason. */
 export const movedKey = "moved"
 
-/** Where a row of it is found. */
 export const movedQuery = `SELECT value FROM settings WHERE key = '${movedKey}'`
 
-/** A mark names its migration, so that only that one goes on. */
+/** The setting's value. Only the migration with this id may go on. */
 export interface Mark {
   readonly id: string
   readonly text: string

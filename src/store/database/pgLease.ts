@@ -17,8 +17,8 @@ import { Sql } from "./Sql.ts"
 import { storeError } from "./StoreError.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 
-/** The holder believes in its lease for this part of its time: the rest is for an answer on its way. */
-export const trusted = 0.8
+/** Share of the lease's time for which its holder relies on it. In the rest what it has sent still arrives. */
+export const trustedShare = 0.8
 
 /** The process that had the lease before, and how it ended there. */
 export interface Takeover {
@@ -33,9 +33,9 @@ export interface Held {
   readonly takeover?: Takeover | undefined
   readonly holder: string
   readonly epoch: number
-  /** Transactions of guests that this process has heard of. */
+  /** Number of guests' transactions at the last one of this process: another number means that guests wrote since. */
   guests?: unknown
-  /** Its last transaction that is durable: a database that counts fewer has lost some. */
+  /** Number of its last durable transaction: a database that counts fewer has lost some. */
   count: number
   /** Monotonic milliseconds up to which nobody else can have the lease. */
   deadline: number
@@ -93,7 +93,7 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection, { access,
     const [[version] = []] = yield* ask(at, "SELECT version FROM cofferer_schema")
     const isBefore = version === pgVersion - 1
     if (version !== pgVersion && !isBefore) return yield* otherVersion(Number(version), urlFile)
-    // Who only reads changes nothing, and needs nothing that is new.
+    // A reader does not migrate: the version before has all that it reads.
     if (isBefore && access !== "reader") yield* migrate(at, urlFile)
   } else {
     yield* Effect.forEach(pgDefinitions, (text) => ask(at, text), { discard: true })
@@ -105,13 +105,13 @@ const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection, { access,
 
 type Prepared = Pick<PostgresOptions, "access" | "urlFile">
 
-/** A row that is there is not inserted: that would wait for the holder's transaction. */
+/** Inserts nothing if the row exists: an insert would wait for the holder's transaction even then. */
 export const leaseRow = `INSERT INTO leases (holder, epoch, until, since, transactions) SELECT '', 0, 0, 0, 0
   WHERE NOT EXISTS (SELECT 1 FROM leases) ON CONFLICT (treasury) DO NOTHING`
 
 /**
- * Takes the lease: a new epoch, in which no former holder can write. Undefined while another process has it, unless it
- * is the `silent` one, and still so.
+ * Takes the lease: a new epoch, in which no former holder can write. Undefined while another process has it. `silent`:
+ * a holder that has not renewed for the lease's time; its lease is taken if it has not renewed since.
  */
 const takeLease = Effect.fnUntraced(function* (
   at: PgConnection,
@@ -137,7 +137,7 @@ const takeLease = Effect.fnUntraced(function* (
   return {
     holder,
     epoch: Number(row[0]),
-    deadline: asked + lastsMillis * trusted,
+    deadline: asked + lastsMillis * trustedShare,
     isLost: false,
     guests: row[3],
     count: Number(row[4]),
@@ -151,9 +151,9 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string, option
   yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at, options))))
 })
 
-/** Time between two looks at a lease that another process has, in milliseconds; longer where its end is heard of. */
-const lookMillis = { alone: 300, listening: 1_000 }
-/** A lease that was taken waits for those that are about to be taken for so long: a start keeps the thread. */
+/** Milliseconds between two reads of a lease that another process has; longer if the database announces its release. */
+const pollMillis = { alone: 300, listening: 1_000 }
+/** Longest wait for other leases that this process is taking now: the start after this one blocks their thread. */
 const othersMillis = 1_000
 
 /** A lease that another process has. Each renewal changes `writes`. */
@@ -162,7 +162,7 @@ interface OtherLease extends LeaseHolder {
   readonly writes: number
 }
 
-/** The lease, if another process has it. A question alone: many may wait for many leases. */
+/** The lease, if another process has it. Only reads, so that processes that wait do not lock the row. */
 const otherLease = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
   const [row] = yield* ask(
     at,
@@ -188,11 +188,11 @@ export const openLease = Effect.fnUntraced(function* (
       taking.add(treasury)
       return inSession((at) => takeLease(at, holder, terms, silent))
     }).pipe(Effect.ensuring(Effect.sync(() => taking.delete(treasury))))
-  const news = onWait === undefined ? undefined : yield* releases(treasury)
+  const announced = onWait === undefined ? undefined : yield* releases(treasury)
   const wait =
-    news === undefined
-      ? Effect.as(realSleep(lookMillis.alone), false)
-      : Effect.raceFirst(Effect.as(realSleep(lookMillis.listening), false), Queue.take(news))
+    announced === undefined
+      ? Effect.as(realSleep(pollMillis.alone), false)
+      : Effect.raceFirst(Effect.as(realSleep(pollMillis.listening), false), Queue.take(announced))
   let isReleased = false
   let seen: OtherLease | undefined
   let seenAt = 0
@@ -200,9 +200,9 @@ export const openLease = Effect.fnUntraced(function* (
     const other = isReleased ? undefined : yield* inSession((at) => otherLease(at, holder))
     const now = performance.now()
     if (other?.epoch !== seen?.epoch || other?.writes !== seen?.writes) [seen, seenAt] = [other, now]
-    // The server's clock may be set back after the last renewal; a holder trusts its lease for less than this.
+    // By the server's clock, if it was set back, the lease would last too long. Its holder relies on it for less time.
     const silent = now - seenAt > terms.lastsMillis ? other : undefined
-    const held = other === silent ? yield* take(silent) : undefined
+    const held = other === undefined || silent !== undefined ? yield* take(silent) : undefined
     if (held !== undefined) {
       while (taking.size > 0 && performance.now() - now < othersMillis) yield* realSleep(10)
       if (onWait !== undefined) yield* onWait(undefined)
@@ -218,7 +218,7 @@ export const openLease = Effect.fnUntraced(function* (
   }
 }, Effect.scoped)
 
-/** Ends the lease, whose holder writes no more. Where it cannot be written within two seconds it runs out by itself. */
+/** Ends the lease; its holder writes no more. If the tries of `again` fail, it expires by itself. */
 export const releaseLease = (treasury: string, held: Held) =>
   Effect.gen(function* () {
     held.isLost = true
