@@ -122,6 +122,21 @@ describe("traces of a daemon", () => {
   })
 })
 
+describe("spans of SQL statements", () => {
+  it.live("are not exported, whatever the database", function* () {
+    const collector = yield* Effect.promise(() => startCollector((end) => end(200)))
+    const tracing = collectorLayer({ url: collector.url, headers: {}, treasury: "t", version: "0" })
+    const statements = Effect.forEach(["sqlite", "postgresql"], (name) => Effect.withSpan(Effect.void, name))
+    const work = Effect.andThen(statements, Effect.withSpan(Effect.void, "step"))
+    yield* Effect.provide(work, tracing.pipe(Layer.provide(layerHttp)))
+    assert.deepStrictEqual(
+      collector.spans().map(({ name }) => name),
+      ["step"],
+    )
+    collector.stop()
+  })
+})
+
 describe("a collector that does not answer", () => {
   const many = 20_000
 

@@ -19,8 +19,8 @@ const underWayMax = 4
 const batchMax = 2_000
 
 /**
- * Sends all spans to a collector. One that refuses, hangs or is away delays nothing: what it does not take at once is
- * dropped, with all spans of the next minute, so that at most 10,000 spans are held.
+ * Sends spans to a collector. A collector that refuses, hangs or is away delays nothing: spans that it does not accept
+ * at once are dropped, with all of the next minute, so that at most 10,000 are in memory.
  */
 export const collectorLayer = ({ url, headers, treasury, version }: TracingOptions) =>
   Layer.merge(
@@ -38,7 +38,7 @@ export const collectorLayer = ({ url, headers, treasury, version }: TracingOptio
     ),
   )
 
-/** Bounds each request. Its failures are defects: the exporter repeats all others, and holds their spans meanwhile. */
+/** HTTP client of the exporter. A failure becomes a defect: the exporter would retry an error, and keep its spans. */
 const clientLayer = (headers: TracingOptions["headers"]) =>
   Layer.effect(
     HttpClient.HttpClient,
@@ -79,16 +79,19 @@ const clientLayer = (headers: TracingOptions["headers"]) =>
     }),
   )
 
-/** Statements are two fifths of all spans, and one of them tells little. */
-const isStatement = ({ name }: { readonly name: string }): boolean => name === "sqlite"
+/** Names of the spans of SQL statements: two fifths of all spans, which show little beyond their transaction's span. */
+const statements: ReadonlySet<string> = new Set(["sqlite", "postgresql"])
 
-/** Leaves statements out, and gives the root of a payment's tree the id that all its spans have as their parent. */
+/**
+ * Leaves SQL statements out, and makes each payment's span the root of its trace: it gets the id that all its spans,
+ * also those of an earlier process, have as their parent.
+ */
 const serializationLayer = Layer.effect(
   OtlpSerialization.OtlpSerialization,
   Effect.map(OtlpSerialization.OtlpSerialization, (json) => {
     type Data = OtlpTracer.TraceData
     type Span = Data["resourceSpans"][number]["scopeSpans"][number]["spans"][number]
-    const rooted = (span: Span): Span =>
+    const asRoot = (span: Span): Span =>
       span.name === paymentSpan && span.parentSpanId !== undefined
         ? { ...span, spanId: span.parentSpanId, parentSpanId: undefined }
         : span
@@ -98,7 +101,7 @@ const serializationLayer = Layer.effect(
           ...resource,
           scopeSpans: resource.scopeSpans.map((scope) => ({
             ...scope,
-            spans: scope.spans.filter((span) => !isStatement(span)).map(rooted),
+            spans: scope.spans.filter(({ name }) => !statements.has(name)).map(asRoot),
           })),
         })),
       })
