@@ -77,7 +77,6 @@ const plain = ({ drawing: _, lines, payments, unsigned, raised, from, to, accoun
 
 const alertRow = ({ at, request: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
-/** The payments and alerts of one side alone, for programs. */
 const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),
@@ -122,17 +121,18 @@ const flags = {
 
 type Choices = Command.Command.Config.Infer<typeof flags>
 
-const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["parameters"] => {
+const parametersOf = (history: History, fee: Option.Option<string>): WorldSettings["parameters"] => {
   const known = transferParametersOf(history.parameters)
   return Option.isSome(fee) ? uncappedFee(shareOf(fee.value), known?.minQuantum) : known
 }
 
-const settledMillis = 2_000
+/** Time to settle if the past has no payment to measure. */
+const settlesMillisDefault = 2_000
 
-/** Median time of the past's payments. */
-const usualDelay = ({ payments }: History): number => {
+/** Median milliseconds from decision to execution of the past's payments. */
+const settlesMillisOf = ({ payments }: History): number => {
   const delays = payments.map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt).toSorted((a, b) => a - b)
-  return Math.max(1, delays[Math.floor((delays.length - 1) / 2)] ?? settledMillis)
+  return Math.max(1, delays[Math.floor((delays.length - 1) / 2)] ?? settlesMillisDefault)
 }
 
 const settingsOf = (treasury: Treasury, history: History, start: number, chosen: Choices): WorldSettings => ({
@@ -144,8 +144,8 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
   assets: new Map(
     [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
   ),
-  parameters: termsOf(history, chosen.fee),
-  settlesMillis: usualDelay(history),
+  parameters: parametersOf(history, chosen.fee),
+  settlesMillis: settlesMillisOf(history),
   quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: 86_400_000 },
 })
 
@@ -198,7 +198,7 @@ export const backtest = Command.make(
     const against = other === undefined ? undefined : yield* play(other)
     const past = { ...pastOf(history, start, until), unknown }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
-    const change = against && compareBacktests(result, against)
+    const difference = against && compareBacktests(result, against)
     if (Option.isSome(chosen.chart)) {
       const first = { drawing: result.drawing!, name: names[0] }
       const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
@@ -208,14 +208,14 @@ export const backtest = Command.make(
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
       ...plain(result),
-      ...(change === undefined ? {} : { against: plain(against!), difference: plainDifference(change) }),
+      ...(difference === undefined ? {} : { against: plain(against!), difference: plainDifference(difference) }),
     }
     yield* printResult(chosen.output, value, () =>
       [
         backtestText(names[0], result, past),
-        ...(change === undefined
+        ...(difference === undefined
           ? []
-          : ["", backtestText(names[1], against!, past), "", differenceText(...names, change)]),
+          : ["", backtestText(names[1], against!, past), "", differenceText(...names, difference)]),
       ].join("\n"),
     )
   }),
@@ -254,14 +254,14 @@ const toResult = ({ plan, unmet, paid, raised }: TestResult) => ({
   ok: unmet.length === 0,
   failures: unmet.map(({ at, ...rest }) => ({ ...at, ...rest })),
   payments: paid.map((one) => ({
-    at: new Date(one.at).toISOString(),
+    at: iso(one.at),
     rule: one.rule,
     account: one.subject,
     state: one.state,
     payment: paidText(one),
   })),
   alerts: raised.map(({ at, kind, rule, subject, detail }) => ({
-    at: new Date(at).toISOString(),
+    at: iso(at),
     kind,
     rule,
     account: subject,

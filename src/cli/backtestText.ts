@@ -7,10 +7,9 @@ import { plural } from "../domain/text.ts"
 import { table } from "./common/output.ts"
 import type { UnknownBefore } from "./history.ts"
 
-/** Facts about the past that a backtest prints. */
 export interface PastSummary {
   readonly rows: number
-  /** Payments that were really made, and are taken out. */
+  /** Real payments, removed from the past balances before the rules run over them. */
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
   readonly unknown: ReadonlyArray<UnknownBefore>
@@ -58,7 +57,7 @@ const accountRows = ({ accounts }: Backtest): ReadonlyArray<ReadonlyArray<string
     const amount = (units: bigint) => formatAmount(units, decimals)
     const near =
       floor === undefined ? "" : `${amount(lowest - floor)} above its floor of ${formatLevel(floor, decimals)}`
-    const dry = lowest < 0n ? `${amount(-lowest)} were missing: the past spent what the rules had not brought` : near
+    const dry = lowest < 0n ? `overdrawn by ${amount(-lowest)}: the past spent more than the rules brought` : near
     return [
       account,
       `lowest ${amount(lowest)}`,
@@ -129,7 +128,6 @@ const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): Rea
   return section(`payments that people must approve, with --approved-after: ${how}`, rows)
 }
 
-/** The whole report for people. */
 export const backtestText = (name: string, result: Backtest, past: PastSummary): string => {
   const { payments, raised, days, from, to, quota } = result
   const failed = payments.filter(({ state }) => state === "failed").length

@@ -53,7 +53,7 @@ const flags = {
   print: switchFlag("print", "Print every value with its file and line, overlays applied"),
 }
 
-/** Transfers that a key may send in 24 hours: the embedded network says how many, another has the usual number. */
+/** Transfers that a key may send in 24 hours: by the embedded network's scenario, else as real networks permit. */
 const transfersPerDay = Effect.fnUntraced(function* (treasury: Treasury) {
   if (!isEmbedded(treasury)) return networkTransfersPerDay
   const { transfersPerEpoch, epochLength } = yield* decodeScenario(treasury.document, treasury.network.chainId)
@@ -90,7 +90,7 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
-/** Problems of the keys and of the sandbox section of files that are no treasury: a run of check names them all. */
+/** Problems of keys and of the sandbox section in files that do not load: one run of check names all problems. */
 const problemsBeside = Effect.fnUntraced(
   function* (chosen: Chosen) {
     const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))

@@ -58,12 +58,12 @@ const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party:
 }
 
 /**
- * Checks every key, and fails with all that is wrong. A missing file is an error where `opens` and the mode is live,
- * else one of the returned warnings.
+ * Checks every key, and fails with all that is wrong. A missing file is an error if the caller is about to sign
+ * (`willSign`) in mode live, else one of the returned warnings.
  */
 export const checkKeys = Effect.fnUntraced(function* (
   { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
-  opens: boolean,
+  willSign: boolean,
 ) {
   const found: KeyProblems = { errors: [], warnings: [] }
   const parties = [...treasury.parties.values()]
@@ -86,7 +86,7 @@ export const checkKeys = Effect.fnUntraced(function* (
         ? `restore it, or for a new party make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
         : "add sandbox: { seed, parties, assets }, or name signer: { file }"
     const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
-    const missing = opens && mode === "live" ? found.errors : found.warnings
+    const missing = willSign && mode === "live" ? found.errors : found.warnings
     missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
   }
   if (found.errors.length > 0) return yield* new ConfigError({ problems: found.errors })
@@ -101,7 +101,7 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const where = "under sandbox.assets: nothing of it would be paid"
   const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-  return [...tooOld(treasury), ...feeSource(treasury, scenario)]
+  return [...shortMaxAges(treasury), ...feeSource(treasury, scenario)]
 })
 
 /** Pins whose decimals differ from the listing's: amounts would be a power of ten too large or too small. */
@@ -118,8 +118,8 @@ const wrongDecimals = (
     return [document.problem(["assets", symbol, "decimals"], message, `write ${right} ${alternative}`)]
   })
 
-/** Limits on the age of data that are shorter than the time between two readings. */
-const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {
+/** Warns of each `maxAge` that is shorter than the time between two polls. */
+const shortMaxAges = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {
   const { maxAgeMillis, pollIdleMillis } = network
   const idle = formatDuration(pollIdleMillis)
   const problem = (path: ReadonlyArray<PropertyKey>, millis: number) =>

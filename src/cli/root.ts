@@ -24,7 +24,7 @@ const versionCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Print the version"))
 
-/** Every command by its name. Only the called one is loaded: loading all takes longer than most take to run. */
+/** Every command by its name. Only the called one is loaded: loading all takes longer than most commands run. */
 const commands = {
   init: async () => (await import("./init/init.ts")).init,
   run: async () => (await import("./run/run.ts")).run,
@@ -117,7 +117,8 @@ const helpText = ({ commandPath, helpDoc }: CliOutput.Presenter.Help): string =>
   const own = examples[path]
   const shown = own === undefined ? partsOf(path).map(([, example]) => example) : [own]
   const isBoth = own !== undefined && helpDoc.subcommands !== undefined
-  const [plain, parts] = [helpDoc.usage.replace("<subcommand> ", ""), `${commandPath.join(" ")} <subcommand> [flags]`]
+  const plain = helpDoc.usage.replace("<subcommand> ", "")
+  const parts = `${commandPath.join(" ")} <subcommand> [flags]`
   return CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
     .formatHelpDoc({
       ...helpDoc,
@@ -170,7 +171,7 @@ const messageOf = (error: unknown): string =>
       ? String(error.message)
       : String(error)
 
-/** The exit code of a run: 0 where a signal stops what runs until then, the code of the failure, 2 for a wrong call. */
+/** Exit code: the failure's, 2 for a wrong call, 0 for `serving` commands that a signal stops. */
 export const exitCodeOf = (
   exit: Exit.Exit<unknown, unknown>,
   [command = "run"]: ReadonlyArray<string> = [],

@@ -18,7 +18,7 @@ import { failWith, type Output, printResult } from "./common/output.ts"
 import { missingSandboxKeys } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
-import { assetsOf, openToEnd, pollOf } from "./run/once.ts"
+import { assetsOf, pollOf, settleOpenPayments } from "./run/once.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was submitted"
 
@@ -83,7 +83,7 @@ export const submitCommand = Command.make(
         yield* deliverOnce(treasury.name)
         return { taken, final: undefined }
       }
-      yield* Effect.andThen(assetsOf(options), openToEnd(options)).pipe(
+      yield* Effect.andThen(assetsOf(options), settleOpenPayments(options)).pipe(
         Effect.catchTag("GatewayError", (error) =>
           failWith("failure", `queued as ${shortId(taken.intentId)}; a daemon completes it: ${error.message}`),
         ),

@@ -49,7 +49,6 @@ export type Output = "text" | "json"
 /** JSON with 64-bit and larger integers as strings. */
 export const toJson = (value: unknown): string => visibleJson(jsonText(value, 2))
 
-/** Prints a result in the requested form. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   output === "json" ? Console.log(toJson(value)) : printText(text())
 
@@ -149,7 +148,6 @@ export const progressBar = (terminal: Writable | undefined, title: string) => {
       const done = Math.round((percent / 100) * barWidth)
       terminal?.write(`${clearLine}${title} [${"#".repeat(done)}${" ".repeat(barWidth - done)}] ${percent} %`)
     },
-    /** Removes the bar. */
     end: (): void => {
       if (drawn >= 0) terminal?.write(clearLine)
     },

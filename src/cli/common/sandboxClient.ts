@@ -49,7 +49,7 @@ interface SandboxRequest {
   readonly body?: unknown
 }
 
-/** A request to the network's own paths. A refused one is a usage failure in the network's words, 404 not found. */
+/** A request to the network's own paths. A refusal fails with the network's words: 404 as not found, else as usage. */
 export const askSandbox = Effect.fnUntraced(function* (
   chosen: Chosen & { readonly url: Option.Option<string> },
   request: SandboxRequest,

@@ -10,7 +10,6 @@ const hours = (millis: number): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** How far an approval has come, for people. */
 export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
   `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
   ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}`),
@@ -22,7 +21,7 @@ export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
     : []),
 ]
 
-/** The daemon's answer, of the same version as this command line. */
+/** The daemon's answer. Its version equals this command line's, so it is not decoded. */
 export interface Story extends IntentView {
   readonly feeMax: string
   readonly fee: string | null
@@ -43,7 +42,7 @@ const said = (value: unknown): string => (value === undefined || value === null 
 const short = (hash: unknown): string => `${said(hash).slice(0, 12)}..`
 const behind = (word: string, value: unknown): string => (said(value) === "" ? "" : `${word}${said(value)}`)
 
-/** Digits of the journal in units of the asset. */
+/** A journal's number of base units, in units of the asset; "?" if it is none. */
 const units = (value: unknown, decimals: number, format: (units: bigint, decimals: number) => string): string =>
   /^[0-9]{1,78}$/.test(said(value)) ? format(BigInt(said(value)), decimals) : "?"
 
@@ -77,7 +76,7 @@ const ofAttempt = (body: Body): string => {
 }
 
 /** One journal entry as a word and a sentence. */
-const tell = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
+const entryText = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
   const { decimals } = story
   const k = `attempt ${said(body["k"])}`
   switch (kind) {
@@ -142,10 +141,10 @@ const bodyOf = (text: string): Body => {
   }
 }
 
-/** Why the payment was decided, and the policy line that permits it; a person's own word where no rule did. */
+/** The rule's reason, and the policy line that permits the payment; its detail if a person submitted it. */
 export const decisionText = (story: Story): string => {
   const entry = story.journal.find(({ kind }) => kind === "decision")
-  return entry === undefined ? `${story.rule}: ${story.detail}` : tell("decision", bodyOf(entry.body), story)[1]
+  return entry === undefined ? `${story.rule}: ${story.detail}` : entryText("decision", bodyOf(entry.body), story)[1]
 }
 
 const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
@@ -170,7 +169,7 @@ export const storyText = (story: Story): string => {
   const journal = story.journal.map(({ seq, at, kind, body }) => [
     `  ${seq}`,
     time(at),
-    ...tell(kind, bodyOf(body), story),
+    ...entryText(kind, bodyOf(body), story),
   ])
   const fee = story.fee === null ? "fee pending," : `fee ${amount(story.fee)} of`
   return [

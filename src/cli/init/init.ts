@@ -50,7 +50,7 @@ const flags = {
 
 const isName = Schema.is(Name)
 
-/** Name of the treasury where none is given: the file's, as far as it can be one. */
+/** Default name of the treasury: the file's; for treasury.yaml its folder's; "treasury" if neither is a valid name. */
 const nameOf = (file: string): string => {
   const name = basename(file).replace(/\.ya?ml$/, "")
   const folder = basename(dirname(resolve(file)))

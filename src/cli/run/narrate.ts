@@ -20,7 +20,7 @@ export const suggestedCommands = (
   found: Parameters<typeof flagsOf>[0],
   cwd: string,
 ): { readonly again: string; readonly status: string; readonly intents: string } => {
-  // npm knows its script in the package's own folder alone, and "npm start" its file and data directory.
+  // "npm run" works in the package's folder alone, and "npm start" for the demonstration's files alone.
   const isHere = cwd === packageDir
   const isDemo = isHere && [...found.treasury.files, found.dataDir].join() === demo.join()
   const command = (words: string) =>
@@ -104,7 +104,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
     return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(logSummary(sandbox)), Effect.forever)
   })
 
-/** Logs the last line: the number of open payments, and the head of the journal. */
+/** Logs the stop, with the number of open payments and the head of the journal. */
 export const logStopped = Effect.fnUntraced(function* (sinceMillis: number) {
   const outbox = yield* Outbox
   const head = yield* (yield* Journal).head

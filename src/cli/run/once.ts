@@ -18,17 +18,16 @@ import { confirmOnce } from "../../submitter/Confirm.ts"
 import { submitOnce } from "../../submitter/Submitter.ts"
 import { failWith } from "../common/output.ts"
 
-/** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
+/** Time in which a payment is confirmed, or its window ends and its absence is proven. */
 const timeOutMillis = 600_000
 
-/** Reads the balances once. */
 export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(treasury)
 
 /** Reads the asset listing once, if there is one: a pin never compared with it prevents signing. */
 export const assetsOf = ({ treasury }: DaemonOptions) =>
   pollAssets([...treasury.assets.values()]).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.void))
 
-/** Time for a block or two. A chain that stands still is not awaited: its rules hold. */
+/** Longest wait for a comparison of balances, which takes a block or two. Until there is one, rules hold. */
 const compareMillis = 30_000
 
 /** Compares the balances with the gateway's own, as a daemon does at its start. */
@@ -44,26 +43,26 @@ const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
 })
 
 /**
- * Brings every open payment to its end; one that waits for a person is left to people. By what is in force: that has
- * more than the file where former receivers of pages still hear.
+ * Brings every open payment to its end, but those that wait for a person. Runs by the configuration in force instead of
+ * `options.treasury`: it also has the receivers of an earlier file that still get pages.
  */
-export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOptions) {
+export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(function* (options: DaemonOptions) {
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
   yield* pollOf(options)
-  // A payment that a halt or pause blocks before its first send waits for a person, however long this waits.
-  const isLeft = Effect.fnUntraced(function* (intent: Intent) {
+  // A halt or pause blocks a payment before its signature until a person ends it.
+  const waitsForPerson = Effect.fnUntraced(function* (intent: Intent) {
     const { state } = intent
     if (state === "manual" || state === "awaiting_approval") return true
     return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
   })
-  const isWaitedFor = Effect.map(
-    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, isLeft)),
-    (left) => left.some((one) => !one),
+  const isAnyUnderWay = Effect.map(
+    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, waitsForPerson)),
+    (waits) => waits.includes(false),
   )
-  // This resumes payments that people approved since the last time.
+  // Payments that people have approved since the last run go on here.
   if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
-  while (yield* isWaitedFor) {
+  while (yield* isAnyUnderWay) {
     if ((yield* Clock.currentTimeMillis) > deadline) {
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }
@@ -87,5 +86,5 @@ export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOption
   yield* notifyAssets()
   yield* settleTerms()
   yield* byOneConfig(decideOnce())
-  return yield* openToEnd(options)
+  return yield* settleOpenPayments(options)
 })

@@ -9,12 +9,12 @@ import type { FailureEvent } from "../../telemetry/logEvents.ts"
 import { asGuest } from "../common/asGuest.ts"
 import { logState } from "./logState.ts"
 
-/** Where a treasury hears of signals: the process, or what passes them on to each of several. */
+/** Emitter of the signals for a treasury: the process, or the hub of `passSignals` in a process of several. */
 export const ProcessSignals = Context.Reference<EventEmitter>("cofferer/cli/ProcessSignals", {
   defaultValue: () => process,
 })
 
-/** Signals of a daemon. On a terminal SIGHUP means that the terminal is gone, and ends it as it ends any program. */
+/** Signals that a daemon handles. On a terminal SIGHUP means that the terminal closed, and ends the process. */
 const daemonSignals = (): ReadonlyArray<NodeJS.Signals> =>
   process.stdout.isTTY ? ["SIGUSR1", "SIGUSR2"] : ["SIGUSR1", "SIGUSR2", "SIGHUP"]
 
@@ -31,7 +31,7 @@ const listenFor = (source: EventEmitter, signal: NodeJS.Signals, hear: () => voi
     () => Effect.sync(() => source.off(signal, hear)),
   )
 
-/** Does `act` at each such signal; several that come during one `act` count as one. */
+/** Runs `act` after each such signal, without end. Several signals during one run cause one more run. */
 const atSignal = <E extends { readonly message: string }, R>(
   signal: NodeJS.Signals,
   act: Effect.Effect<unknown, E, R>,
@@ -52,7 +52,7 @@ const atSignal = <E extends { readonly message: string }, R>(
     }
   }).pipe(Effect.scoped)
 
-/** Does `act` at each SIGHUP that means no terminal. */
+/** Runs `act` after each SIGHUP; does nothing on a terminal, where SIGHUP ends the process. */
 export const onHangup = <E extends { readonly message: string }, R>(act: Effect.Effect<unknown, E, R>) =>
   Effect.suspend(() => (process.stdout.isTTY ? Effect.void : atSignal("SIGHUP", act, "configuration not loaded")))
 
@@ -61,7 +61,6 @@ export const reloadOnHangup = onHangup(
   Effect.suspend(() => reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false })),
 )
 
-/** SIGUSR1 logs the state. */
 export const logStateOnSignal = atSignal("SIGUSR1", logState, "state not reported")
 
 /** While the store takes no writes, SIGUSR1 logs that alone. */
@@ -74,7 +73,7 @@ export const logOutageOnSignal = (reason: string) =>
 
 const bySignal = "the signal SIGUSR2"
 
-/** Halts whichever process runs the treasury. False where the store took no halt. */
+/** Stores a halt for whichever process runs the treasury. Returns false if it could not be stored. */
 const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
   const done = yield* Effect.exit(asGuest(options, haltSigning("operator", bySignal)))
   if (Exit.isSuccess(done)) return true
@@ -84,8 +83,8 @@ const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
 })
 
 /**
- * SIGUSR2 halts: by the HALT file, which needs neither the store nor a command line, or in a store that other processes
- * share.
+ * SIGUSR2 halts. On PostgreSQL it stores the halt, which binds every process; on SQLite, or if that fails, it writes
+ * the HALT file, which needs no store.
  */
 const haltOnSignal = (options: DaemonOptions) => {
   const { dataDir, postgresUrlFile } = options
@@ -109,8 +108,8 @@ const haltOnSignal = (options: DaemonOptions) => {
 }
 
 /**
- * Sets signals for as long as the process is a daemon, even while its store takes no writes: SIGUSR2 halts, and neither
- * SIGUSR1 nor a SIGHUP without a terminal ends the process.
+ * Listens to signals for the daemon's whole life, also while its store takes no writes: SIGUSR2 halts; SIGUSR1, and
+ * SIGHUP without a terminal, do not end the process.
  */
 export const outliveSignals = Effect.fnUntraced(function* (options: DaemonOptions) {
   yield* Effect.forkScoped(haltOnSignal(options))

@@ -17,15 +17,15 @@ import { Metrics } from "../../telemetry/Metrics.ts"
 import { logOutageOnSignal, outliveSignals } from "./signals.ts"
 
 const retryMillis = 1_000
-/** The alert is repeated at most this often. */
-const tellMillis = 3_600_000
-/** A further outage within that time is alerted once it lasts this long: the one before had its all-clear. */
-const againMillis = 60_000
+/** Time between two pages. */
+const repeatMillis = 3_600_000
+/** A new outage within `repeatMillis` of a page is paged after this time: the all-clear of the one before was sent. */
+const soonMillis = 60_000
 
 /**
- * Runs the daemon, and again whenever its store accepts no writes: everything above the store ends as in a crash, so
- * nothing is decided, signed, sent or believed meanwhile. It restarts with the configuration that was in force, once
- * the store was opened, checked if it is in doubt, and written.
+ * Runs the daemon. When its store accepts no writes, the run ends as in a crash, so that nothing is decided, signed or
+ * sent meanwhile. It restarts with the configuration that was in force, once a trial opens the store, checks it if it
+ * may be damaged, and writes to it.
  */
 export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   given: DaemonOptions,
@@ -37,9 +37,9 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   yield* outliveSignals(given)
   let options = given
   let isMade = existsSync(join(given.dataDir, databaseFile))
-  let isLater = false
+  let hadOutage = false
   let isOut = false
-  let toldAt = Number.NEGATIVE_INFINITY
+  let pagedAt = Number.NEGATIVE_INFINITY
   const keepConfig = Effect.map(ConfigInForce, ({ now }) => {
     const { treasury, mode, alerts } = now()
     options = { ...options, treasury: { ...treasury, ...alerts }, mode }
@@ -48,19 +48,19 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isMade = true
     return Effect.ensuring(run(options), keepConfig)
   })
-  const life = Effect.suspend(() =>
+  const daemon = Effect.suspend(() =>
     Effect.provide(running, daemonLayer(options, { ...machineOf(options), metrics: Layer.succeed(Metrics, metrics) })),
   )
   const scope = yield* Effect.scope
-  const tellHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
+  const pageHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
     const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver, isOut: () => isOut }
-    for (let waitMillis = againMillis; ; waitMillis = tellMillis) {
-      const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - toldAt)
-      if (sinceMillis < tellMillis) yield* Effect.sleep(Math.min(waitMillis, tellMillis - sinceMillis))
-      toldAt = yield* Clock.currentTimeMillis
-      const told = Effect.provide(tellPeople(options, error, known), machineOf(options).notifier)
+    for (let waitMillis = soonMillis; ; waitMillis = repeatMillis) {
+      const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - pagedAt)
+      if (sinceMillis < repeatMillis) yield* Effect.sleep(Math.min(waitMillis, repeatMillis - sinceMillis))
+      pagedAt = yield* Clock.currentTimeMillis
+      const paged = Effect.provide(pagePeople(options, error, known), machineOf(options).notifier)
       yield* Effect.forkIn(
-        Effect.catchTag(told, "ConfigError", ({ message }) =>
+        Effect.catchTag(paged, "ConfigError", ({ message }) =>
           logEvent("receivers not read", { reason: message }, { severity: "page" }),
         ),
         scope,
@@ -68,7 +68,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     }
   })
   const outage = Effect.fnUntraced(function* (error: StoreError) {
-    isLater = true
+    hadOutage = true
     isOut = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
@@ -79,7 +79,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
       Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
-    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), tellHourly(error, isOver))
+    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), pageHourly(error, isOver))
     yield* Effect.forkScoped(logOutageOnSignal(error.message)).pipe(
       Effect.andThen(probes),
       Effect.andThen(waiting),
@@ -91,11 +91,11 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     yield* Deferred.succeed(isOver, undefined)
   })
   for (;;) {
-    const failure = yield* life.pipe(
+    const failure = yield* daemon.pipe(
       Effect.as(undefined),
       Effect.catchIf(
-        // Later than at the first start a command may have opened the file meanwhile.
-        (error) => (isUnwritable(error) && !isTakenOver(error)) || (isLater && isBusy(error)),
+        // After an outage the file may be busy for a moment: a command opened it meanwhile.
+        (error) => (isUnwritable(error) && !isTakenOver(error)) || (hadOutage && isBusy(error)),
         (error) => Effect.succeed(error as StoreError),
       ),
     )
@@ -119,11 +119,11 @@ interface Outage {
   readonly isOut: () => boolean
 }
 
-/** The page comes again after an hour; an all-clear does not. */
+/** 50 minutes: after an hour the next page comes. */
 const pageTries = { schedule: Schedule.spaced("30 seconds"), times: 100 }
 const untilTaken = { schedule: Schedule.min([Schedule.exponential("30 seconds"), Schedule.spaced("5 minutes")]) }
 
-/** Sends an alert past the store: a page for 50 minutes, an all-clear until it is taken; not while `isOut`. */
+/** Sends an alert without the store. Retries a page by `pageTries`, an all-clear `untilTaken`; waits while `isOut`. */
 const sendTo = Effect.fnUntraced(function* (
   treasury: string,
   { dedup, name = "", ...alert }: Alert,
@@ -137,7 +137,7 @@ const sendTo = Effect.fnUntraced(function* (
   const notification = { ...alert, id: `${key}/${at.toString(36)}`, key, name, treasury, count: 1, at, resolves }
   const sent = Effect.suspend(() =>
     isOut()
-      ? Effect.fail(new NotifyError({ receiver, detail: "the store accepts no writes again" }))
+      ? Effect.fail(new NotifyError({ receiver, detail: "another outage of the store began" }))
       : send(receiver, notification),
   )
   yield* sent.pipe(
@@ -146,53 +146,52 @@ const sendTo = Effect.fnUntraced(function* (
   )
 })
 
-const over = overOf("store_unwritable", {})
+const allClear = overOf("store_unwritable", {})
 
-/** Identity of the page, the same in each process, so that a later process can end it. */
+/** Identity of the page. It is the same in each process, so that a later one can end the page. */
 const pageOf = (treasury: string, at: number): AlertIdentity => {
   const { dedup, severity, kind, subject } = alertOf("store_unwritable", { reason: "", dir: "" })
   return { key: `${treasury}/${dedup}`, severity, kind, subject, at }
 }
 
-/** A page to those who get pages, past the store, and its all-clear; each receiver until it has taken it. */
-const tellPeople = Effect.fnUntraced(function* (
+/** Pages the receivers of pages without the store, and sends the all-clear to each that took the page. */
+const pagePeople = Effect.fnUntraced(function* (
   options: DaemonOptions,
   error: StoreError,
   { began, taken, isOver, isOut }: Outage,
 ) {
   const { name: treasury, routes } = options.treasury
   const page = alertOf("store_unwritable", { reason: error.message, dir: placeOf(options) })
-  const tell = Effect.fnUntraced(function* (receiver: string) {
+  const sendBoth = Effect.fnUntraced(function* (receiver: string) {
     yield* sendTo(treasury, page, receiver)
     if (taken.has(receiver)) return
     taken.add(receiver)
     yield* Deferred.await(isOver)
-    yield* sendTo(treasury, over, receiver, [pageOf(treasury, began)], isOut)
+    yield* sendTo(treasury, allClear, receiver, [pageOf(treasury, began)], isOut)
   })
   const receivers = new Set(
     routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers),
   )
-  yield* Effect.forEach(receivers, (receiver) => Effect.ignore(tell(receiver)), {
+  yield* Effect.forEach(receivers, (receiver) => Effect.ignore(sendBoth(receiver)), {
     concurrency: "unbounded",
     discard: true,
   })
 })
 
 /**
- * Ends the page of an outage in which an earlier process was stopped, at receivers that would show it for ever. They
- * ignore the end of what they do not show; people would read it as news at each start. No store knows of an outage that
- * began before its first write, so each start asks them.
+ * Sends the all-clear for an outage in which an earlier process stopped, at each start, since no store has a record of
+ * it: only to PagerDuty and Alertmanager, which would show the page for ever and ignore an all-clear without a page.
  */
 export const endEarlierOutage = Effect.fnUntraced(function* ({ treasury: { name, receivers } }: DaemonOptions) {
   const ended = [pageOf(name, yield* Clock.currentTimeMillis)]
   const keeping = receivers.filter(({ pagerduty, alertmanager }) => (pagerduty ?? alertmanager) !== undefined)
-  yield* Effect.forEach(keeping, (receiver) => Effect.ignore(sendTo(name, over, receiver.name, ended)), {
+  yield* Effect.forEach(keeping, (receiver) => Effect.ignore(sendTo(name, allClear, receiver.name, ended)), {
     concurrency: "unbounded",
     discard: true,
   })
 })
 
-/** Waits until the store can be written. Doubt about the file from any try stays until a check removes it. */
+/** Waits until the store can be written. Once a try reports that the file may be damaged, it must also pass a check. */
 const untilWritable = Effect.fnUntraced(function* (options: DaemonOptions, mustExist: boolean, first: StoreError) {
   const filename = join(options.dataDir, databaseFile)
   let isDoubted = isDoubtful(first)
