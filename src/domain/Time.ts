@@ -18,8 +18,6 @@ export const parametersReadKey = "parametersReadAt"
 export const assetsReadKey = "assetsReadAt"
 /** "no" if the gateways report that they have no network parameters, "yes" if they report some. */
 export const parametersServedKey = "parametersServed"
-/** When a gateway first said that it has no listing of assets (Unix milliseconds): nothing can be compared. */
-export const assetsUnlistedKey = "assetsUnlistedAt"
 
 /** "30 s", "4 min", "2.5 h", "3 d": a length of time for people. */
 export const timeText = (millis: number): string => {

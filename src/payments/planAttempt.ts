@@ -288,7 +288,7 @@ export const pinLacking = (
 interface ListingKnown {
   readonly assets: ReadonlyArray<{ readonly id: string; readonly decimals: number }>
   readonly isRead: boolean
-  /** True if the gateways report that they list no assets. */
+  /** True if the gateways report, for minutes, that they list no assets. */
   readonly isUnlisted: boolean
 }
 

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
-import { assetsReadKey, assetsUnlistedKey, hasElapsed, instantText, millisOf } from "../domain/Time.ts"
+import { assetsReadKey, hasElapsed, instantText, millisOf } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import { agreedAssets } from "../gateway/agreedListing.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
@@ -11,7 +11,7 @@ import { Gateways } from "../gateway/Gateways.ts"
 import { type Walk, walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
-import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { makeTrouble, unlisted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
@@ -89,8 +89,8 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const listings = yield* Listings
   const signals = yield* Signals
   const database = yield* Database
-  const walk = yield* walkTogether.pipe(Effect.tapError(noteUnlisted))
   const known = (yield* listings.assets).length
+  const walk = yield* walkTogether.pipe(Effect.tapError((error) => (known > 0 ? Effect.void : noteUnread(error))))
   const why = doubtOf(walk, known) ?? (yield* doubtOfTime(walk?.mark))
   const assets = walk && onceEach(walk.rows)
   if (walk === undefined || assets === undefined || why !== undefined) return yield* refused(why ?? contradicting)
@@ -124,9 +124,10 @@ const doubtOf = (walk: Walk<Asset> | undefined, known: number): string | undefin
 const patienceMillis = 300_000
 const doubt = Effect.map(Settings, (settings) => makeTrouble(settings, "assetsRefused", patienceMillis))
 
-const refused = Effect.fnUntraced(function* (reason: string) {
+const refused = (reason: string) => Effect.andThen(logEvent("assets not read", { reason }), noteRefused(reason))
+
+const noteRefused = Effect.fnUntraced(function* (reason: string) {
   const { note } = yield* doubt
-  yield* logEvent("assets not read", { reason })
   const write = Effect.gen(function* () {
     const noted = yield* note(reason)
     if (noted?.isTold !== true) return
@@ -135,7 +136,14 @@ const refused = Effect.fnUntraced(function* (reason: string) {
   yield* (yield* Database).write(write)
 })
 
+/** Before the first listing no rule pays, and people hear why. */
+const noteUnread = Effect.fnUntraced(function* ({ message, reason }: GatewayError) {
+  if (reason._tag === "Unsupported") yield* (yield* unlisted).note(message)
+  yield* noteRefused(message)
+})
+
 const believed = Effect.gen(function* () {
+  yield* (yield* unlisted).end
   const ended = yield* (yield* doubt).end
   if (ended?.isTold === true) yield* raiseOver("assets_refused", { since: ended.since })
 })
@@ -149,12 +157,6 @@ const walkTogether = Effect.gen(function* () {
     walks.map(({ value }) => value),
     quorum,
   )
-})
-
-/** Pins cannot be compared where no gateway lists assets. */
-const noteUnlisted = Effect.fnUntraced(function* (error: GatewayError) {
-  if (error.reason._tag !== "Unsupported") return
-  yield* (yield* Settings).set(assetsUnlistedKey, String(yield* Clock.currentTimeMillis))
 })
 
 const asOfKey = "assetsAsOf"

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { assetsReadKey, assetsUnlistedKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
+import { assetsReadKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import {
@@ -19,7 +19,7 @@ import { isTogether, standingOf, subjectOfIntent } from "../payments/standing.ts
 import type { Share } from "../rules/Account.ts"
 import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { disagreement } from "../store/alerts/makeTrouble.ts"
+import { disagreement, unlisted } from "../store/alerts/makeTrouble.ts"
 import { accountKeyText, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
@@ -74,7 +74,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
   const listing = {
     assets: yield* (yield* Listings).assets,
     isRead: (yield* settings.get(assetsReadKey)) !== undefined,
-    isUnlisted: (yield* settings.get(assetsUnlistedKey)) !== undefined,
+    isUnlisted: (yield* (yield* unlisted).now)?.isTold === true,
   }
   const pin = [...treasury.assets.values()].find(({ id }) => id === assetId)
   const oldest = heads.at(-1)?.height

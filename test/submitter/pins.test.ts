@@ -1,13 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { alertRows } from "../support/alertRows.ts"
+import { type Flow, flow, paid, reason, round, states } from "../support/Flow.ts"
 import { altered, startFront } from "../support/Fronts.ts"
 import { usdt, vega } from "../support/TestSandbox.ts"
 
@@ -19,15 +21,20 @@ const pinnedWith = (decimals: number) => ({
   assets: { USDT: { id: usdt, decimals }, VEGA: { id: vega, decimals: 18 } },
 })
 
-/** The network behind a gateway that has no operation for assets. */
-const withoutListing = (url: string) =>
-  Effect.map(startFront("sandbox", url), (front) => {
-    front.manner = altered(
-      (request) => request.url.pathname.startsWith("/api/v2/assets"),
-      () => ({ status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }),
-    )
-    return front.server.url
-  })
+const missing = { status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }
+/** The network behind a gateway that answers so to the first requests for assets. */
+const unlistedFor = (requests: number, answer = missing) => {
+  let left = requests
+  return (url: string) =>
+    Effect.map(startFront("sandbox", url), (front) => {
+      front.manner = altered(
+        (request) => request.url.pathname.startsWith("/api/v2/assets"),
+        (listed) => (left-- > 0 ? answer : listed),
+      )
+      return front.server.url
+    })
+}
+const always = Number.POSITIVE_INFINITY
 
 const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "1" }
 const submit = ({ treasury }: DaemonOptions) => submitPayment(treasury, "live", { idempotencyKey: "one", transfer })
@@ -118,16 +125,63 @@ describe("a pin that a person resumed", () => {
   )
 })
 
+const poll = ({ treasury }: DaemonOptions) => Effect.ignore(pollAssets([...treasury.assets.values()]))
+const tickets = Effect.map(alertRows, (all) => all.filter(({ subject }) => subject === "assets"))
+
 describe("a gateway without an asset listing", () => {
-  it.effect("lets what people submit be paid, since nothing can be compared", () =>
+  it.effect("lets what people submit be paid once it says so for minutes, since nothing can be compared", () =>
     flow(
       function* (options, sandbox, client) {
-        yield* Effect.ignore(pollAssets([...options.treasury.assets.values()]))
+        yield* poll(options)
         yield* submit(options)
         yield* rounds(8)(options, sandbox, client)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        assert.deepStrictEqual(yield* tickets, [])
+        yield* TestClock.adjust("5 minutes")
+        yield* poll(options)
+        yield* rounds(8)(options, sandbox, client)
         assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.match((yield* tickets).map(({ detail }) => detail).join(), /^no new asset listing counts since .*404/)
       },
-      { unlisted: true, keepBob: still, front: withoutListing },
+      { unlisted: true, keepBob: still, front: unlistedFor(always) },
     ),
   )
+
+  it.effect("is not one whose listing is missing for a moment: wrong decimals are seen before a signature", () =>
+    flow(
+      function* (options, sandbox, client) {
+        yield* poll(options)
+        yield* submit(options)
+        yield* rounds(4)(options, sandbox, client)
+        yield* poll(options)
+        yield* rounds(4)(options, sandbox, client)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+      },
+      { unlisted: true, keepBob: still, more: pinnedWith(8), front: unlistedFor(1) },
+    ),
+  )
+})
+
+describe("a rule whose assets no gateway ever listed", () => {
+  for (const [what, answer] of [
+    ["has no such operation", missing],
+    ["fails", { ...missing, status: 500 }],
+  ] as const) {
+    it.effect(`holds, and people hear why after minutes: the gateway ${what}`, () =>
+      flow(
+        function* (options, sandbox, client) {
+          yield* poll(options)
+          yield* rounds(4)(options, sandbox, client)
+          assert.strictEqual(yield* reason, "asset_status")
+          yield* TestClock.adjust("5 minutes")
+          yield* poll(options)
+          const [ticket, ...others] = yield* tickets
+          assert.match(ticket?.detail ?? "", /^no new asset listing counts since 2027-01-15 08:00Z: /)
+          assert.deepStrictEqual(others, [])
+        },
+        { unlisted: true, front: unlistedFor(always, answer) },
+      ),
+    )
+  }
 })

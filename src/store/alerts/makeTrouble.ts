@@ -59,6 +59,12 @@ export const makeTrouble = (
 /** Time during which too few gateways agree on the balances: no money moves. */
 export const disagreement = Effect.map(Settings, (settings) => makeTrouble(settings, "disagreement"))
 
+/**
+ * Gateways that say that they have no listing of assets: nothing can be compared with it. It counts as told once they
+ * say so again after this time: a proxy says it of a listing that is there.
+ */
+export const unlisted = Effect.map(Settings, (settings) => makeTrouble(settings, "assetsUnlisted", 300_000))
+
 const uncomparedMillisMax = 300_000
 
 /**
