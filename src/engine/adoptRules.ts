@@ -5,7 +5,7 @@ import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
-import { lastUntil, plannedUntil } from "../rules/Schedule.ts"
+import { lastUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
@@ -113,7 +113,8 @@ const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason
 /** `subject`: undefined where its plan is the one before. */
 const replanned = (memory: RuleMemory, subject: Subject | undefined, now: number): RuleMemory => {
   if (subject?.kind !== "payout") return memory
-  const episode = Math.floor(plannedUntil(subject.rule.schedule, now) / 1_000)
+  // The time itself, not the last planned one before it: where the clock is ahead, it is seen to be later than now.
+  const episode = Math.floor(now / 1_000)
   return episode > memory.episode ? { ...memory, episode } : memory
 }
 

@@ -119,7 +119,8 @@ const told = Effect.gen(function* () {
   return rows.map((row) => `${row["severity"]} ${row["detail"]}`)
 })
 const episodeOf = (of: Pick<RuleMemory, "rule" | "subject">) => Effect.map(remembered(of), (memory) => memory?.episode)
-const today = seconds("2026-03-10T09:00:00Z")
+/** Files are put in force now. */
+const now = seconds("2026-03-10T10:00:00Z")
 
 describe("a payout whose plan is another one than before", () => {
   it.effect("owes nothing that the new plan says of the time before a reload", () =>
@@ -127,9 +128,9 @@ describe("a payout whose plan is another one than before", () => {
       start(fee(monthly), function* () {
         yield* remember(paidInMarch)
         yield* reload(fee(daily))
-        assert.strictEqual(yield* episodeOf(fees), today)
+        assert.strictEqual(yield* episodeOf(fees), now)
         yield* reload(fee(monthly))
-        assert.strictEqual(yield* episodeOf(fees), today, "what is done stays done")
+        assert.strictEqual(yield* episodeOf(fees), now, "what is done stays done")
       }),
     ),
   )
@@ -141,7 +142,7 @@ describe("a payout whose plan is another one than before", () => {
         yield* reload([])
         assert.strictEqual(yield* episodeOf(fees), paidInMarch.episode)
         yield* reload(fee(daily))
-        assert.strictEqual(yield* episodeOf(fees), today)
+        assert.strictEqual(yield* episodeOf(fees), now)
       }),
     ),
   )
@@ -149,10 +150,10 @@ describe("a payout whose plan is another one than before", () => {
   it.effect("owes nothing of before a start with it, whether it changed or came back", () =>
     installed(function* ({ start }) {
       yield* start(fee(monthly), remember(paidInMarch))
-      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), today)
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), now)
       yield* start([], Effect.void)
       yield* TestClock.adjust("30 days")
-      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), seconds("2026-04-09T09:00:00Z"))
+      assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), now + 30 * 86_400)
     }),
   )
 

@@ -2,17 +2,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
+import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
 import { asOne, putInForce } from "../../src/http/putInForce.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
-import { flow } from "../support/Flow.ts"
+import { type FlowServices, flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
+import { type Body, effectOf } from "../support/it.ts"
 import { wageAt, wages } from "../support/LoneLiar.ts"
+import type { Fields } from "../support/treasury.ts"
 
 const told = Effect.map(alertRows, (all) =>
   all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
@@ -187,5 +190,59 @@ describe("a planned payment that was due and held while its rule was on trial", 
       },
       { rules: [{ ...wageAt("1,2 8 15 * *"), mode: "shadow" }] },
     ),
+  )
+})
+
+describe("a plan that comes into force while our clock is hours ahead", () => {
+  const start = 1_800_000_000_000
+  const minute = 60_000
+  const noon = wageAt("0 12 15 * *")
+
+  /** It is 08:00 and the clock says 11:00 as the plan becomes 08:20; the clock is put right at each of these times. */
+  const misclocked = (before: Fields, rightAt: ReadonlyArray<number>, judge: Body<[], FlowServices>) =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.setTime(start + 180 * minute)
+        yield* byOneConfig(decideOnce())
+        const { document, rules } = options.treasury
+        const text = JSON.stringify(document.value).replace('"0 12 15 * *"', '"20 8 15 * *"')
+        const value: unknown = JSON.parse(text.replace('"name":"old"', '"name":"wage"'))
+        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "another plan" }, rules)))
+        for (let i = 0; i < 3; i++) yield* byOneConfig(decideOnce())
+        const after = { ...options, treasury: next.treasury }
+        for (const minutes of rightAt) {
+          yield* TestClock.setTime(start + minutes * minute)
+          yield* Effect.provideService(rounds(after, sandbox, 9), CycleConfig, next)
+        }
+        yield* effectOf(judge())
+      },
+      { rules: [before] },
+    )
+
+  for (const [what, before] of [
+    ["of a rule that has another plan", noon],
+    ["of a new rule", { ...noon, name: "old" }],
+  ] as const) {
+    it.effect(`tells of a time that came before the clock was right, once: ${what}`, () =>
+      misclocked(before, [30, 40], function* () {
+        assert.deepStrictEqual(yield* wages, [])
+        const [alert, ...others] = yield* told
+        assert.match(
+          alert ?? "",
+          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:20Z is not paid: .* clock was ahead/,
+        )
+        assert.match(alert ?? "", /"cofferer submit"/)
+        assert.deepStrictEqual(others, [])
+      }),
+    )
+  }
+
+  it.effect("pays what is planned after the clock was put right", () =>
+    misclocked(noon, [10, 20], function* () {
+      assert.deepStrictEqual(yield* wages, ["confirmed"])
+      assert.deepStrictEqual(yield* told, [])
+    }),
   )
 })

@@ -56,6 +56,11 @@ export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
   `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
+/** Describes a planned time that may be of before its plan, or of after it. */
+export const misclockedText = (rule: PayoutRule, time: LetGo): string =>
+  `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
+  `host's clock was ahead, and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
+
 export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
 

@@ -5,11 +5,11 @@ import { clockGap } from "../checks/wrongClock.ts"
 import type { Notice } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
 import type { RuleMemory } from "../RuleMemory.ts"
-import { firstAfter, type LetGo } from "../Schedule.ts"
+import { firstAfter, type LetGo, plannedUntil } from "../Schedule.ts"
 import type { SubjectFacts } from "../SubjectFacts.ts"
 import type { Outcome } from "../step.ts"
 import { afterUnpaid } from "../waiting.ts"
-import { payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
+import { misclockedText, payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
 
 /** Describes planned times that may have been paid by a database that was lost. */
 const lostText = (rule: PayoutRule, lost: LetGo): string =>
@@ -119,12 +119,29 @@ export const payoutNotices = (
   const late =
     memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)
   if (late !== undefined) found.push(late)
-  const unseen =
-    outcome.judgement.concluded === undefined || before.episode !== 0
-      ? undefined
-      : unseenOf(rule, before.reasonSince, outcome.facts.snapshot.now)
-  if (unseen !== undefined) found.push(unpaidNotice("unseen", rule, name, unseen, unseenText(rule, unseen)))
+  const unseen = unseenNotice(outcome, before, rule)
+  if (unseen !== undefined) found.push(unseen)
   return found
+}
+
+/** Notice for planned times since the rule or its plan came into force that are concluded and not paid. */
+const unseenNotice = (
+  { facts: { subject, snapshot }, judgement: { concluded } }: Outcome,
+  { episode, reasonSince, lastObservation }: RuleMemory,
+  rule: PayoutRule,
+): Notice | undefined => {
+  if (concluded === undefined) return undefined
+  const { now, maxAgeMillis } = snapshot
+  const since = episode === 0 ? reasonSince : episode * 1_000
+  if (since > now + maxAgeMillis) {
+    // It began by a clock that was ahead, at an unknown time after the last block that the rule was evaluated with.
+    const last = plannedUntil(rule.schedule, now)
+    const time = { first: last, last }
+    if (last <= millisOf(lastObservation)) return undefined
+    return unpaidNotice("misclocked", rule, subject.name, time, misclockedText(rule, time))
+  }
+  const unseen = episode === 0 ? unseenOf(rule, since, now) : undefined
+  return unseen && unpaidNotice("unseen", rule, subject.name, unseen, unseenText(rule, unseen))
 }
 
 /** Planned times that this evaluation drops: those that it concludes. */
