@@ -3,6 +3,7 @@ import { readPlans } from "../config/resolve/resolveHours.ts"
 import { instantText } from "../domain/Time.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
+import type { Terms } from "../rules/policy/weakens.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { lastUntil } from "../rules/Schedule.ts"
@@ -50,15 +51,28 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
 /** Stores the plans of rules that replace no others. */
 export const keepRules = (rules: ReadonlyArray<Rule>, mode: string) => keepPlans(plansOf(byKey(rules), mode))
 
+/** What names stood for before. */
+type Former = Pick<Terms, "parties" | "assets">
+
+/** True if one of its names stands for another key or asset than before. */
+const isMoved = ({ parties, asset }: Subject, former: Former | undefined): boolean => {
+  const isOther = (before: string | undefined, now: string) => before !== undefined && before !== now
+  return (
+    isOther(former?.assets.get(asset.symbol)?.id, asset.id) ||
+    parties.some(({ name, publicKey }) => isOther(former?.parties.get(name)?.publicKey, publicKey))
+  )
+}
+
 /**
  * Adapts the stored state of rules to rules that come into force: a payout that is new, or has another plan, owes
- * nothing of the time before; a rule that was removed or comes back has no timer. Call it in the transaction that puts
- * them in force. `before`: the rules that they replace; undefined at a start: the stored plans are compared, and if
- * there are none nothing counts as changed.
+ * nothing of the time before; a rule that was removed, comes back or has another account has no timer. Call it in the
+ * transaction that puts them in force. `former`: the terms that were in force, if any were. `before`: the rules that
+ * they replace; undefined at a start: the stored plans are compared, and if there are none nothing counts as changed.
  */
 export const adoptRules = Effect.fnUntraced(function* (
   rules: ReadonlyArray<Rule>,
   mode: string,
+  former: Former | undefined,
   before?: ReadonlyArray<Rule>,
 ) {
   const states = yield* RuleStates
@@ -81,13 +95,15 @@ export const adoptRules = Effect.fnUntraced(function* (
       const detail = `planned for ${instantText(undecided)}, and not decided`
       yield* tellUnowed({ ...memory, reason: "no_data", detail })
     }
+    const next = subjects.get(key)
+    const isSame = next !== undefined && !isMoved(next, former)
     // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
     const isUnasked =
-      subjects.get(key)?.kind !== "request" &&
-      (yield* states.endRequest(memory.rule, memory.subject, "its rule is not configured any more"))
-    const isKept = alerting.has(key) || (subjects.has(key) && replaced.has(key) && !unowed && !isUnasked)
-    const timed = isKept ? memory : untimed(memory, subjects.has(key))
-    const subject = known?.[key] === plans[key] ? undefined : subjects.get(key)
+      !(isSame && next.kind === "request") &&
+      (yield* states.endRequest(memory.rule, memory.subject, "its rule or its account is not configured any more"))
+    const isKept = alerting.has(key) || (isSame && replaced.has(key) && !unowed && !isUnasked)
+    const timed = isKept ? memory : untimed(memory, next !== undefined)
+    const subject = known?.[key] === plans[key] ? undefined : next
     const adopted = known === undefined ? timed : replanned(timed, subject, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }

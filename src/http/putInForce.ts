@@ -77,11 +77,14 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   }
   if (last !== after) yield* settings.set(hashKey, after)
   if (last === undefined) yield* keepRules(treasury.rules, mode)
-  else yield* adoptRules(treasury.rules, mode, before)
+  else yield* adoptRules(treasury.rules, mode, known?.terms, before)
   return head?.seq
 })
 
-/** Pauses go by the key of a party or the id of an asset. Where the name has another one now, they hold for it too. */
+/**
+ * Pauses go by the key of a party or the id of an asset. Where the name has another one now, they hold for it too;
+ * where both are gone, for the name, which may come back with another one.
+ */
 const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
   const controls = yield* Controls
   const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: string, kept: string]> => [
@@ -89,10 +92,13 @@ const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
     ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
   ]
   const next = new Map(scopesOf(now))
-  const other = new Map(scopesOf(before).map(([name, kept]) => [kept, next.get(name)] as const))
+  const stays = new Set(next.values())
+  const other = new Map(
+    scopesOf(before).map(([name, kept]) => [kept, next.get(name) ?? (stays.has(kept) ? undefined : name)] as const),
+  )
   for (const { kept, reason, author, until } of yield* controls.pauses) {
     const scope = other.get(kept)
-    if (scope !== undefined && scope !== kept) yield* controls.pause({ scope, reason, author, until })
+    if (scope !== undefined && scope !== kept) yield* controls.pause({ scope, kept: scope, reason, author, until })
   }
 })
 

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { byOneConfig, ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
+import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Payment } from "../../src/domain/Decision.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
@@ -14,16 +15,20 @@ import { reloadConfig } from "../../src/http/reload.ts"
 import { acceptTerms } from "../../src/http/termsApproval.ts"
 import { daemonLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
-import { writeKeys } from "../../src/sandbox/Keys.ts"
+import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
+import { makeAllClears } from "../../src/store/alerts/allClears.ts"
+import { raise } from "../../src/store/alerts/raise.ts"
 import { Controls, holdsOf } from "../../src/store/controls/Controls.ts"
+import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, bob, eve, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { chainId, usdt, vega } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
 const textWith = (
-  { bobs = "bob", key = bob, symbol = "USDT", id = usdt, rule = "keep-bob", mode = "observe" } = {},
+  { bobs = "bob", key = bob, symbol = "USDT", id = usdt, rule = "keep-bob", mode = "observe", asks = false } = {},
   isRuled = true,
 ) =>
   treasuryText({
@@ -31,12 +36,18 @@ const textWith = (
     mode,
     network: { chainId, gateways: { sandbox: "http://127.0.0.1:1" } },
     assets: { [symbol]: { id, decimals: 6 } },
-    parties: { alice: { publicKey: alice, signer: { sandbox: "alice" } }, [bobs]: { publicKey: key } },
+    parties: {
+      alice: { publicKey: alice, signer: { sandbox: "alice" } },
+      [bobs]: { publicKey: key },
+      desk: { publicKey: publicKeyOf("test", "dan") },
+    },
     rules: isRuled
       ? [
           {
             name: rule,
-            topUp: { from: "alice", levels: [{ party: bobs, asset: symbol, below: "10", target: "20" }] },
+            ...(asks
+              ? { request: { from: "desk", to: bobs, asset: symbol, below: "10", target: "20" } }
+              : { topUp: { from: "alice", levels: [{ party: bobs, asset: symbol, below: "10", target: "20" }] } }),
           },
         ]
       : [],
@@ -214,6 +225,106 @@ describe("a refused reload and its alert", () => {
         yield* spoilt("alerts", text)
         yield* reload(text)
         assert.lengthOf(yield* standing, 0)
+      }),
+    ),
+  )
+})
+
+const live = { mode: "live" }
+/** Accepts the terms of the file, where nobody is named who must agree. */
+const accept = Effect.gen(function* () {
+  const { treasury } = (yield* ConfigInForce).now()
+  yield* acceptTerms({ hash: termsHash(treasuryTermsOf({ treasury })), author: "ana", reason: "meant" })
+})
+
+describe("a party that is removed while it is paused", () => {
+  const carl = textWith({ ...live, bobs: "carl", key: eve })
+  const back = textWith({ ...live, key: eve })
+
+  it.effect("is paused under its name, should a reload bring that back with another key", () =>
+    machine((run) =>
+      run(textWith(live), function* () {
+        yield* pause("party:bob")
+        for (const written of [carl, back]) {
+          assert.containSubset(yield* reload(written, true), { _tag: "Reloaded" })
+          assert.deepStrictEqual(yield* scopes, [`party:${bob}`, "party:bob"])
+        }
+        assert.containSubset(yield* resume("party:bob"), { ended: 1 })
+        assert.deepStrictEqual(yield* scopes, [`party:${bob}`])
+      }),
+    ),
+  )
+
+  it.effect("or a start", () =>
+    machine(function* (run) {
+      yield* run(textWith(live), () => pause("party:bob"))
+      for (const written of [carl, back]) {
+        yield* run(written, function* () {
+          yield* accept
+          assert.deepStrictEqual(yield* scopes, [`party:${bob}`, "party:bob"])
+        })
+      }
+    }),
+  )
+})
+
+describe("a rule whose account has another key now", () => {
+  const needed: RuleMemory = {
+    rule: "keep-bob",
+    subject: "bob/USDT",
+    episode: 3,
+    firingSince: 1,
+    observations: 9,
+    lastObservation: 5n,
+    state: "pending",
+    reason: "pending",
+    detail: "",
+    reasonSince: 1,
+    decidedAt: 1,
+  }
+  const remember = Effect.flatMap(RuleStates, ({ save }) => save(needed, undefined))
+  const timer = Effect.map(
+    Effect.flatMap(RuleStates, ({ all }) => all),
+    (all) => all.map(({ episode, firingSince, observations }) => [episode, firingSince, observations]),
+  )
+
+  it.effect("waits anew after a reload, or a start: the need was of the other account", () =>
+    machine(function* (run) {
+      yield* run(textWith(live), function* () {
+        yield* remember
+        yield* reload(textWith({ ...live, rule: "keep-bob" }), true)
+        assert.deepStrictEqual(yield* timer, [[3, 1, 9]])
+        yield* reload(textWith({ ...live, key: eve }), true)
+        assert.deepStrictEqual(yield* timer, [[3, undefined, 0]])
+        yield* remember
+      })
+      yield* run(textWith({ ...live, key: eve }), function* () {
+        assert.deepStrictEqual(yield* timer, [[3, 1, 9]], "nothing changed")
+      })
+      yield* run(textWith(live), function* () {
+        yield* accept
+        assert.deepStrictEqual(yield* timer, [[3, undefined, 0]])
+      })
+    }),
+  )
+
+  it.effect("asks people for money to the new key alone", () =>
+    machine((run) =>
+      run(textWith({ ...live, asks: true }), function* () {
+        yield* remember
+        const states = yield* RuleStates
+        const ask = { rule: "keep-bob", episode: 3, from: "desk", to: "bob", asset: "USDT", detail: "low" }
+        yield* states.recordRequest({ ...ask, subject: "bob/USDT", amount: baseUnits(1n), decimals: 6 })
+        yield* raise("request", { ...ask, account: "bob/USDT", amount: "1", command: bob })
+        const standing = Effect.gen(function* () {
+          yield* (yield* makeAllClears)(() => true)
+          return (yield* listAlerts(9, "standing")).filter(({ name }) => name === "request")
+        })
+        const open = Effect.map(states.requests(0), (all) => all.filter(({ endedAt }) => endedAt === undefined))
+        assert.lengthOf(yield* standing, 1)
+        yield* reload(textWith({ ...live, asks: true, key: eve }), true)
+        assert.lengthOf(yield* open, 0)
+        assert.lengthOf(yield* standing, 0, "its command pays the old key")
       }),
     ),
   )

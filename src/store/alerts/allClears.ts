@@ -70,7 +70,13 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
       if (over === undefined || name === undefined) return undefined
       const isThere = hasRule(open.name, String(name), account === undefined ? undefined : String(account))
       if (!isThere) return `rule ${name} is not configured any more${account === undefined ? "" : ` for ${account}`}`
-      const { episode = 0 } = memories.get(memoryKey(String(name), String(account))) ?? {}
+      const memory = memories.get(memoryKey(String(name), String(account)))
+      // A need ends with its all-clear, unless its rule came back or the account of its name became another one.
+      const isAsked = memory?.firingSince !== undefined && open.dedup.endsWith(`/${memory.episode}`)
+      if (open.name === "request" && memory !== undefined && !isAsked) {
+        return `the rule or its account changed: pay nothing for this request of ${account}`
+      }
+      const { episode = 0 } = memory ?? {}
       // The rule's own all-clear goes by the plan in force, which a reload may have replaced.
       const isConcluded = open.name === "payout_late" && episode * 1_000 >= Date.parse(String(fields["first"]))
       return isConcluded ? text({ words: "the planned time is decided, or its plan was replaced" }) : undefined

@@ -98,6 +98,8 @@ export class Controls extends Context.Service<
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
     readonly pause: (pause: {
       readonly scope: string
+      /** As it is stored; absent: by the names of today. */
+      readonly kept?: string
       readonly reason: string
       readonly author: string
       readonly until: number | undefined
@@ -195,12 +197,11 @@ export class Controls extends Context.Service<
               .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
           }),
         ),
-        pause: Effect.fn("Controls.pause")(({ scope, reason, author, until }) =>
+        pause: Effect.fn("Controls.pause")(({ scope, kept = keptScope(scope, names()), reason, author, until }) =>
           durable(
             "Controls.pause",
             Effect.gen(function* () {
               const at = yield* Clock.currentTimeMillis
-              const kept = keptScope(scope, names())
               // They are shown within a sentence: a line of their own would be read as ours.
               const said = { reason: visible(reason), author: visible(author) }
               yield* sql.write`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
