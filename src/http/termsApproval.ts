@@ -2,7 +2,7 @@ import { Clock, Effect, Option, Result, Schema } from "effect"
 import { ConfigInForce, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
-import { millisOf } from "../domain/Time.ts"
+import { hasElapsed, millisOf } from "../domain/Time.ts"
 import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
@@ -221,7 +221,15 @@ const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
   return false
 })
 
-export const termsLoop = settleTerms().pipe(Effect.andThen(Effect.sleep(checkMillis)), Effect.forever)
+/** A check that is later than this was kept back: the machine slept, and nobody's halt was heard. */
+const sleptMillis = 60_000
+
+export const termsLoop = Effect.gen(function* () {
+  yield* settleTerms()
+  const begun = yield* Clock.currentTimeMillis
+  yield* Effect.sleep(checkMillis)
+  if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) yield* (yield* Approvals).countFrom(null)
+}).pipe(Effect.forever)
 
 /**
  * A person's word for the terms of the file that halts this start. Where the terms in force name no operators they come

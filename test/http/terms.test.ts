@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect, Layer, Logger } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
@@ -15,7 +15,7 @@ import { haltAll } from "../../src/http/controlVerbs.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
-import { acceptTerms, settleTerms, termsChangeOf } from "../../src/http/termsApproval.ts"
+import { acceptTerms, settleTerms, termsChangeOf, termsLoop } from "../../src/http/termsApproval.ts"
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
@@ -397,6 +397,31 @@ describe("terms accept, where operators are named whose keys are lost", () => {
         assert.deepStrictEqual(yield* halts, ["terms"], "no block tells that time has passed")
         yield* rounds(file, sandbox, 3)
         yield* settleTerms()
+        assert.deepStrictEqual(yield* halts, [])
+      }),
+    ),
+  )
+
+  it.effect("restarts its hour where the machine slept, which hears nobody's halt", () =>
+    broken((file, sandbox) =>
+      life(file, function* () {
+        const [woken, later] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        let sleeps = 0
+        const sleep = () =>
+          sleeps++ === 0 ? Deferred.await(woken) : Effect.andThen(Deferred.succeed(later, undefined), Effect.never)
+        const asleep: Clock.Clock = Object.assign(Object.create(yield* Clock.Clock), { sleep })
+        yield* pass(file, sandbox, 0)
+        const loop = yield* Effect.forkChild(Effect.provideService(termsLoop, Clock.Clock, asleep))
+        yield* Effect.yieldNow
+        yield* TestClock.adjust("2 hours")
+        yield* rounds(file, sandbox, 3)
+        yield* Deferred.succeed(woken, undefined)
+        yield* Deferred.await(later)
+        yield* Fiber.interrupt(loop)
+        assert.deepStrictEqual(yield* halts, ["terms"])
+        yield* pass(file, sandbox, 59)
+        assert.deepStrictEqual(yield* halts, ["terms"])
+        yield* pass(file, sandbox, 1)
         assert.deepStrictEqual(yield* halts, [])
       }),
     ),
