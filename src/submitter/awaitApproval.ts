@@ -68,8 +68,11 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   if (state !== "proposed" && state !== "awaiting_approval" && state !== "reserved") return intent
   const given = yield* (yield* Approvals).about(intent.id)
   const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
-  if (state !== "proposed" && progress.hasLapsed) {
-    return (yield* clockAgrees) ? yield* lapse(intent, needed, progress) : intent
+  // Nobody was asked yet, as where it waited for something else before a reload that requires approval.
+  const isUnasked = state === "proposed" || (state === "reserved" && given.length === 0)
+  if (progress.hasLapsed) {
+    if (!(yield* clockAgrees)) return intent
+    return yield* isUnasked ? askAnew(intent, needed, "") : lapse(intent, needed, progress)
   }
   if (state === "reserved") return progress.isEnough ? intent : yield* askAnew(intent, needed, "")
   if (progress.isEnough && state === "awaiting_approval") return yield* approve(intent, progress)

@@ -11,6 +11,7 @@ import { endPayment } from "../../src/http/controlVerbs.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -472,4 +473,43 @@ describe("a part of a split that people must approve", () => {
       },
     ),
   )
+})
+
+describe("a payment that waits for something else as a reload requires its approval", () => {
+  for (const state of ["proposed", "reserved"] as const) {
+    it.effect(`gives its approvers their whole time, however long ago it was decided: ${state}`, () =>
+      flow(
+        function* (options, sandbox) {
+          const controls = yield* Controls
+          if (state === "proposed") {
+            yield* controls.pause({ scope: "party:alice", reason: "audit", author: "ana", until: undefined })
+          }
+          yield* handIn(options, "rent", "zoe")
+          // Not compared with the listing: it waits for that.
+          yield* rounds(options, sandbox, 3, undecided)
+          assert.deepStrictEqual(yield* states, [state])
+          if (state === "reserved") {
+            yield* controls.pause({ scope: "party:alice", reason: "audit", author: "ana", until: undefined })
+          }
+          yield* TestClock.adjust("5 hours")
+          yield* rounds(options, sandbox, 2, undecided)
+          const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"4","approval":"desk"')
+          yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
+          const skip = new Set(["decide", "submit"])
+          const turns = (count: number) =>
+            Effect.repeat(Effect.andThen(round(other, sandbox, skip), underConfig(submitOnce())), { times: count - 1 })
+          yield* turns(3)
+          const asked = yield* newestIntent
+          assert.match(asked.detail, /^waits for 2 of ana, ben, chloe, until 2027-01-15 17:/)
+          for (const name of ["ana", "ben"]) yield* signs(other, asked, name)
+          yield* controls.resume({ scope: "party:alice", reason: "done", author: "ana" })
+          if (state === "reserved") yield* pollAssets()
+          yield* turns(6)
+          assert.deepStrictEqual(yield* states, ["confirmed"], (yield* newestIntent).detail)
+          assert.lengthOf(yield* paid(sandbox), 1)
+        },
+        { more: deskFields(), unlisted: state === "reserved" },
+      ),
+    )
+  }
 })
