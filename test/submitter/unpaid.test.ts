@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
-import { alice, pass, round, vault, withdrawing } from "../support/Flow.ts"
+import { alice, paid, pass, round, vault, withdrawing } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
 import { intentsOf } from "../support/Intents.ts"
 import { behind, pages, pow } from "../support/LoneLiar.ts"
@@ -17,6 +18,25 @@ const tickets = Effect.map(
   (due) => due.filter(({ severity, kind }) => severity === "ticket" && kind === "intent").map(({ detail }) => detail),
 )
 
+/** Takes nothing, and shows each withdrawal that it is asked for as done at a time (Unix milliseconds). */
+const lyingOf = () => {
+  let createdTimestamp = "0"
+  const manner: Manner = async (request, ask) => {
+    if (request.method === "POST") return { status: 503, headers: {}, text: "" }
+    const answer = await ask()
+    const id = /^\/api\/v2\/withdrawal\/([0-9a-f]{64})$/.exec(request.url.pathname)?.[1]
+    if (id === undefined) return answer
+    const [status, amount] = ["STATUS_FINALIZED", String(200n * one)]
+    const ext = { erc20: { receiverAddress: vault } }
+    const withdrawal = { id, partyId: alice, amount, asset: usdt, status, createdTimestamp, ext }
+    return { ...answer, status: 200, text: JSON.stringify({ withdrawal }) }
+  }
+  const at = (millis: number) => {
+    createdTimestamp = String(BigInt(millis) * 1_000_000n)
+  }
+  return { manner, at }
+}
+
 describe("a payment that is recorded as paid on one gateway's word", () => {
   for (const isPaid of [false, true]) {
     it.effect(`calls ${isPaid ? "nobody" : "people"} for a withdrawal ${isPaid ? "that" : "and nothing"} left`, () =>
@@ -24,22 +44,11 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
         { scenario: pow(40), ...withdrawing, network: { framing: "bare" } },
         function* (liar, _, options, sandbox) {
           const { states, attempts } = intentsOf("withdraw")
-          let sent = 0
-          const lying: Manner = async (request, ask) => {
-            if (request.method === "POST" && ++sent > 0) return { status: 503, headers: {}, text: "" }
-            const answer = await ask()
-            const id = /^\/api\/v2\/withdrawal\/([0-9a-f]{64})$/.exec(request.url.pathname)?.[1]
-            if (id === undefined) return answer
-            const [status, amount] = ["STATUS_FINALIZED", String(200n * one)]
-            const ext = { erc20: { receiverAddress: vault } }
-            const withdrawal = { id, partyId: alice, amount, asset: usdt, status, createdTimestamp, ext }
-            return { ...answer, status: 200, text: JSON.stringify({ withdrawal }) }
-          }
-          let createdTimestamp = "0"
+          const { manner, at } = lyingOf()
           const unconfirmed = new Set(["confirm"])
-          if (!isPaid) liar.manner = lying
+          if (!isPaid) liar.manner = manner
           while ((yield* attempts).length === 0) yield* Effect.ignore(round(options, sandbox, unconfirmed))
-          createdTimestamp = String(BigInt((yield* attempts)[0]!.createdAt) * 1_000_000n + 1_000_000_000n)
+          at((yield* attempts)[0]!.createdAt + 1_000)
           for (let i = 0; i < 60 && (yield* states)[0] !== "confirmed"; i++)
             yield* Effect.ignore(ticking(round(options, sandbox)))
           assert.deepStrictEqual(yield* states, ["confirmed"])
@@ -55,4 +64,45 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
       ),
     )
   }
+
+  it.effect("keeps an equal withdrawal of another rule from being decided, which would be taken for it", () =>
+    behind(
+      {
+        scenario: pow(40),
+        ...withdrawing,
+        rules: [...withdrawing.rules, { ...withdrawing.rules[0]!, name: "also-to-vault", priority: 2 }],
+        network: { framing: "bare" },
+      },
+      function* (liar, _, options, sandbox) {
+        yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        const { intents, states, attempts } = intentsOf("withdraw")
+        const { manner, at } = lyingOf()
+        liar.manner = manner
+        while ((yield* attempts).length === 0) {
+          yield* Effect.ignore(round(options, sandbox, new Set(["confirm"])))
+        }
+        at((yield* attempts)[0]!.createdAt + 1_000)
+        for (let i = 0; i < 60 && (yield* states)[0] !== "confirmed"; i++)
+          yield* Effect.ignore(ticking(round(options, sandbox)))
+        liar.manner = honest
+        yield* pass(sandbox, 90, Effect.ignore(ticking(round(options, sandbox))))
+        assert.deepStrictEqual(
+          (yield* intents).map(({ rule, state }) => [rule, state]),
+          [["to-vault", "confirmed"]],
+        )
+        assert.match((yield* pages).join(), isMissing)
+        yield* (yield* Controls).resume({ scope: "all", reason: "looked", author: "ana" })
+        yield* pass(sandbox, 30, Effect.ignore(ticking(round(options, sandbox))))
+        assert.deepStrictEqual(
+          (yield* intents).map(({ state }) => state),
+          ["confirmed", "confirmed"],
+          "the need is paid once it is known that it was not",
+        )
+        assert.lengthOf(
+          (yield* paid(sandbox)).filter(({ command }) => command.toLowerCase().includes("withdraw")),
+          1,
+        )
+      },
+    ),
+  )
 })
