@@ -61,7 +61,7 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const known = yield* approvals.termsInForce
   const terms = treasuryTermsOf(next)
   const isLive = mode === "live"
-  const isOther = isLive && known?.hash !== termsHash(terms)
+  const isOther = isLive && (known?.hash !== termsHash(terms) || namesOf(known.terms) !== namesOf(terms))
   const alerts = next.alerts ?? treasury
   const isEntry = isOther || last !== after
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
@@ -81,16 +81,21 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   return head?.seq
 })
 
+/** Parties and assets as scopes: by their names, and as they are kept. */
+const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: string, kept: string]> => [
+  ...[...parties.values()].map(({ name, publicKey }) => [`party:${name}`, `party:${publicKey}`] as const),
+  ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
+]
+
+/** What each name stands for, as text. The terms' hash has no names: of two receivers either may have the other's. */
+const namesOf = (terms: Terms): string => scopesOf(terms).map(String).sort().join()
+
 /**
  * Pauses go by the key of a party or the id of an asset. Where the name has another one now, they hold for it too;
  * where both are gone, for the name, which may come back with another one.
  */
 const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
   const controls = yield* Controls
-  const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: string, kept: string]> => [
-    ...[...parties.values()].map(({ name, publicKey }) => [`party:${name}`, `party:${publicKey}`] as const),
-    ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
-  ]
   const next = new Map(scopesOf(now))
   const stays = new Set(next.values())
   const other = new Map(

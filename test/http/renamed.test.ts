@@ -268,26 +268,26 @@ describe("a party that is removed while it is paused", () => {
   )
 })
 
-describe("a rule whose account has another key now", () => {
-  const needed: RuleMemory = {
-    rule: "keep-bob",
-    subject: "bob/USDT",
-    episode: 3,
-    firingSince: 1,
-    observations: 9,
-    lastObservation: 5n,
-    state: "pending",
-    reason: "pending",
-    detail: "",
-    reasonSince: 1,
-    decidedAt: 1,
-  }
-  const remember = Effect.flatMap(RuleStates, ({ save }) => save(needed, undefined))
-  const timer = Effect.map(
-    Effect.flatMap(RuleStates, ({ all }) => all),
-    (all) => all.map(({ episode, firingSince, observations }) => [episode, firingSince, observations]),
-  )
+const needed: RuleMemory = {
+  rule: "keep-bob",
+  subject: "bob/USDT",
+  episode: 3,
+  firingSince: 1,
+  observations: 9,
+  lastObservation: 5n,
+  state: "pending",
+  reason: "pending",
+  detail: "",
+  reasonSince: 1,
+  decidedAt: 1,
+}
+const remember = Effect.flatMap(RuleStates, ({ save }) => save(needed, undefined))
+const timer = Effect.map(
+  Effect.flatMap(RuleStates, ({ all }) => all),
+  (all) => all.map(({ episode, firingSince, observations }) => [episode, firingSince, observations]),
+)
 
+describe("a rule whose account has another key now", () => {
   it.effect("waits anew after a reload, or a start: the need was of the other account", () =>
     machine(function* (run) {
       yield* run(textWith(live), function* () {
@@ -325,6 +325,44 @@ describe("a rule whose account has another key now", () => {
         yield* reload(textWith({ ...live, asks: true, key: eve }), true)
         assert.lengthOf(yield* open, 0)
         assert.lengthOf(yield* standing, 0, "its command pays the old key")
+      }),
+    ),
+  )
+})
+
+describe("two receivers of one policy line that exchange their keys", () => {
+  const exchanged = (bobs: string, eves: string, below = "10") =>
+    treasuryText({
+      name: "renamed",
+      mode: "live",
+      network: { chainId, gateways: { sandbox: "http://127.0.0.1:1" } },
+      assets: { USDT: { id: usdt, decimals: 6 } },
+      parties: {
+        alice: { publicKey: alice, signer: { sandbox: "alice" } },
+        bob: { publicKey: bobs },
+        eve: { publicKey: eves },
+      },
+      rules: [
+        { name: "keep-bob", topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below, target: "20" }] } },
+      ],
+      policy: {
+        allow: [
+          { from: "alice", to: ["bob", "eve"], asset: "USDT", perTransfer: "200", per24h: "400", transfersPer24h: 40 },
+        ],
+      },
+    })
+
+  it.effect("are two other accounts, though the terms are the same, and from then on these", () =>
+    machine((run) =>
+      run(exchanged(bob, eve), function* () {
+        yield* pause("party:bob")
+        yield* remember
+        assert.containSubset(yield* reload(exchanged(eve, bob)), { _tag: "Reloaded", weaker: [] })
+        assert.sameMembers([...(yield* scopes)], ["party:bob", "party:eve"])
+        assert.deepStrictEqual(yield* timer, [[3, undefined, 0]])
+        yield* remember
+        assert.containSubset(yield* reload(exchanged(eve, bob, "11")), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* timer, [[3, 1, 9]])
       }),
     ),
   )
