@@ -33,32 +33,29 @@ import { submitLoop } from "./submitter/Submitter.ts"
 import { logEvent } from "./telemetry/Logging.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
-/** Prepares the store for this process: who we are, and whether a HALT file lies there. */
+/** Prepares the store for this process, as one change: who we are, and whether a HALT file lies there. */
 export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOptions) {
-  const settings = yield* Settings
-  const journal = yield* Journal
-  yield* settings.getOrMake(
+  yield* (yield* Database.Database).write(noteProcess(options))
+  yield* noteTakeover
+})
+
+const noteProcess = Effect.fnUntraced(function* (options: DaemonOptions) {
+  yield* (yield* Settings).getOrMake(
     "installation",
     Effect.sync(() => randomBytes(4).toString("hex")),
   )
   yield* noteWritten
   yield* checkStore(options)
-  const config = yield* ConfigInForce
   yield* applyHaltFile(options)
   yield* watchDiskSpace()
   yield* noteStarted()
   yield* forgetUndelivered
-  const { treasury, mode } = config.now()
-  const body = { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis }
-  const { write, takeover } = yield* Database.Database
-  yield* write(
-    Effect.gen(function* () {
-      yield* journal.append({ kind: "started", subject: treasury.name, body: { ...body, takeover } })
-      if (takeover?.how !== "expired") return
-      yield* raise("taken_over", { at: body.at, from: takeover.from, to: takeover.to })
-    }),
-  )
-  yield* noteTakeover
+  const { treasury, mode } = (yield* ConfigInForce).now()
+  const { takeover } = yield* Database.Database
+  const at = yield* Clock.currentTimeMillis
+  const body = { version, mode, policy: treasury.policy.hash, at, takeover }
+  yield* (yield* Journal).append({ kind: "started", subject: treasury.name, body })
+  if (takeover?.how === "expired") yield* raise("taken_over", { at, from: takeover.from, to: takeover.to })
 })
 
 /** Counts and logs that another process ran the treasury before. */

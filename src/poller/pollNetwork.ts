@@ -73,8 +73,11 @@ const isDue = Effect.fnUntraced(function* (key: string) {
   return hasElapsed(last, yield* Clock.currentTimeMillis, readMillis)
 })
 
-const noteRead = Effect.fnUntraced(function* (key: string) {
-  yield* (yield* Settings).set(key, String(yield* Clock.currentTimeMillis))
+/** What was read, and when, as one change. */
+const keepRead = Effect.fnUntraced(function* <R>(key: string, kept: Effect.Effect<unknown, StoreError, R>) {
+  const readAt = String(yield* Clock.currentTimeMillis)
+  const noted = (yield* Settings).set(key, readAt)
+  yield* (yield* Database).write(Effect.andThen(kept, noted))
 })
 
 const pollHead = Effect.gen(function* () {
@@ -82,8 +85,7 @@ const pollHead = Effect.gen(function* () {
   const isAsking = (yield* state.oddWork) !== undefined || (yield* state.isHeadStray)
   if (!isAsking && !(yield* isDue(headKey))) return
   const head = yield* (yield* GatewayReader).head
-  yield* state.seeHead(head)
-  yield* noteRead(headKey)
+  yield* keepRead(headKey, state.seeHead(head))
 })
 
 const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
@@ -94,7 +96,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   if (!isAsking && !(yield* isDue(epochKey))) return
   const current = yield* orNone((yield* GatewayReader).epoch)
   if (current === undefined) {
-    if (known === undefined) return yield* noteRead(epochKey)
+    if (known === undefined) return yield* keepRead(epochKey, Effect.void)
     // The answer that took it back may be the wrong one: the next call asks again.
     return yield* state.forgetEpoch
   }
@@ -104,8 +106,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
     const count = yield* countOf(payer, known?.told[payer])
     if (count?.seq === current.seq) told[payer] = count
   }
-  yield* state.noteEpoch({ ...current, told, readAt })
-  yield* noteRead(epochKey)
+  yield* keepRead(epochKey, state.noteEpoch({ ...current, told, readAt }))
 })
 
 type Count = KnownEpoch["told"][string]
