@@ -10,10 +10,11 @@ import type { AccountBalance } from "../store/balances/storeRows.ts"
 interface Held {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
-  /** Which reading of the memories it goes with. */
+  /** Number of the reading of the memories, as `RuleStates.byKey` gives it. */
   readonly reading: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
+  /** What all subjects depend on: `stops` of the round, and which age limits the balances exceed. */
   readonly world: string
   readonly accounts: ReadonlyArray<AccountBalance>
 }
@@ -25,7 +26,7 @@ interface Round {
   readonly reading: number
   readonly snapshot: Snapshot
   readonly accounts: ReadonlyArray<AccountBalance>
-  /** Whatever stops or blinds all rules alike, in any words that change with it. */
+  /** Text that changes with whatever stops or blinds all rules. */
   readonly stops: string
 }
 
@@ -72,7 +73,7 @@ const rowKey = ({ party, asset, market, type }: AccountBalance): string => `${pa
 const isSameAccount = (a: AccountBalance, b: AccountBalance): boolean =>
   a.party === b.party && a.asset === b.asset && a.market === b.market && a.type === b.type
 
-/** Accounts whose balance is not what it was. They come in one order, so that most stand where they stood. */
+/** Accounts whose balance changed. Both lists have the same order, so that most accounts keep their index. */
 const changedOf = (
   accounts: ReadonlyArray<AccountBalance>,
   before: ReadonlyArray<AccountBalance>,

@@ -25,7 +25,7 @@ const restMillis = 1_000
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
 export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const config = yield* CycleConfig
-  const used = yield* Clock.currentTimeMillis
+  const startedAt = yield* Clock.currentTimeMillis
   const database = yield* Database
   const states = yield* RuleStates
   const dirty = yield* DirtySubjects
@@ -49,7 +49,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const signals = yield* Signals
   if (changes.some(({ intents }) => intents.length > 0)) {
     yield* signals.wake("submitter")
-    yield* tracePayments(changes, used)
+    yield* tracePayments(changes, startedAt)
   }
   // Balances for a rule's next observation are read at the next block, not after the idle pause.
   if (changes.some(isPendingNow)) yield* signals.wake("balances")
@@ -57,7 +57,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 
 const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { treasury, mode } = yield* CycleConfig
-  // What another configuration decided after a reload would count as decided by the new one.
+  // A reload since this cycle began: a decision of the old configuration would count as one of the new.
   if (!(yield* isCycleInForce)) return { conclusions: [], changes: [], alerts: [] }
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const dirty = yield* DirtySubjects
@@ -70,17 +70,17 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   return { ...decided, changes }
 })
 
-const tracePayments = Effect.fnUntraced(function* (changes: ReadonlyArray<RoundChange>, used: number) {
+const tracePayments = Effect.fnUntraced(function* (changes: ReadonlyArray<RoundChange>, startedAt: number) {
   const watermark = yield* (yield* Observations).watermark
-  const block = watermark === undefined ? used : millisOf(watermark.timestamp)
-  const at = { block, used, stored: yield* Clock.currentTimeMillis }
+  const block = watermark === undefined ? startedAt : millisOf(watermark.timestamp)
+  const at = { block, used: startedAt, stored: yield* Clock.currentTimeMillis }
   for (const intent of changes.flatMap(({ intents }) => intents)) yield* traceDecision(intent, at)
 })
 
 const isPendingNow = ({ memory, before }: RoundChange): boolean =>
   memory.state === "pending" && before?.state !== "pending"
 
-/** Number of a rule's subjects; read where only some of them are logged. */
+/** Number of a rule's subjects. */
 const countIn =
   ({ treasury, mode }: InForce) =>
   (name: string): number => {

@@ -13,7 +13,7 @@ import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { forgetCode } from "./report.ts"
 
-/** Plans of payouts as written, by the key of their memories. One on trial is another plan: nobody is paid by it. */
+/** Schedules of payouts as written, by `memoryKey`. One on trial is a different plan: it pays nobody. */
 type Plans = Readonly<Record<string, string>>
 
 const { decode, encode } = jsonSetting(Schema.Record(Schema.String, Schema.String))
@@ -87,13 +87,14 @@ export const adoptRules = Effect.fnUntraced(function* (
   for (const memory of yield* states.all) {
     if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
-    const plan = known?.[key] === plans[key] ? undefined : known?.[key]
-    const unowed = isHeld(memory, plan)
+    const isReplanned = known?.[key] !== plans[key]
+    const plan = isReplanned ? known?.[key] : undefined
+    const isUnowed = isHeld(memory, plan)
     const undecided = undecidedTime(memory, plan, now)
-    if (unowed) yield* tellUnowed(memory)
+    if (isUnowed) yield* alertUnowed(memory)
     else if (undecided !== undefined) {
       const detail = `planned for ${instantText(undecided)}, and not decided`
-      yield* tellUnowed({ ...memory, reason: "no_data", detail })
+      yield* alertUnowed({ ...memory, reason: "no_data", detail })
     }
     const next = subjects.get(key)
     const isSame = next !== undefined && !isMoved(next, former)
@@ -101,10 +102,10 @@ export const adoptRules = Effect.fnUntraced(function* (
     const isUnasked =
       !(isSame && next.kind === "request") &&
       (yield* states.endRequest(memory.rule, memory.subject, "its rule or its account is not configured any more"))
-    const isKept = alerting.has(key) || (isSame && replaced.has(key) && !unowed && !isUnasked)
+    const isKept = alerting.has(key) || (isSame && replaced.has(key) && !isUnowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, next !== undefined)
-    const subject = known?.[key] === plans[key] ? undefined : next
-    const adopted = known === undefined ? timed : replanned(timed, subject, now)
+    const isNewPlan = known !== undefined && isReplanned && next?.kind === "payout"
+    const adopted = isNewPlan ? startedAt(timed, now) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plans)
@@ -122,13 +123,12 @@ const undecidedTime = ({ episode }: RuleMemory, plan: string | undefined, now: n
   return time > episode * 1_000 ? time : undefined
 }
 
-const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
+const alertUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
   yield* raise("payout_unowed", { rule, receiver: subject, episode, reason: reason ?? "", detail })
 })
 
-/** `subject`: undefined where its plan is the one before. */
-const replanned = (memory: RuleMemory, subject: Subject | undefined, now: number): RuleMemory => {
-  if (subject?.kind !== "payout") return memory
+/** Owes nothing that was planned before now (Unix milliseconds). */
+const startedAt = (memory: RuleMemory, now: number): RuleMemory => {
   // The time itself, not the last planned one before it: where the clock is ahead, it is seen to be later than now.
   const episode = Math.floor(now / 1_000)
   return episode > memory.episode ? { ...memory, episode } : memory

@@ -19,21 +19,10 @@ import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
 
-/** How long a round waits for code in all. A rule whose code is later holds; its answer counts in the next round. */
+/** A round waits this long for all code together. A later answer counts in the next round; its rule holds. */
 const waitMillis = 2_000
 
 const noAnswers: Answers = new Map()
-const known = new WeakMap<ReadonlyArray<Rule>, ReadonlyArray<Subject>>()
-
-/** Subjects of code rules. A treasury keeps the same rules for months, so they are cached. */
-const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
-  const before = known.get(rules)
-  if (before !== undefined) return before
-  const found = rules.filter(isPaying).filter(({ kind }) => kind === "code")
-  const subjects = found.flatMap(subjectsOf)
-  known.set(rules, subjects)
-  return subjects
-}
 
 /** Calls of all code rules at a moment. Rules that only simulate get balances with their simulated payments. */
 const questionsFor = (
@@ -41,22 +30,22 @@ const questionsFor = (
   moment: Moment,
   rehearsals: ReadonlyArray<TrialMovement>,
 ): ReadonlyArray<Question> => {
-  const [paying, rehearsing] = [false, true].map((is) =>
-    codeSubjects(rules).filter(({ rule }) => isRehearsed(mode, rule) === is),
-  )
+  const subjects = rules.filter((rule) => rule.kind === "code").flatMap(subjectsOf)
+  const paying = subjects.filter(({ rule }) => !isRehearsed(mode, rule))
+  const rehearsing = subjects.filter(({ rule }) => isRehearsed(mode, rule))
   const balance = overlaidBalance(moment.balance, rehearsals)
-  return [...questionsOf(paying!, moment), ...questionsOf(rehearsing!, { ...moment, balance })]
+  return [...questionsOf(paying, moment), ...questionsOf(rehearsing, { ...moment, balance })]
 }
 
 /**
- * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code that takes its
- * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
+ * Asks the code of all rules about what is known now, in one batch and outside of any transaction: slow or
+ * endless code delays only its own rule. `rule`: ask this one alone.
  */
 export const gatherAnswers = Effect.fnUntraced(function* (rule?: string) {
   const config = yield* CycleConfig
   const { treasury, mode } = config
   const { rules } = treasury
-  if (codeSubjects(rules).length === 0) return noAnswers
+  if (!rules.some(({ kind }) => kind === "code")) return noAnswers
   const observations = yield* Observations
   const watermark = yield* observations.watermark
   const moment = {
@@ -65,8 +54,7 @@ export const gatherAnswers = Effect.fnUntraced(function* (rule?: string) {
     balance: balanceOf(yield* observations.accounts),
     listed: listedOf(yield* (yield* Listings).assets),
   }
-  const rehearsing = rules.filter(isPaying).filter((one) => isRehearsed(mode, one))
-  const rehearsals = yield* (yield* RuleStates).peekTrials(rehearsing.map(({ name }) => name))
+  const rehearsals = yield* (yield* RuleStates).peekTrials(rehearsingIn(rules, mode))
   const questions = questionsFor(config, moment, rehearsals)
   const { answers, waited } = askAll(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
   if (waited.length > 0) yield* Effect.promise(() => Promise.all(waited)).pipe(Effect.timeoutOption(waitMillis))
@@ -80,8 +68,8 @@ const watchedKey = "watchedSince"
 const none: ReadonlyMap<string, number> = new Map()
 
 /**
- * Reads what a round depends on beside the snapshot, in the transaction that stores what is decided. Rehearsals of
- * rules begin with it, and of others end.
+ * Reads what a round depends on beside the snapshot, in the transaction that stores what is decided. It also
+ * begins the trials of rules that simulate, and ends those of all others.
  */
 export const loadRound = Effect.fn("Engine.load")(function* (
   snapshot: Snapshot,

@@ -74,18 +74,18 @@ export const decisionEntry = (intent: Intent, policy: Policy, answered?: Answere
   }
 }
 
-/** Upper bound of the planned times that are looked up. */
-const timesMax = 100
+/** At most so many skipped times are looked up on the ledger. */
+const skippedTimesMax = 100
 
-/** Advice for a skipped time that a person may submit: another copy of this store may have paid it. */
-const otherLifeText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
+/** Warning to add to an alert of skipped times, which people may pay by hand: another copy of this store may have. */
+const otherCopyText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject
   const { name: treasury } = (yield* CycleConfig).treasury
   const payment = { fromKey: rule.from.publicKey }
   let times = 0
   for (const at of timesAfter(rule.schedule, first - 1)) {
-    if (at > last || times++ >= timesMax) break
+    if (at > last || times++ >= skippedTimesMax) break
     const id = intentIdOf({ treasury, rule: rule.name, subject: name, episode: at / 1_000 })
     const [listed] = yield* listedBefore({ id, command: "transfer", payment })
     if (listed === undefined) continue
@@ -124,12 +124,15 @@ const record = Effect.fnUntraced(function* (
       return { intents, episode }
     }
     // A simulated payment is logged once until its condition clears. Once the rule pays, the same need is paid.
-    const told = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
-    if (isPlanned || told || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
+    const isLogged = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
+    if (isPlanned || isLogged || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
   }
 })
 
-/** A new store counts from 1 again: what the ledger lists under a number was another need, in another life. */
+/**
+ * True if the ledger lists one of the payments, made by another copy of this store. A new store counts episodes from 1
+ * again, so that payment was for another need.
+ */
 const isListed = Effect.fnUntraced(function* (
   command: Intent["command"],
   payments: ReadonlyArray<Payment>,
@@ -173,23 +176,23 @@ export const keepRound = Effect.fn("Engine.keep")(function* ({ locks, alerts, co
   const controls = yield* Controls
   for (const { scope, reason, notice } of locks) {
     yield* controls.pause({ scope, reason, author: "cofferer", until: undefined })
-    yield* tell(notice)
+    yield* raiseOrEnd(notice)
   }
   for (const { memory, before, notice } of alerts) {
     yield* remember(memory, before)
-    if (notice !== undefined) yield* tell(notice)
+    if (notice !== undefined) yield* raiseOrEnd(notice)
   }
   return yield* Effect.forEach(conclusions, keep)
 })
 
-const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices, ...said }: Conclusion) {
+const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices, memory: concluded }: Conclusion) {
   const { facts, judgement } = outcome
   const { decision, planned } = judgement
   const { intents, episode } =
     decision._tag === "Act"
-      ? yield* record(facts, decision, said.memory.episode, planned !== undefined)
-      : { intents: [], episode: said.memory.episode }
-  const memory = { ...said.memory, episode }
+      ? yield* record(facts, decision, concluded.episode, planned !== undefined)
+      : { intents: [], episode: concluded.episode }
+  const memory = { ...concluded, episode }
   yield* remember(memory, before)
   const states = yield* RuleStates
   for (const { topic, rule, subject, brief: detail, request } of notices) {
@@ -198,8 +201,8 @@ const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices,
   }
   for (const notice of notices) {
     const { alert, letGo } = notice
-    const more = letGo === undefined ? "" : yield* otherLifeText(facts.subject, letGo)
-    yield* tell({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
+    const more = letGo === undefined ? "" : yield* otherCopyText(facts.subject, letGo)
+    yield* raiseOrEnd({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
   }
   return { facts, memory, before, intents, notices, isBroken: facts.need?._tag === "Broken" } satisfies RoundChange
 })
@@ -208,7 +211,7 @@ const remember = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMe
   if (!isSameMemory(memory, before)) yield* (yield* RuleStates).save(memory, before)
 })
 
-const tell = Effect.fnUntraced(function* ({ isOver, alert }: Notice) {
+const raiseOrEnd = Effect.fnUntraced(function* ({ isOver, alert }: Notice) {
   const queue = yield* AlertQueue
   const isNew = isOver === true ? yield* queue.allClear(alert) : yield* queue.raise(alert)
   if (isNew) yield* (yield* Signals).wake("alerts")

@@ -78,19 +78,19 @@ export interface RoundChange {
   readonly isBroken: boolean
 }
 
-/** A hold that subjects of one rule begin with the same sentence. */
+/** A hold that one or more subjects of a rule begin in this round, all with the same text. */
 interface Held {
   readonly rule: string
   readonly hold: HoldReason
   readonly detail: string
   readonly subjects: Array<string>
-  /** The numbers of the sentence, typed. */
+  /** The numbers in `detail`, one record per subject that has any. */
   readonly inputs: Array<Readonly<Record<string, unknown>>>
   readonly until: string | undefined
   readonly seconds: number | undefined
 }
 
-/** Reasons that are logged only when they end something else: they come and go with each payment. */
+/** Reasons that come and go with each payment: logged at debug. Back in band after one of them is no news either. */
 const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
 
 /**
@@ -159,19 +159,19 @@ const heldOf = Effect.fnUntraced(function* ({ facts, memory, before, intents }: 
     seconds: reason === "stale" ? maxAgeOf(facts) / 1_000 : undefined,
   }
   if (reason === "pending") return held
-  const first = before === undefined || quiet.has(reason)
-  const calm = reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))
-  if (!first && !calm) return held
+  const isRoutine = before === undefined || quiet.has(reason)
+  const isCalm = reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))
+  if (!isRoutine && !isCalm) return held
   yield* logEvent("rule evaluated", held)
   return undefined
 })
 
 /** A first deposit, or a first reading, may take this long. */
-const patienceMillis = 300_000
+const unknownPatienceMillis = 300_000
 
 /** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
-const key = "unknownBalances"
-const read = memoizeLast(jsonSetting(Schema.Record(Schema.String, Schema.Finite)).decode)
+const unknownKey = "unknownBalances"
+const readUnknown = memoizeLast(jsonSetting(Schema.Record(Schema.String, Schema.Finite)).decode)
 
 /**
  * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose
@@ -184,11 +184,11 @@ export const alertOnUnknownBalances = Effect.fnUntraced(function* (
 ) {
   const { now } = snapshot
   const settings = yield* Settings
-  const before = read(yield* settings.get(key)) ?? {}
+  const before = readUnknown(yield* settings.get(unknownKey)) ?? {}
   const silent = [...memories].filter(([, memory]) => isUnknown(memory))
   if (silent.length === 0 && Object.keys(before).length === 0) return
   const inForce = yield* subjectsInForce
-  // A beginning later than now is of a clock that was wrong: it begins now.
+  // A beginning later than now comes from a clock that was ahead: it counts from now.
   const lasting = Object.entries(before).flatMap(([name, since]) => {
     const subject = inForce.get(name)
     return subject !== undefined && isMissing(subject, snapshot) ? [[name, Math.min(since, now)] as const] : []
@@ -197,7 +197,7 @@ export const alertOnUnknownBalances = Effect.fnUntraced(function* (
     .filter(([name]) => inForce.has(name))
     .map(([name, { reasonSince }]) => [name, reasonSince] as const)
   const after: Readonly<Record<string, number>> = Object.fromEntries([...begun, ...lasting])
-  if (!isSame(before, after)) yield* settings.set(key, JSON.stringify(after))
+  if (!isSame(before, after)) yield* settings.set(unknownKey, JSON.stringify(after))
   for (const [name, since] of Object.entries(before)) {
     const memory = after[name] === undefined ? memories.get(name) : undefined
     if (memory === undefined) continue
@@ -208,7 +208,7 @@ export const alertOnUnknownBalances = Effect.fnUntraced(function* (
   }
   for (const [name, { rule, subject, detail }] of silent) {
     const since = after[name]
-    if (since === undefined || now - since < patienceMillis) continue
+    if (since === undefined || now - since < unknownPatienceMillis) continue
     const from = new Date(since).toISOString()
     yield* raise("balance_unknown", { rule, account: subject, since, from, detail })
   }

@@ -25,15 +25,15 @@ import { RuleStates } from "../store/rules/RuleStates.ts"
 
 const dayMillis = 86_400_000
 
-/** The time that limits count, without what is counted apart. */
+/** Signatures that limits count: those since a time, except of intents that rules add themselves. */
 interface Day {
   readonly since: number
   readonly except: ReadonlySet<string>
 }
 
-/** The 24 hours before now by the ledger's clock (Unix milliseconds both), which runs behind ours. */
+/** The 24 hours before the newest block, or before `now` if that is earlier. Both are Unix milliseconds. */
 export const dayOf = (open: ReadonlyArray<Pick<Intent, "id" | "state">>, now: number, blockTime: number): Day => {
-  // Rules add what is not signed now: one that waits for another signature would count twice.
+  // Rules count unsigned intents themselves: one that was signed before and waits to be signed again would count twice.
   const waiting = open.filter(isUnsigned).map((intent) => intent.id)
   return { since: Math.min(now, blockTime) - dayMillis, except: new Set(waiting) }
 }
@@ -48,7 +48,7 @@ export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day)
 
 const unchecked = "not yet compared with the gateway's balances since the start"
 
-/** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
+/** Reads all that decisions depend on. Call it inside the transaction that stores the decisions. */
 export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Memories) {
   const { rules, policy, network } = (yield* CycleConfig).treasury
   const observations = yield* Observations
@@ -77,7 +77,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {
     accounts,
-    /** All that stops or blinds rules whatever their own balances are, to be compared with the last round's. */
+    /** Whatever stops or blinds rules regardless of their balances: compared with the last round's. */
     stops: JSON.stringify([catchingUp, drifted, disagreement, chainUnsettled, halts, pauses]),
     now,
     asOf: watermark?.timestamp,

@@ -76,14 +76,12 @@ const rejected = (message: string, remedy: string, byPolicy = false) =>
 export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
   const intent = yield* readIntent(treasury, mode, body)
   const { rule, subject: idempotencyKey, payment, submittedBy: author } = intent
-  const taken = yield* (yield* Database).write(recordOnce(treasury, intent))
-  if (taken.created) {
-    yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
-  }
+  const recorded = yield* (yield* Database).write(recordOnce(treasury, intent))
+  if (recorded.created) yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : isoOf(oldest)
-  const holds = yield* holdsOf({ rule, payment, state: taken.state })
-  return { ...taken, listedSince, held: holds.map(({ text }) => text) } satisfies Submitted
+  const holds = yield* holdsOf({ rule, payment, state: recorded.state })
+  return { ...recorded, listedSince, held: holds.map(({ text }) => text) } satisfies Submitted
 })
 
 /** Reads a payment that this treasury can make. */
@@ -142,7 +140,7 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const { payment, subject: idempotencyKey, submittedBy: author, createdAt: now } = intent
   const known = Option.getOrUndefined(yield* outbox.byId(intent.id))
   if (known !== undefined) {
-    if (!samePayment(known.payment, payment)) {
+    if (!isSamePayment(known.payment, payment)) {
       const { from: payer, to: payee, asset: paid, amount } = known.payment
       const was = `${formatAmount(amount, known.decimals)} ${paid} ${payer} -> ${payee}`
       return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
@@ -158,7 +156,7 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const verdict = judgePolicy(treasury.policy, request, used)
   if (!verdict.permitted) {
     const why = refusedText(verdict, request.amount, used, { symbol: payment.asset, decimals: intent.decimals })
-    const paid = yield* paidBefore(intent)
+    const paid = yield* paidBeforeText(intent)
     return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}${paid}`, "see check", true)
   }
   const group = approvalFor(verdict.line, payment.amount)
@@ -187,11 +185,11 @@ const checkFunds = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const short = shortOf(asset, { spendable, amount: payment.amount, fee, floor })
   if (short === undefined) return
   const remedy = `fund ${payment.from}, then submit the same file again`
-  return yield* rejected(`${payment.from} is short: ${short}${yield* paidBefore(intent)}`, remedy, true)
+  return yield* rejected(`${payment.from} is short: ${short}${yield* paidBeforeText(intent)}`, remedy, true)
 })
 
 /** Adds that the ledger already lists this payment: another copy of this store made it, which counts in the limits. */
-const paidBefore = Effect.fnUntraced(function* (intent: Intent) {
+const paidBeforeText = Effect.fnUntraced(function* (intent: Intent) {
   const last = (yield* listedBefore(intent)).at(-1)
   if (last === undefined) return ""
   return `; the ledger lists this very payment already, as transfer ${last.id} (${last.status}): give it no other key`
@@ -226,7 +224,7 @@ const checkApprovers = (group: ApprovalGroup | undefined, author: string | undef
     : rejected(`${group.need} others than ${author} must approve it: ${group.name} has ${others.length}`, "see check")
 }
 
-const samePayment = (a: Payment, b: Payment): boolean =>
+const isSamePayment = (a: Payment, b: Payment): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
 const partyOf = ({ parties }: Treasury, name: string): Effect.Effect<Party, SubmitRejected> =>
