@@ -10,7 +10,7 @@ export interface Hours {
   readonly location: string
 }
 
-/** A planned stretch of time in which money, or alerts too, rest. */
+/** A maintenance window: no payments, and where it says so no alerts. */
 export interface Window {
   readonly name: string
   /** Unix milliseconds, the end excluded. */
@@ -67,7 +67,7 @@ export const openWindow = (windows: ReadonlyArray<Window>, now: number): Window 
 /** Times that one cron line plans, in the zone that it was read with. */
 export interface Plan {
   readonly cron: Cron.Cron
-  /** Not in leap years: of a February 28 that stands for its month's last day. */
+  /** True: skips leap years. Set where February 28 stands for the last day of the month. */
   readonly commonYears?: boolean
 }
 
@@ -84,7 +84,7 @@ export interface Schedule {
   readonly lateMillis: number
 }
 
-/** The grace of a schedule that names none. */
+/** `lateMillis` of a schedule that sets none. */
 export const defaultLateMillis = 3_600_000
 
 const dayMillis = 86_400_000
@@ -142,7 +142,7 @@ export const firstAfter = (schedule: Schedule, now: number): number => {
   }
 }
 
-/** The same as `plannedUntil`, of plans that are asked for once. */
+/** The same as `plannedUntil`, without a cache. */
 export const lastUntil = (plans: Schedule["plans"], now: number): number => prevTime({ plans }, now + 1)
 
 /** The last planned time at or before now, in Unix milliseconds. */

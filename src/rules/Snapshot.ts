@@ -42,7 +42,7 @@ export interface FundingRequest {
   readonly endedAt: number | undefined
 }
 
-/** The network lets a key send so many transfers in an epoch. */
+/** Transfers that the network lets a key send in an epoch. */
 export interface Quota {
   readonly limit: number
   /** Signed in this epoch. */
@@ -73,7 +73,7 @@ export interface Snapshot {
   readonly parameters: TransferParameters | undefined
   /** Intents that are not final: both ends of each are reserved. */
   readonly open: ReadonlyArray<Intent>
-  /** Final intents of as long as `reachOf` says, oldest first. */
+  /** Final intents, as far back as `reachOf` says, oldest first. */
   readonly settled: ReadonlyArray<Intent>
   /** Funding requests: open ones, and those that ended a short time ago. */
   readonly requests: ReadonlyArray<FundingRequest>
@@ -116,7 +116,7 @@ export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string)
   return sum
 }
 
-/** Age of the knowledge in milliseconds; negative where the block is ahead of our clock. */
+/** Age of balances in milliseconds; negative where their block is ahead of our clock. */
 export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number => snapshot.now - lastMillisOf(asOf)
 
 let lastNanos = 0n
@@ -224,7 +224,7 @@ const dayMillis = 86_400_000
 export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMovement>): Snapshot => {
   if (rehearsals.length === 0) return snapshot
   const names = new Set(rehearsals.map(({ rule }) => rule))
-  // As the signer would: from the earlier of clock and newest block. What is rehearsed ends when it is decided.
+  // Limits count from the earlier of clock and newest block, as in the signer. A simulated payment counts once decided.
   const newest = snapshot.asOf === undefined ? snapshot.now : millisOf(snapshot.asOf)
   const since = Math.min(snapshot.now, newest) - dayMillis
   const recent = snapshot.settled.filter(

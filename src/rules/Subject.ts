@@ -27,7 +27,7 @@ interface Common {
   readonly accounts: ReadonlyArray<RuleAccount>
   /** Parties that may pay for it. */
   readonly payers: ReadonlyArray<Party>
-  /** All whose pause stops it. */
+  /** Parties whose pause stops it. */
   readonly parties: ReadonlyArray<Party>
 }
 
@@ -109,13 +109,11 @@ export const subjectsIn = (rules: ReadonlyArray<Rule>, mode: string): Subjects =
   known.set(rules, byMode)
   const before = byMode.get(mode)
   if (before !== undefined) return before
-  const [rehearsing, paying] = [true, false].map((is) =>
-    rules
-      .filter(isPaying)
-      .filter((rule) => isRehearsed(mode, rule) === is)
-      .flatMap(subjectsOf),
-  )
-  const found = { paying: paying!, rehearsing: rehearsing! }
+  const all = rules.filter(isPaying)
+  const found = {
+    paying: all.filter((rule) => !isRehearsed(mode, rule)).flatMap(subjectsOf),
+    rehearsing: all.filter((rule) => isRehearsed(mode, rule)).flatMap(subjectsOf),
+  }
   byMode.set(mode, found)
   return found
 }
@@ -172,7 +170,7 @@ export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
   }
 }
 
-/** A payment of a subject as it is decided. */
+/** The intent of a payment that the subject decides now. */
 export const intentFor = (
   subject: Subject,
   payment: Payment,

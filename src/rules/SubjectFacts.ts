@@ -98,7 +98,7 @@ export const advance = (
   if (timer.firingSince === undefined) {
     return { firingSince: seen.now, observations: 1, lastObservation: seen.observation }
   }
-  // A beginning later than now is of a clock that was wrong: it begins now.
+  // A beginning later than now comes from a clock that was ahead: it counts from now.
   const firingSince = Math.min(timer.firingSince, seen.now)
   const { observations } = timer
   if (seen.observation <= timer.lastObservation)
@@ -231,11 +231,11 @@ const sizesOf = (
   })
 }
 
-/** The most that can be paid of so much, with its fee. */
+/** The largest amount that `spendable` pays together with its fee. */
 const affordable = (spendable: bigint, { numerator, denominator }: Share): bigint =>
   spendable > 0n ? (spendable * denominator) / (denominator + numerator) : 0n
 
-/** The parts of all wants, in their proportions, that so much pays for; undefined where it pays for all. */
+/** Parts of all wants, in proportion, that `spendable` pays with their fees; undefined where it pays all in full. */
 const evenly = (wants: ReadonlyArray<bigint>, spendable: bigint, share: Share): ReadonlyArray<bigint> | undefined => {
   const cost = wants.reduce((sum, wanted) => sum + wanted + feeMax(share, wanted), 0n)
   if (cost <= spendable) return undefined

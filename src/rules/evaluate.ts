@@ -16,9 +16,9 @@ export interface Silence {
 
 /** All facts that the conditions of alert rules depend on. */
 export interface ConditionFacts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | "balance" | "listed"> {
-  /** Unix milliseconds since when this process observes: data that were never seen count as this old. */
+  /** Unix milliseconds since when this store observes: data that were never seen count as this old. */
   readonly watchedSince: number
-  /** The balance so long before the present one; undefined where it is not known. */
+  /** The balance `overMillis` before the present one; undefined where it is not known. */
   readonly past: (past: Past) => bigint | undefined
   /** Undefined if the rule was never evaluated. */
   readonly silences: (rule: string) => ReadonlyArray<Silence> | undefined
@@ -31,7 +31,7 @@ export interface Evaluation {
 }
 
 /** Most callers need the truth only: the sentence is written when it is read. */
-const seenAs = (truth: Truth, sentence: () => string): Evaluation => ({
+const lazily = (truth: Truth, sentence: () => string): Evaluation => ({
   truth,
   get sentence() {
     return sentence()
@@ -49,7 +49,7 @@ export const evaluate = (condition: Condition, facts: ConditionFacts): Evaluatio
       return joined(condition.of, facts, anyOf, "; ")
     case "Not": {
       const seen = evaluate(condition.of, facts)
-      return seenAs(not(seen.truth), () => seen.sentence)
+      return lazily(not(seen.truth), () => seen.sentence)
     }
     case "Balance":
       return balanceSeen(condition, facts)
@@ -66,7 +66,7 @@ export const evaluate = (condition: Condition, facts: ConditionFacts): Evaluatio
   }
 }
 
-/** The sentence is that of the parts that decided. */
+/** The sentence joins those of the parts whose truth is the result. */
 const joined = (
   parts: ReadonlyArray<Condition>,
   facts: ConditionFacts,
@@ -75,7 +75,7 @@ const joined = (
 ): Evaluation => {
   const seen = parts.map((part) => evaluate(part, facts))
   const truth = combine(seen.map((one) => one.truth))
-  return seenAs(truth, () =>
+  return lazily(truth, () =>
     seen
       .filter((one) => one.truth === truth)
       .map(({ sentence }) => sentence)
@@ -85,7 +85,7 @@ const joined = (
 
 type Of<Tag extends Condition["_tag"]> = Extract<Condition, { _tag: Tag }>
 
-/** Why balances say nothing now; what is old or from the future is no balance of now. */
+/** Why balances cannot be judged now: none was read, or they are too old or from the future. */
 const blindness = ({ asOf, now, maxAgeMillis }: ConditionFacts): string | undefined => {
   if (asOf === undefined) return "no balance was read yet"
   const age = ageMillis({ now }, asOf)
@@ -101,24 +101,27 @@ const balanceOf = (account: RuleAccount, facts: ConditionFacts): bigint | Evalua
   return facts.balance(party.publicKey, asset.id, balance) ?? unknown(`no balance of ${accountName(account)} was seen`)
 }
 
-const lies = (value: bigint, side: Side, bound: bigint): boolean => (side === "below" ? value < bound : value > bound)
+const isPast = (value: bigint, side: Side, bound: bigint): boolean => (side === "below" ? value < bound : value > bound)
 
 const sideText = (truth: boolean, side: Side): string => `is ${truth ? "" : "not "}${side}`
 
 const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: ConditionFacts): Evaluation => {
   const balance = balanceOf(account, facts)
   if (typeof balance !== "bigint") return balance
-  const truth = lies(balance, side, units)
+  const truth = isPast(balance, side, units)
   const { decimals } = account.asset
-  return seenAs(
+  return lazily(
     truth,
     () =>
       `${accountName(account)}: ${formatAmount(balance, decimals)} ${sideText(truth, side)} ${formatLevel(units, decimals)}`,
   )
 }
 
-/** The balance now and as it was; what is not known of either. */
-const both = (past: Past, facts: ConditionFacts): { readonly now: bigint; readonly before: bigint } | Evaluation => {
+/** The balance now and `overMillis` before; an evaluation without truth where one of them is not known. */
+const nowAndBefore = (
+  past: Past,
+  facts: ConditionFacts,
+): { readonly now: bigint; readonly before: bigint } | Evaluation => {
   const now = balanceOf(past.account, facts)
   if (typeof now !== "bigint") return now
   const before = facts.past(past)
@@ -129,13 +132,15 @@ const both = (past: Past, facts: ConditionFacts): { readonly now: bigint; readon
 
 const changeSeen = (condition: Of<"Change">, facts: ConditionFacts): Evaluation => {
   const { account, overMillis, side, by } = condition
-  const seen = both(condition, facts)
+  const seen = nowAndBefore(condition, facts)
   if ("truth" in seen) return seen
   const { decimals } = account.asset
   const change = seen.now - seen.before
   const truth =
-    by._tag === "Units" ? lies(change, side, by.units) : lies(change * by.denominator, side, seen.before * by.numerator)
-  return seenAs(truth, () => {
+    by._tag === "Units"
+      ? isPast(change, side, by.units)
+      : isPast(change * by.denominator, side, seen.before * by.numerator)
+  return lazily(truth, () => {
     const bound =
       by._tag === "Units"
         ? formatLevel(by.units, decimals)
@@ -147,13 +152,13 @@ const changeSeen = (condition: Of<"Change">, facts: ConditionFacts): Evaluation 
 
 const rateSeen = (condition: Of<"Rate">, facts: ConditionFacts): Evaluation => {
   const { account, overMillis, side, units } = condition
-  const seen = both(condition, facts)
+  const seen = nowAndBefore(condition, facts)
   if ("truth" in seen) return seen
   const { decimals } = account.asset
   const moved = (seen.now - seen.before) * 3_600_000n
   const over = BigInt(overMillis)
-  const truth = lies(moved, side, units * over)
-  return seenAs(truth, () => {
+  const truth = isPast(moved, side, units * over)
+  return lazily(truth, () => {
     const rate = `${accountName(account)} changes by ${formatAmount(moved / over, decimals)} an hour`
     return `${rate}, which ${sideText(truth, side)} ${formatLevel(units, decimals)}`
   })
@@ -166,7 +171,7 @@ const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: ConditionFacts): Eval
   return { truth: is.has(status), sentence: `${asset.symbol} is ${statusText(status)}` }
 }
 
-/** True exactly when data are missing: what nobody ever saw grows old as well. */
+/** Never unknown: missing data is what it asks about. Data that were never seen are as old as `watchedSince`. */
 const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: ConditionFacts): Evaluation => {
   const { asOf, now, watchedSince } = facts
   const limit = timeText(longerThanMillis)
@@ -204,11 +209,11 @@ const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silence
 /** True if a condition applies; undefined if unknown. */
 export type Truth = boolean | undefined
 
-/** False where one is false, whatever is not known. */
+/** False where one is false, even if others are unknown. */
 export const allOf = (truths: ReadonlyArray<Truth>): Truth =>
   truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
 
-/** True where one is true, whatever is not known. */
+/** True where one is true, even if others are unknown. */
 export const anyOf = (truths: ReadonlyArray<Truth>): Truth =>
   truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
 

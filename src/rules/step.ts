@@ -85,14 +85,14 @@ const decideEach = (
     const facts = subjectFacts(subject, now, memoryOf(subject), allotmentOf(subject))
     const judgement = judgeSubject(facts)
     const { decision } = judgement
-    if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(facts))] }
+    if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(asUnderWay(facts))] }
     outcomes.push({ facts, judgement })
   }
   return { outcomes, snapshot: now }
 }
 
 /** A payment of this round as those after it see it: both ends are reserved. */
-const planned =
+const asUnderWay =
   ({ subject, snapshot }: SubjectFacts) =>
   (payment: Payment): Intent =>
     intentFor(subject, payment, {
@@ -104,7 +104,7 @@ const planned =
       at: snapshot.now,
     })
 
-/** True if funds alone decide: the rule pays, or would with more funds. */
+/** True if the subject pays, or would with more funds. */
 const wantsFunds = ({ judgement: { decision } }: Outcome): boolean =>
   decision._tag === "Act" || (decision._tag === "Hold" && decision.reason === "short")
 
@@ -128,7 +128,7 @@ const sharesOf = (
     )
     for (const group of byAsset.values()) {
       if (group.length < 2 || !group.some(isCut)) continue
-      // As the first of them found it, before any of them took a part.
+      // Evaluated again without what the subjects before it in this round take.
       const evaluations = group.map(({ facts: { subject } }) => subjectFacts(subject, snapshot, memoryOf(subject)))
       const spendable = evaluations
         .flatMap((facts) => facts.sized.filter(({ transfer }) => transfer.from === payer).slice(0, 1))

@@ -27,11 +27,12 @@ import { contradiction, pinScope } from "./stops.ts"
 
 type Refused = Extract<Verdict, { permitted: false }>
 
-const payout = ({ subject }: SubjectFacts): boolean => subject.kind !== "request"
+/** True if the rule pays; a request asks people to. */
+const pays = ({ subject }: SubjectFacts): boolean => subject.kind !== "request"
 /** Only transfers cost a fee. */
-const isTransfer = (facts: SubjectFacts): boolean => payout(facts) && commandOf(facts.subject) === "transfer"
+const isTransfer = (facts: SubjectFacts): boolean => pays(facts) && commandOf(facts.subject) === "transfer"
 /** True if the payment counts against the network's transfers per epoch. */
-const isCounted = (facts: SubjectFacts): boolean => payout(facts) && commandOf(facts.subject) !== "withdraw"
+const isCounted = (facts: SubjectFacts): boolean => pays(facts) && commandOf(facts.subject) !== "withdraw"
 
 const paymentOf = ({ subject }: SubjectFacts, { transfer, amount }: Sized): PolicyPayment => ({
   from: transfer.from.publicKey,
@@ -48,7 +49,7 @@ interface RefusedPart {
 
 /** The first transfer that the policy refuses, each judged with those before it already made. */
 const refusedBy = (facts: SubjectFacts): RefusedPart | undefined => {
-  if (!payout(facts)) return undefined
+  if (!pays(facts)) return undefined
   const before: Array<PolicyPayment> = []
   for (const sized of facts.sized) {
     if (sized.amount <= 0n) continue
@@ -81,7 +82,7 @@ const limitText = (facts: SubjectFacts, refused: RefusedPart): string => {
   return `${used} of ${levelText(facts, line.per24h)} in 24 h are used; ${levelText(facts, amount)} more is too much (${at})${free}`
 }
 
-/** Names of rules that come before this one. */
+/** True if the named rule has a higher priority (a smaller number) than this one. People's payments have none. */
 const isBefore = ({ subject, snapshot }: SubjectFacts, rule: string): boolean =>
   (snapshot.priorities.get(rule) ?? subject.rule.priority) < subject.rule.priority
 
@@ -94,7 +95,7 @@ interface Slots {
   readonly earlier: number
 }
 
-/** Payers whose transfers of this epoch do not suffice. */
+/** The first payer whose transfers of this epoch do not suffice. */
 const usedUp = (facts: SubjectFacts): Slots | undefined => {
   if (!isCounted(facts)) return undefined
   for (const payer of new Set(facts.sized.map(({ transfer }) => transfer.from))) {
@@ -124,7 +125,7 @@ const slotsYielded = (slots: Slots, facts: SubjectFacts): boolean => {
 
 /** The first transfer that its payer cannot make above its floor. */
 const uncovered = (facts: SubjectFacts): Sized | undefined => {
-  if (!payout(facts)) return undefined
+  if (!pays(facts)) return undefined
   const least = leastOf(facts)
   return facts.sized.find((s) => !s.covered && (!takesPart(facts.subject.rule) || s.amount < least))
 }

@@ -27,13 +27,13 @@ export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "d
   return mended(`if the listing is right, ${right}`)
 }
 
-/** Scope of the pause by which a contradiction stops an asset; a person's own is "asset:SYMBOL". */
+/** Scope of the pause that stops an asset whose listing contradicts its pin. A person's pause is "asset:SYMBOL". */
 export const pinScope = (symbol: string): string => `pin:${symbol}`
 
 /** Scopes that stop payments of an asset. */
 export const assetScopes = (symbol: string): ReadonlyArray<string> => [`asset:${symbol}`, pinScope(symbol)]
 
-/** Scope of the pause by which a rule that failed too often locks itself. */
+/** Scope of the pause that stops a rule whose payments failed too often. */
 export const lockScope = (rule: string): string => `lock:${rule}`
 
 /** Scopes whose pause stops a decided payment: by the names that it was decided with, and by keys and ids. */
@@ -94,8 +94,8 @@ export const stops: ReadonlyArray<Check> = [
     held: (facts) => pausesText(pausesOf(facts)),
     passed: (facts) => `no pause with scope ${scopesOf(facts).join(", ")}`,
     ends: (facts) => {
-      const ends = pausesOf(facts).map(({ until }) => until)
-      return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined
+      const end = Math.max(...pausesOf(facts).map(({ until }) => until ?? Infinity))
+      return Number.isFinite(end) ? end : undefined
     },
   },
   {

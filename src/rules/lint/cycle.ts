@@ -17,7 +17,7 @@ import {
   triggerPath,
 } from "./Finding.ts"
 
-/** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
+/** Bounds the search for endless payments, which takes a second or two in a treasury of hundreds of subjects. */
 const evaluationsMax = 100_000
 
 /** Kinds whose payments cannot be predicted: people make them, or a calendar or an operator's code decides them. */
@@ -93,7 +93,7 @@ const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boole
   ways.some(({ from, to }) => {
     if (other.kind === "rebalance") return other.parties.some((party) => party === from || party === to)
     if (other.kind === "topUp") return other.level.party === from && leftWith(one, from.name) < other.level.trigger
-    const [level] = other.kind === "sweep" ? [other.level] : levelsOf(other.rule)
+    const [level] = levelsIn(other)
     if (level === undefined || level.party !== to) return false
     if (one.kind !== "topUp") return true
     return level.balance !== one.level.balance || one.level.target > level.trigger
@@ -103,20 +103,22 @@ const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boole
 const leftWith = (subject: Subject, payer: string): bigint => {
   const party = subject.payers.find(({ name }) => name === payer)
   const floor = party === undefined ? 0n : floorOf(subject, party)
-  const [level] = subject.kind === "sweep" ? [subject.level] : subject.kind === "topUp" ? [] : levelsOf(subject.rule)
+  const level = levelsIn(subject).find((one) => one.party.name === payer)
   return level !== undefined && level.balance === "free" && level.target > floor ? level.target : floor
 }
+
+const levelsIn = (subject: Subject) =>
+  subject.kind === "topUp" || subject.kind === "sweep" ? [subject.level] : levelsOf(subject.rule)
 
 /** Accounts of the group with the levels at which something begins or ends. */
 const edgesOf = (group: ReadonlyArray<Spot>): ReadonlyArray<Edges> => {
   const marks = new Map<string, { readonly edges: Edges["account"]; readonly marks: Set<bigint> }>()
   for (const { subject } of group) {
-    const { asset, rule } = subject
+    const { asset } = subject
     for (const party of subject.parties) {
       const key = accountKey(party.publicKey, asset.id)
       const known = marks.get(key) ?? { edges: { party, asset, balance: "free" }, marks: new Set<bigint>() }
-      const levels = subject.kind === "topUp" || subject.kind === "sweep" ? [subject.level] : levelsOf(rule)
-      for (const level of levels) {
+      for (const level of levelsIn(subject)) {
         if (level.party !== party) continue
         known.marks.add(level.trigger)
         known.marks.add(level.target)
@@ -172,12 +174,12 @@ interface Played {
 /** Base units by account (see `accountKey`). */
 type Balances = ReadonlyMap<string, bigint>
 
-/** Payments after which rules that still pay are taken to go on forever. */
+/** Rules that still pay after this many payments count as endless. */
 const paymentsMax = 300
 
 /**
- * Lets the rules pay each other with nobody else on the accounts, no fees and no time between. The payments that come
- * round again, where they do not end; undefined where all come to rest.
+ * Simulates payments with nobody else on the accounts, no fees and no time between them. Returns the payments that
+ * repeat forever; undefined if the rules come to rest.
  */
 const endless = (
   subjects: ReadonlyArray<Subject>,
@@ -209,7 +211,7 @@ const endless = (
 const keyOf = (subject: Subject, name: string, assetId: string): string =>
   accountKey(subject.parties.find((party) => party.name === name)?.publicKey ?? name, assetId)
 
-/** Payments of the first rule in need; rules that it inhibits wait. */
+/** Payments of the first subject that can pay and that no firing rule inhibits. */
 const nextPayments = (subjects: ReadonlyArray<Subject>, policy: Policy, balances: Balances): ReadonlyArray<Played> => {
   const snapshot = snapshotOf(policy, balances)
   const evaluations = subjects.map((subject) => subjectFacts(subject, snapshot, undefined))
@@ -265,7 +267,7 @@ interface Edges {
   readonly marks: ReadonlyArray<bigint>
 }
 
-/** Balances from which rules may start to pay each other: around every mark, poor and rich. */
+/** Balances to start simulations from: each account around its marks, the others poor, wealthy, between or funded. */
 const startsOf = (edges: ReadonlyArray<Edges>): ReadonlyArray<Balances> => {
   const all = edges.flatMap(({ marks }) => marks)
   const rich = all.reduce((sum, mark) => sum + mark, 1n) * 4n

@@ -47,7 +47,7 @@ const placeOf = ({ rule, own }: Spot, to: string): ReadonlyArray<PropertyKey> =>
   return rule.kind === "rebalance" ? [...own, "weights"] : own
 }
 
-/** Payments that are larger than their policy line allows, whatever the balances are or where they are worst. */
+/** Payments that are larger than their policy line allows: at all balances, or only at the worst. */
 export const unreachable = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
     const { asset } = spot.subject
@@ -121,9 +121,8 @@ export const floors = (set: RuleSet): ReadonlyArray<Finding> =>
 
 const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
   const { rule, subject } = spot
-  if (rule.kind !== "sweep" && rule.kind !== "split" && rule.kind !== "withdraw") return []
-  const level = subject.kind === "sweep" ? subject.level : rule.kind === "sweep" ? undefined : rule.level
-  if (level === undefined) return []
+  if (subject.kind !== "sweep" && subject.kind !== "split" && subject.kind !== "withdraw") return []
+  const level = subject.kind === "sweep" ? subject.level : subject.rule.level
   const floor = floorOf(subject, level.party)
   if (level.target >= floor) return []
   return [

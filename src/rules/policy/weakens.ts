@@ -11,7 +11,7 @@ export interface Terms {
   readonly policy: Policy
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
-  /** Knowledge older than this moves no money. */
+  /** Balances older than this move no money. */
   readonly maxAgeMillis: number
   /** How many gateways must say the same. */
   readonly quorum: number
@@ -49,7 +49,7 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
 const isLess = (one: Share, other: Share): boolean =>
   one.numerator * other.denominator < other.numerator * one.denominator
 
-/** A fee that is written lower than it is passes under every bound. */
+/** A fee set lower than the network's real fee would pass every bound. */
 const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<string> => {
   if (next === undefined) return []
   if (old === undefined) return ["the file sets the network's fee, before only the network did"]
@@ -63,7 +63,7 @@ const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<s
   ]
 }
 
-/** Assets that are pinned otherwise: their amounts mean something else. */
+/** Symbols with another asset id, and assets with other decimals: their amounts mean something else. */
 const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
     const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
@@ -100,7 +100,7 @@ const figureIn = (terms: Terms, others: Terms, id: string, units: bigint): strin
 }
 
 const amountIn =
-  (terms: Terms, others: Terms): SayAmount =>
+  (terms: Terms, others: Terms): AmountText =>
   (id, units) =>
     `${figureIn(terms, others, id, units)} ${assetOf(terms, id)?.symbol ?? id.slice(0, 8)}`
 
@@ -119,18 +119,15 @@ const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
     const fresh = cells.filter(({ before }) => before === undefined).map(({ cell }) => cell)
     const raised = cells.filter(({ before }) => before !== undefined && before.perTransfer < line.perTransfer)
     const [first] = raised
-    return [
-      ...(fresh.length > 0 ? [`${titleOf(next, line, fresh)}: no line allowed it before`] : []),
-      ...(first?.before === undefined
-        ? []
-        : [
-            `${titleOf(
-              next,
-              line,
-              raised.map(({ cell }) => cell),
-            )}: ${figureIn(next, old, line.assetId, line.perTransfer)} each, before ${figureIn(old, next, line.assetId, first.before.perTransfer)}`,
-          ]),
-    ]
+    const words = fresh.length > 0 ? [`${titleOf(next, line, fresh)}: no line allowed it before`] : []
+    if (first?.before === undefined) return words
+    const title = titleOf(
+      next,
+      line,
+      raised.map(({ cell }) => cell),
+    )
+    const was = figureIn(old, next, line.assetId, first.before.perTransfer)
+    return [...words, `${title}: ${figureIn(next, old, line.assetId, line.perTransfer)} each, before ${was}`]
   })
 
 /** True if the line counts a payment in its period, whichever line permitted it. */
@@ -179,7 +176,7 @@ const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
 const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...old.parties.values()].flatMap((before) => {
     const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
-    // Without its signer it pays nothing now, but these terms are what the next ones are compared with.
+    // Party without a signer pays nothing now, but counts: the next terms, which may add one, are compared with these.
     if (after === undefined) return []
     const floors = [...before.floor].flatMap(([id, floor]) => {
       const left = after.floor.get(id) ?? 0n
@@ -199,9 +196,9 @@ const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
 type LineApproval = NonNullable<PolicyLine["approval"]>
 
 /** An amount of an asset, by its id, in words. */
-type SayAmount = (assetId: string, units: bigint) => string
+type AmountText = (assetId: string, units: bigint) => string
 
-const says = (approval: LineApproval | undefined, amount: (units: bigint) => string): string => {
+const approvalText = (approval: LineApproval | undefined, amount: (units: bigint) => string): string => {
   if (approval === undefined) return "nobody"
   const people = groupText(approval.group)
   return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
@@ -233,7 +230,7 @@ const operatorsOf = ({ groups = [] }: Policy): ReadonlyMap<string, string> =>
 const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
   const [before, after] = [operatorsOf(old), operatorsOf(next)]
   const fresh = [...after].filter(([key]) => before.size > 0 && !before.has(key)).map(([, name]) => name)
-  // Nobody approves what he proposed himself, and who proposed it is known by his name.
+  // Proposers cannot approve, and are known by name only: an operator with a new name could approve an own proposal.
   const renamed = [...after].flatMap(([key, name]) => {
     const was = before.get(key)
     return was === undefined || was === name ? [] : [`operator ${was} is named ${name}`]
@@ -249,25 +246,22 @@ const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
 export const approvalWords = (
   old: Policy,
   next: Policy,
-  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+  amounts: { readonly old: AmountText; readonly next: AmountText },
 ): ReadonlyArray<string> => [...approvalLineWords(old, next, amounts), ...operatorWords(old, next)]
 
 const approvalLineWords = (
   old: Policy,
   next: Policy,
-  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+  amounts: { readonly old: AmountText; readonly next: AmountText },
 ): ReadonlyArray<string> =>
   next.lines.flatMap((line) => {
-    const { assetId } = line
-    const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId })))
-    const weaker = pairs.find((pair) => {
-      const before = lineFor(old, pair)?.approval
-      return lineFor(next, pair) === line && before !== undefined && !isAsStrict(before, line.approval)
-    })
-    if (weaker === undefined) return []
-    const after = says(line.approval, (units) => amounts.next(assetId, units))
-    const former = lineFor(old, weaker)?.approval
-    const before = says(former, (units) => amounts.old(assetId, units))
-    const hidden = former === undefined || line.approval === undefined ? [] : hiddenChanges(former, line.approval)
+    const { assetId, approval } = line
+    const former = cellsOf(next, line)
+      .flatMap((cell) => lineFor(old, cell)?.approval ?? [])
+      .find((before) => !isAsStrict(before, approval))
+    if (former === undefined) return []
+    const after = approvalText(approval, (units) => amounts.next(assetId, units))
+    const before = approvalText(former, (units) => amounts.old(assetId, units))
+    const hidden = approval === undefined ? [] : hiddenChanges(former, approval)
     return [[`policy line ${line.line}: ${after} must approve, before ${before}`, ...hidden].join(", ")]
   })
