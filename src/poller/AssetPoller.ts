@@ -31,19 +31,25 @@ import { payersOf, pollWorkAndEpoch, readParameters } from "./pollNetwork.ts"
 const watchPins = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
   const listed = new Map((yield* (yield* Listings).assets).map((asset) => [asset.id, asset]))
   const settings = yield* Settings
-  yield* endOfOthers(pins)
+  yield* forgetUnpinned(pins)
   for (const pin of pins) {
     const known = (yield* settings.get(keyOf(pin))) ?? ""
     const found = contradiction(pin, listed.get(pin.id)) ?? ""
     if (found === known) continue
     yield* settings.set(keyOf(pin), found)
-    yield* found === "" ? agreed(pin) : contradicted(pin, { reason: found, remedy: pinRemedy(pin, listed.get(pin.id)) })
+    if (found === "") yield* endPause(pin)
+    else yield* pauseAndAlert(pin, { reason: found, remedy: pinRemedy(pin, listed.get(pin.id)) })
   }
 })
 
-/** A contradiction of what is pinned no more stops nothing. */
-const endOfOthers = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
+/** Ends pauses of assets that are pinned no more, and forgets their contradictions: pinned again, they stop again. */
+const forgetUnpinned = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
   const controls = yield* Controls
+  const settings = yield* Settings
+  const keys = new Set(pins.map(keyOf))
+  for (const key of (yield* settings.all).keys()) {
+    if (key.startsWith(keyPrefix) && !keys.has(key)) yield* settings.forget(key)
+  }
   const kept = new Set(pins.flatMap(({ symbol, id }) => [pinScope(symbol), pinScope(id)]))
   const others = (yield* controls.pauses).filter(
     (pause) => pause.kept.startsWith(pinScope("")) && !kept.has(pause.kept),
@@ -51,11 +57,13 @@ const endOfOthers = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset
   for (const { kept: scope } of others) yield* controls.resume({ scope, reason: "it is pinned no more", author })
 })
 
-const keyOf = ({ symbol, id }: PinnedAsset): string => `pin/${symbol}/${id}`
+const keyPrefix = "pin/"
+/** Setting: how the listing contradicted the pin last; "" where it agreed. */
+const keyOf = ({ symbol, id }: PinnedAsset): string => `${keyPrefix}${symbol}/${id}`
 
 const author = "asset listing"
 
-const contradicted = Effect.fnUntraced(function* (
+const pauseAndAlert = Effect.fnUntraced(function* (
   pin: PinnedAsset,
   { reason, remedy }: { readonly reason: string; readonly remedy: string },
 ) {
@@ -70,14 +78,14 @@ const contradicted = Effect.fnUntraced(function* (
   yield* logEvent("asset pin mismatch", { asset: pin.symbol, detail })
 })
 
-const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {
+const endPause = Effect.fnUntraced(function* (pin: PinnedAsset) {
   const reason = `the listing of ${pin.symbol} agrees with its pin again`
   const ended = yield* (yield* Controls).resume({ scope: pinScope(pin.symbol), reason, author })
   if (ended === 0) return
   yield* logEvent("asset pin agrees", { asset: pin.symbol, detail: reason })
 })
 
-/** How far a listing's block may be ahead of our clock; one from the future would make all later ones seem old. */
+/** A listing's block may be ahead of our clock by this. If a later one counted, all correct ones would seem old. */
 const aheadMillisMax = 30_000
 
 /**
@@ -93,11 +101,11 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const walk = yield* walkTogether.pipe(Effect.tapError((error) => (known > 0 ? Effect.void : noteUnread(error))))
   const why = doubtOf(walk, known) ?? (yield* doubtOfTime(walk?.mark))
   const assets = walk && onceEach(walk.rows)
-  if (walk === undefined || assets === undefined || why !== undefined) return yield* refused(why ?? contradicting)
+  if (walk === undefined || assets === undefined || why !== undefined) return yield* refuse(why ?? contradicting)
   const rows = walk.rows.length
   const events = yield* database.write(
     Effect.gen(function* () {
-      yield* believed
+      yield* endDoubt
       const found = yield* listings.replace(assets)
       const isSame = found.length === 0 && known === assets.length
       if (rows > 0) yield* watchPins(pins)
@@ -108,7 +116,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
       return found
     }),
   )
-  for (const event of events) yield* tell(event)
+  for (const event of events) yield* logAsset(event)
 })
 
 const contradicting = "it contradicts itself"
@@ -120,11 +128,11 @@ const doubtOf = (walk: Walk<Asset> | undefined, known: number): string | undefin
   return walk.rows.length === 0 && known > 0 ? "it is empty" : undefined
 }
 
-/** People hear of listings that do not count once that lasts so long: the former one stays in force meanwhile. */
+/** Time after which people hear that listings are refused. Meanwhile the former listing stays in force. */
 const patienceMillis = 300_000
 const doubt = Effect.map(Settings, (settings) => makeTrouble(settings, "assetsRefused", patienceMillis))
 
-const refused = (reason: string) => Effect.andThen(logEvent("assets not read", { reason }), noteRefused(reason))
+const refuse = (reason: string) => Effect.andThen(logEvent("assets not read", { reason }), noteRefused(reason))
 
 const noteRefused = Effect.fnUntraced(function* (reason: string) {
   const { note } = yield* doubt
@@ -142,13 +150,13 @@ const noteUnread = Effect.fnUntraced(function* ({ message, reason }: GatewayErro
   yield* noteRefused(message)
 })
 
-const believed = Effect.gen(function* () {
+const endDoubt = Effect.gen(function* () {
   yield* (yield* unlisted).end
   const ended = yield* (yield* doubt).end
   if (ended?.isTold === true) yield* raiseOver("assets_refused", { since: ended.since })
 })
 
-/** As a quorum of the gateways lists them, since fees are held to it; where one is enough, as the best one does. */
+/** The listing that a quorum gives, since it bounds fees; if the quorum is one, that of the best gateway. */
 const walkTogether = Effect.gen(function* () {
   const { quorum, several } = yield* Gateways
   if (quorum === 1) return yield* walkAssets(yield* GatewayReader)
@@ -160,7 +168,7 @@ const walkTogether = Effect.gen(function* () {
 })
 
 const asOfKey = "assetsAsOf"
-/** A listing that shows nothing new is noted so often: it would be a durable commit of each poll. */
+/** Least time between notes of listings that show nothing new: noting each would make a durable commit per poll. */
 const notedMillis = 30_000
 
 const isNotedLongAgo = Effect.gen(function* () {
@@ -200,7 +208,7 @@ const onceEach = (rows: ReadonlyArray<Asset>): ReadonlyArray<Asset> | undefined 
 const isEqual = (a: Asset, b: Asset): boolean =>
   a.status === b.status && JSON.stringify(fieldsOf(a)) === JSON.stringify(fieldsOf(b))
 
-const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
+const logAsset = ({ kind, symbol, from, to, changes }: AssetEvent) => {
   const words = {
     changed: escapeText(changes.map((c) => `${c.field} ${c.before} -> ${c.after}`).join(", ")),
     vanished: "is not listed any more",
