@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import { readPlans } from "../config/resolve/resolveHours.ts"
-import { instantText } from "../domain/Time.ts"
+import { instantText, millisOf } from "../domain/Time.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
@@ -9,6 +9,7 @@ import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { lastUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { forgetCode } from "./report.ts"
@@ -78,6 +79,7 @@ export const adoptRules = Effect.fnUntraced(function* (
   const states = yield* RuleStates
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
+  const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
   const plans = plansOf(subjects, mode)
@@ -105,7 +107,8 @@ export const adoptRules = Effect.fnUntraced(function* (
     const isKept = alerting.has(key) || (isSame && replaced.has(key) && !isUnowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, next !== undefined)
     const isNewPlan = known !== undefined && isReplanned && next?.kind === "payout"
-    const adopted = isNewPlan ? startedAt(timed, now) : timed
+    // By a clock that is behind, what was planned before would be owed.
+    const adopted = isNewPlan ? startedAt(timed, Math.max(now, millisOf(read))) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plans)

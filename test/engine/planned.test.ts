@@ -7,6 +7,7 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
 import { asOne, putInForce } from "../../src/http/putInForce.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -198,6 +199,15 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
   const minute = 60_000
   const noon = wageAt("0 12 15 * *")
 
+  /** The rule has the plan of 08:20 from now on. */
+  const replanned = Effect.fnUntraced(function* ({ treasury: { document, rules } }: DaemonOptions) {
+    const text = JSON.stringify(document.value).replace('"0 12 15 * *"', '"20 8 15 * *"')
+    const value: unknown = JSON.parse(text.replace('"name":"old"', '"name":"wage"'))
+    const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+    yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "another plan" }, rules)))
+    return next
+  })
+
   /** It is 08:00 and the clock says 11:00 as the plan becomes 08:20; the clock is put right at each of these times. */
   const misclocked = (before: Fields, rightAt: ReadonlyArray<number>, judge: Body<[], FlowServices>) =>
     flow(
@@ -205,11 +215,7 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
         yield* rounds(options, sandbox, 3)
         yield* TestClock.setTime(start + 180 * minute)
         yield* byOneConfig(decideOnce())
-        const { document, rules } = options.treasury
-        const text = JSON.stringify(document.value).replace('"0 12 15 * *"', '"20 8 15 * *"')
-        const value: unknown = JSON.parse(text.replace('"name":"old"', '"name":"wage"'))
-        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-        yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "another plan" }, rules)))
+        const next = yield* replanned(options)
         for (let i = 0; i < 3; i++) yield* byOneConfig(decideOnce())
         const after = { ...options, treasury: next.treasury }
         for (const minutes of rightAt) {
@@ -238,6 +244,23 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
       }),
     )
   }
+
+  it.effect("pays nothing planned before it where the clock was behind instead", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("3 hours")
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.setTime(start)
+        const next = yield* replanned(options)
+        yield* byOneConfig(decideOnce())
+        yield* TestClock.setTime(start + 181 * minute)
+        yield* Effect.provideService(rounds({ ...options, treasury: next.treasury }, sandbox, 9), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, [])
+      },
+      { rules: [noon] },
+    ),
+  )
 
   it.effect("pays what is planned after the clock was put right", () =>
     misclocked(noon, [10, 20], function* () {
