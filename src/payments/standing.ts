@@ -1,7 +1,7 @@
 import { type Intent, submittedRule } from "../domain/Intent.ts"
-import type { Party } from "../rules/Account.ts"
+import { type Party, receiverKey } from "../rules/Account.ts"
 import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
-import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
+import { isOfSubject, type Subject, subjectsOf, waysOf } from "../rules/Subject.ts"
 import type { Standing } from "../rules/waiting.ts"
 
 /** Subject in force that decided the intent; undefined if no rule decides such a payment. */
@@ -20,6 +20,11 @@ export const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
 export const isTogether = (subject: Subject | undefined): boolean =>
   subject !== undefined && receiversOf(subject).length > 1
 
+/** True if the subject moves this asset between these accounts: a reload may leave its name to others. */
+const isWay = ({ payment: { fromKey, toKey, assetId } }: Intent, subject: Subject): boolean =>
+  subject.asset.id === assetId &&
+  waysOf(subject).some(({ from, to }) => from.publicKey === fromKey && receiverKey(to) === toKey)
+
 const begun: ReadonlySet<string> = new Set(["in_flight", "unknown", "manual", "confirmed"])
 
 /** Source that backs an unsigned payment. `siblings` are the other payments of its rule and episode. */
@@ -35,6 +40,7 @@ export const standingOf = (
     const { missed, lateMillis } = subject.rule.schedule
     return { _tag: "Planned", at: intent.episode * 1_000, missed, lateMillis }
   }
+  if (!isWay(intent, subject)) return { _tag: "Gone" }
   const together = isTogether(subject)
   const isBegun = siblings.some((other) => isOfSubject(other, subject) && begun.has(other.state))
   return together && isBegun ? { _tag: "Part" } : { _tag: "Level", together }

@@ -16,11 +16,13 @@ import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
+import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { newestIntent, rounds } from "../support/Intents.ts"
+import { inTransaction } from "../support/inTransaction.ts"
 import { life, reborn } from "../support/Lives.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
@@ -512,4 +514,33 @@ describe("a payment that waits for something else as a reload requires its appro
       ),
     )
   }
+})
+
+describe("a payment that people approve after a reload", () => {
+  it.effect("ends unpaid where its rule pays the account by another party now", () =>
+    flow(
+      function* (options, sandbox) {
+        const intent = yield* proposed(options, sandbox)
+        const other = yield* changed(options, '"topUp":{"from":"alice"', '"topUp":{"from":"carol"')
+        yield* (yield* ConfigInForce).replace(
+          { treasury: other.treasury, mode: "live" },
+          Effect.asVoid(
+            inTransaction(
+              (yield* Journal).append({ kind: "config", subject: "flow", body: { detail: "another payer" } }),
+            ),
+          ),
+        )
+        for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+        const skip = new Set(["decide", "submit"])
+        for (let i = 0; i < 6; i++) yield* Effect.andThen(round(other, sandbox, skip), underConfig(submitOnce()))
+        assert.lengthOf(yield* paid(sandbox), 0)
+        const [ended] = yield* (yield* Outbox).recent(1)
+        assert.deepStrictEqual(
+          [ended?.state, ended?.detail],
+          ["cancelled", "is over: no rule in force pays it any more"],
+        )
+      },
+      { ...desk, line: { from: ["alice", "carol"], approval: "desk" } },
+    ),
+  )
 })
