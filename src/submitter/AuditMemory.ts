@@ -16,11 +16,11 @@ export class AuditMemory extends Context.Service<
     readonly lastReading: (party: string) => Effect.Effect<Reading | undefined>
     readonly noteReading: (party: string, reading: Reading) => Effect.Effect<void>
     /**
-     * The newest block when the audit began: the height given first. One that is lower by more than nodes differ
-     * replaces it: the first was false, and no listing would ever reach it.
+     * The newest block when the audit began: the height given first. A height that is lower by more than nodes differ
+     * replaces it, since no listing would ever reach a false one.
      */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
-    /** Forgets that height and where readings ended: the next ones given are the first. */
+    /** Forgets the start height and where readings ended. */
     readonly restart: Effect.Effect<void>
     /** Notes where a reading of the party's listing ended. True if the one before ended there too. */
     readonly noteCursor: (party: string, cursor: string) => Effect.Effect<boolean>

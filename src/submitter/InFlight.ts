@@ -5,7 +5,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { inPayment } from "../telemetry/Tracing.ts"
 
 const lookMillis = 20
-/** Wait of a round for its search: most work is found by then, and sent in the same round. */
+/** A round waits this long for its search: most work is found by then, and sent in the same round. */
 const joinMillis = 200
 
 /** Work of this process that is under way: turns of payments, sends, and searches for proofs of work. */
@@ -13,8 +13,8 @@ export class InFlight extends Context.Service<
   InFlight,
   {
     /**
-     * A loop's work on the payment; none while a person has it in hand. Loops read, ask the network and write: a
-     * person's verb between their reading and their writing would be overwritten by a result of the older reading.
+     * A loop's work on the payment; not run while a person's verb runs. Loops read, ask the network and write: a verb
+     * in between would be overwritten by a result of the older reading.
      */
     readonly loop: <A, E, R>(intentId: string, work: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>
     /** A person's verb, between two turns of a loop; not run if a loop keeps the payment for too long. */
@@ -114,7 +114,7 @@ export class InFlight extends Context.Service<
   )
 }
 
-/** A loop's work on a payment as it stands now; nothing where a person has it in hand, or has ended it. */
+/** A loop's work on a payment, read again; not run while a person's verb runs, or once the payment has ended. */
 export const inTurn = <A, E, R>(intent: Intent, work: (now: Intent) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { loop } = yield* InFlight

@@ -134,11 +134,8 @@ const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApprova
   const detail = isApproved
     ? "the approval lapsed before it was signed"
     : `the approval lapsed: ${progress.by.length} of ${group.need} had signed`
-  const state = wasSigned
-    ? ("abandoned" as const)
-    : intent.state === "reserved"
-      ? ("denied" as const)
-      : ("rejected" as const)
+  const unsignedEnd = intent.state === "reserved" ? ("denied" as const) : ("rejected" as const)
+  const state = wasSigned ? ("abandoned" as const) : unsignedEnd
   const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
   yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail }))
   return { ...intent, state, detail }

@@ -100,9 +100,9 @@ const misplaced = (participle: string, facts: IntentFacts): Judged => {
     const message = `it is ${words}: attempt ${live.k} may execute until block ${deadlineHeight(live)}`
     return refuse(`${message}, so it cannot be ${participle}`, "wait: the daemon finds out what became of it")
   }
-  const fitting = isUndecided(facts) ? '"intents cancel" or "intents reject"' : isDead(facts) ? "abandon" : "cancel"
-  const remedy = fitting.startsWith('"') ? fitting : `"intents ${fitting}"`
-  return refuse(`it is ${words}${isDead(facts) ? " after a signature" : ""}: it cannot be ${participle}`, remedy)
+  if (isDead(facts)) return refuse(`it is ${words} after a signature: it cannot be ${participle}`, '"intents abandon"')
+  const remedy = isUndecided(facts) ? '"intents cancel" or "intents reject"' : '"intents cancel"'
+  return refuse(`it is ${words}: it cannot be ${participle}`, remedy)
 }
 
 const unresolvable = ({ intent }: IntentFacts): Judged =>
@@ -155,8 +155,11 @@ const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted
   accepted < anchorHeight &&
   height < anchorHeight
 
-/** Where balances name no height: the newest block, where one fits, must say that the window is over. */
-const isCalledAfter = (live: Attempt, facts: IntentFacts): boolean => {
+/**
+ * True if people may call a manual payment never executed although balances name no height: by the accepted head the
+ * window is over, or no head is accepted and no chain reset left the attempt behind.
+ */
+const isOverWithoutHeight = (live: Attempt, facts: IntentFacts): boolean => {
   if (facts.intent.state !== "manual") return false
   if (facts.accepted !== undefined) return isOver(live, sureHeight(live, { ...facts, reported: facts.accepted }))
   return !facts.evidence.some(({ k, kind }) => k === live.k && kind === "left_behind")
@@ -177,9 +180,8 @@ const judgeNever = (facts: IntentFacts): Judged => {
     const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
-  // Without any height: once people were alerted. Otherwise once the sure height is past the window.
   const height = sureHeight(live, { ...facts, reported: facts.height })
-  const over = facts.height === 0n ? isCalledAfter(live, facts) : isOver(live, height)
+  const over = facts.height === 0n ? isOverWithoutHeight(live, facts) : isOver(live, height)
   if (!over) {
     const end = doubtfulUntil(live)
     const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`
@@ -250,7 +252,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   // When it executed is not known: rules wait for balances that are newer than now.
   const settledAt = judged.to === "confirmed" ? nanosOf(yield* Clock.currentTimeMillis) : undefined
   const settlement = { detail, settledAt, by }
-  if (judged.to !== "confirmed") yield* tellUnpaid(intent, judged.to, detail)
+  if (judged.to !== "confirmed") yield* alertUnpaid(intent, judged.to, detail)
   if (judged.ends !== undefined) {
     const { attempt, to } = judged.ends
     yield* outbox.settle(intent, attempt, to, judged.to, settlement)
@@ -270,7 +272,7 @@ const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
 })
 
 /** Alerts that a person ended a payment unpaid. */
-const tellUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
+const alertUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
   const waited = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
   yield* raise("payment_ended_by_hand", { ...paymentFacts(intent), state, detail: `${detail}${waited}` })
 })

@@ -19,7 +19,7 @@ import { alertOnContradiction, escalateIfOverdue, type Live, settleExecuted } fr
 import { loadEnds, sendsOf } from "./loadEnds.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
-/** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
+/** Withdrawals that ended within this time before a signature may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
 
 /** How far the ledger's clock may be behind ours. */

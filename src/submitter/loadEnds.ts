@@ -22,7 +22,7 @@ export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, at
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
 })
 
-/** Payments that ended so long before the signature may be in balances that are newer than it. Milliseconds. */
+/** Payments that ended within this time before the signature may be in balances newer than it. Milliseconds. */
 const claimMillis = 3_600_000
 
 /** Steps of both ends since a block time (Unix nanoseconds). */
@@ -66,18 +66,19 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
     if (attempt === undefined) continue
     const isShown = hasMoved(intent, attempt, yield* loadEnds(intent, attempt))
-    const now = yield* Clock.currentTimeMillis
-    if (!isShown && !(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
-    // Whoever does not tell of movements now keeps no other payment from being looked up.
-    const asked = sendsOf(attempt.party, [attempt]).pipe(
-      Effect.catchTag("GatewayError", (error) =>
-        Effect.as(warnOf("payment movements not looked up", error), undefined),
-      ),
-    )
-    const sends = isShown ? undefined : yield* asked
-    if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
+    if (!isShown && !(yield* isMovementListed(attempt))) continue
     const detail = isShown ? "the balances moved by the amount" : "the ledger lists the movement"
     yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })
     yield* (yield* Signals).wake("engine")
   }
+})
+
+/** True if the ledger lists it. False also if it was asked a moment ago, or does not answer: other payments go on. */
+const isMovementListed = Effect.fnUntraced(function* (attempt: Attempt) {
+  const now = yield* Clock.currentTimeMillis
+  if (!(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) return false
+  return yield* sendsOf(attempt.party, [attempt]).pipe(
+    Effect.map((sends) => sends?.counts.has(attempt.transferId) === true),
+    Effect.catchTag("GatewayError", (error) => Effect.as(warnOf("payment movements not looked up", error), false)),
+  )
 })

@@ -21,7 +21,9 @@ import { waits, waitsListed, waitsReserved } from "./waiting.ts"
 export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
   const { current, outcome } = yield* signAttempt(intent)
   if (outcome._tag !== "Signed") {
-    yield* outcome._tag === "Refused" ? refused(current, outcome.error, outcome.plan) : unsigned(current, outcome)
+    yield* outcome._tag === "Refused"
+      ? recordRefusal(current, outcome.error, outcome.plan)
+      : recordPlan(current, outcome)
     return undefined
   }
   const { attempt } = outcome
@@ -37,7 +39,7 @@ export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /** Records why an intent is not signed, or ends it and alerts people. */
-const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
+const recordPlan = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
   switch (plan._tag) {
     case "Wait":
       if (plan.isListed === true) yield* waitsListed(intent)
@@ -56,7 +58,7 @@ const unsigned = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
   }
 })
 
-const refused = Effect.fnUntraced(function* (intent: Intent, error: SignerError, plan: Unsigned) {
+const recordRefusal = Effect.fnUntraced(function* (intent: Intent, error: SignerError, plan: Unsigned) {
   const { reason } = error
   if (reason._tag === "MemoryFailed") {
     const { cause } = reason
@@ -70,7 +72,7 @@ const refused = Effect.fnUntraced(function* (intent: Intent, error: SignerError,
     yield* haltOnViolation("two_signers", refusal.detail)
     return yield* waits(intent, "two implementations disagree about its signature")
   }
-  return yield* unsigned(intent, plan)
+  return yield* recordPlan(intent, plan)
 })
 
 const countSigning = Effect.fnUntraced(function* (decision: "permitted" | "refused", reason: Refusal | "none") {

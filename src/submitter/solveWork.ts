@@ -79,7 +79,7 @@ const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint)
 const isHopeless = ({ reason: { _tag } }: PowError): boolean =>
   _tag === "TooSlow" || _tag === "DifficultyRefused" || _tag === "WorkRefused"
 
-/** Shows why the attempt is not sent, and calls people where its whole window would not suffice. */
+/** Shows why the attempt is not sent, and calls people if even its whole window would be too short. */
 const reportUnsolved = Effect.fn("Submitter.reportUnsolved")(function* (attempt: Attempt, error: PowError) {
   if (!isHopeless(error)) return yield* error
   const outbox = yield* Outbox

@@ -42,7 +42,7 @@ export const clockAgrees = Effect.gen(function* () {
 /** People hear again of a payment that still waits, once in this time. */
 const toldAgainMillis = 86_400_000
 
-/** Data by which the wait is judged, and the number of signatures so far. */
+/** Facts by which the wait is judged, and the number of signatures so far. */
 const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const attempts = yield* (yield* Outbox).attempts(intent.id)
   const facts: WaitFacts = {
@@ -111,7 +111,7 @@ export const waitsListed = Effect.fnUntraced(function* (intent: Intent) {
 const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
   standing._tag === "Planned" ? standing.at : since
 
-/** Ends a payment that is not signed and has waited its time; says whether it did. */
+/** Ends an unsigned payment that has waited its time. Returns true if it did. */
 export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return false
   const { facts, signed } = yield* factsOf(intent)
@@ -132,7 +132,7 @@ export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
  * Calls people to a need that is decided and dropped over and over: each decision waits a few minutes only, and what
  * keeps all of them from being signed may last.
  */
-const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
+const alertDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const now = yield* Clock.currentTimeMillis
   const wanted = yield* neededSince(intent)
   const dropped = yield* (yield* Outbox).droppedSince(intent)
@@ -162,7 +162,7 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
     Effect.gen(function* () {
       if ((yield* standing(intent))._tag !== "Level") return false
       yield* outbox.move(intent, "cancelled", { detail })
-      yield* tellDropped(intent, kept)
+      yield* alertDropped(intent, kept)
       return true
     }),
   )

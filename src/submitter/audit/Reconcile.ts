@@ -20,10 +20,11 @@ import { handOver, settleListed } from "./settleListed.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { newestRow, watchWindows } from "./watchWindows.ts"
 
-/** Applies while something is not checked yet, or a window is watched. */
+/** Between rounds while a key is not cleared; and while a window is watched. */
 const waitMillisMax = 1_000
 const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
+
 /**
  * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns true
  * if the gateway answered all requests.
@@ -73,12 +74,12 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   if (listing === "silent") return
   const until = listing?.mark?.timestamp ?? nanosOf(now)
   yield* memory.noteReading(party, { at: now, until })
-  if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* reached(party, listing) })
-  if (!isGranted) yield* clear(party, start, listing)
+  if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* cursorSeenTwice(party, listing) })
+  if (!isGranted) yield* clearIfListed(party, start, listing)
 })
 
 /** Clears the key if its payments are listed up to the block, or if no gateway lists any and the quarantine is over. */
-const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
+const clearIfListed = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
   const clearance = yield* Clearance
   const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
   if (!isWhole(listing) || !(yield* clearance.isOpen)) return
@@ -112,7 +113,7 @@ const mustWait = Effect.fnUntraced(function* (party: string) {
 const againMax = 500
 
 /** Cursor of the next reading: rows count as read only after two readings that ended at the same row. */
-const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
+const cursorSeenTwice = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
   if (cursor === undefined) return undefined
   const isSame = yield* (yield* AuditMemory).noteCursor(party, cursor)
   return isSame || transfers.length > againMax ? cursor : undefined

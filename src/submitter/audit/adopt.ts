@@ -11,7 +11,7 @@ import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { beginQuarantine } from "./quarantine.ts"
-import { countSpends, judgeStrangers, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
+import { countSpends, haltOnStrangers, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
 import { handOverKey } from "./settleListed.ts"
 
 /** The person who asks, and the reason: both are journalled. */
@@ -44,11 +44,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   const database = yield* Database
   return yield* database.write(
     Effect.gen(function* () {
-      const found = yield* noteWhole(listings, installation)
-      yield* judgeStrangers(
-        installation,
-        found.filter((stranger) => stranger.own),
-      )
+      yield* haltOnStrangers(installation, (yield* noteWhole(listings, installation)).own)
       const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
       yield* agree(adopted)
       const ids = adopted.map(({ id }) => id)
@@ -116,7 +112,7 @@ const listAll = (keys: ReadonlyArray<string>) =>
     }),
   )
 
-/** Stores what whole listings showed, without halting on it. Returns the strangers that were not seen before. */
+/** Stores whole listings without halting on them. Returns new strangers: of this installation, and of others. */
 const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
   const findings = yield* Findings
   const found: Array<UnrecognizedTransfer> = []
@@ -124,10 +120,10 @@ const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, i
     if (listing === undefined) continue
     const { transfers } = listing
     const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
-    // One reading alone, which a page may have left something out of, takes no later one its beginning.
+    // Without a cursor later readings begin where they would have: a page of this one may lack rows.
     found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).strangers)
   }
-  return found
+  return { own: found.filter(({ own }) => own), foreign: found.filter(({ own }) => !own) }
 })
 
 /** A payment that differs between the journal and the gateway's history. */
@@ -249,11 +245,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const recovered = yield* database.write(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
-      const found = yield* noteWhole(listings, installation)
-      yield* judgeStrangers(
-        installation,
-        found.filter((stranger) => !stranger.own),
-      )
+      yield* haltOnStrangers(installation, (yield* noteWhole(listings, installation)).foreign)
       const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
       yield* agree(missing)
       yield* findings.acknowledge(

@@ -45,14 +45,16 @@ export const quarantinedUntil = Effect.gen(function* () {
   return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
 })
 
-/** One that began during the request is not ended, nor counted from before it; one whose end is not stored goes on. */
-const unlessBegun = Effect.fnUntraced(function* <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) {
+/**
+ * Writes if the setting is still as it was read: a quarantine that began during a request is neither ended nor counted
+ * from before it. If the write fails no key is cleared.
+ */
+const writeIfStill = Effect.fnUntraced(function* <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) {
   const { revoke } = yield* Clearance
-  const unlessOther = Effect.gen(function* () {
-    const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
-    if (now === stored) yield* write
+  const checked = Effect.gen(function* () {
+    if (((yield* (yield* Settings).get(quarantineKey)) ?? "") === stored) yield* write
   })
-  yield* (yield* Database).write(unlessOther, revoke)
+  yield* (yield* Database).write(checked, revoke)
 })
 
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
@@ -61,7 +63,7 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   const clearance = yield* Clearance
   if (yield* clearance.isOpen) return undefined
   const stored = (yield* settings.get(quarantineKey)) ?? ""
-  if (stored === "") return yield* unlessBegun(stored, clearance.quarantine(undefined))
+  if (stored === "") return yield* writeIfStill(stored, clearance.quarantine(undefined))
   yield* clearance.quarantine(why)
   const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return undefined
@@ -71,13 +73,13 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   const isCounted = counted !== undefined && counted <= latest
   const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
-  if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
+  if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
     const { readWhole } = yield* Findings
     const end = Effect.all([readWhole, settings.forget(quarantineKey), clearance.quarantine(undefined)])
-    return yield* unlessBegun(String(until), end)
+    return yield* writeIfStill(String(until), end)
   }
   return yield* clearance.quarantine(`${why}: signing begins after block ${until}`)
 })

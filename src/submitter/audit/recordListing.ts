@@ -32,9 +32,9 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
   const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   const now = yield* Clock.currentTimeMillis
   const spent = payments.filter(({ status }) => status === "done" || status === "pending")
-  // A clock that is ahead makes nothing old: the newest of them is not later than the ledger.
+  // If our clock is ahead, the newest payment sets the time from which the 24 hours count.
   const newest = spent.reduce((last, payment) => Math.max(last, spentAtOf(payment)), 0)
-  // Nor does a block of a made-up time use a limit up for ever.
+  // A gateway could name a time in the far future, and use a limit up for ever.
   const latest = Math.max(now, millisOf(watermark) + 1)
   const since = Math.min(now, newest) - dayMillis
   let count = 0
@@ -45,7 +45,7 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
     const earlier = yield* spends.attempts(intentId)
     const last = earlier.at(-1)
     if (spentAt <= since || (last?.amount === amount && last.to === to && last.assetId === assetId)) continue
-    // Of one that is told otherwise now the last word counts, as of an intent the last attempt.
+    // If a gateway shows other terms than before, the last ones count, like the last attempt of an intent.
     const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: earlier.length + 1 }
     yield* spends.record({ ...signed, from, to, assetId, amount, spentAt })
     yield* spends.close(intentId, spentAt)
@@ -54,7 +54,7 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
   return count
 })
 
-/** Unix milliseconds, the end of the one that its block is in. */
+/** Unix milliseconds, rounded up past the block's time. */
 const spentAtOf = ({ timestamp }: ListedTransfer): number => millisOf(timestamp) + 1
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
@@ -89,14 +89,14 @@ export const recordListing = Effect.fnUntraced(function* (party: string, listing
   yield* database.write(
     Effect.gen(function* () {
       const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
-      yield* judgeStrangers(installation, strangers)
+      yield* haltOnStrangers(installation, strangers)
       yield* countSpends(strangers)
       for (const attempt of done) yield* judgeDone(attempt)
     }),
   )
 })
 
-export const judgeStrangers = Effect.fnUntraced(function* (
+export const haltOnStrangers = Effect.fnUntraced(function* (
   installation: string | undefined,
   strangers: ReadonlyArray<UnrecognizedTransfer>,
 ) {
@@ -125,7 +125,7 @@ export const judgeStrangers = Effect.fnUntraced(function* (
  */
 const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
   const findings = yield* Findings
-  yield* judgeCount(attempt, 1)
+  yield* haltOnSecondExecution(attempt, 1)
   if ((yield* findings.executions(attempt.transferId)) <= 1) return false
   yield* findings.watch(attempt)
   return true
@@ -140,7 +140,7 @@ export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt
 })
 
 /** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */
-export const judgeCount = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
+export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
   const { intentId, k, state } = attempt
   const denied = state === "failed" || state === "expired"
   if (executions < (denied ? 1 : 2)) return
@@ -200,11 +200,12 @@ const notifyCounted = Effect.fnUntraced(function* (party: string, count: number)
 /** Falls of the key's general accounts in the last 24 hours that any gateway shows. */
 const fallsOf = Effect.fnUntraced(function* (party: string) {
   const answers = yield* (yield* Gateways).several((gateway) => fallsShown(gateway, party))
-  const largest = answers.flatMap(({ value }) => value).toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
-  return [...new Map(largest.map((fall) => [fall.id, fall])).values()]
+  const ascending = answers.flatMap(({ value }) => value).toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
+  // Of one fall that gateways show differently the largest counts.
+  return [...new Map(ascending.map((fall) => [fall.id, fall])).values()]
 })
 
-/** The same by one gateway, as if each were a payment to nobody. */
+/** The falls that one gateway shows, each as a payment to an unknown receiver. */
 const fallsShown = Effect.fnUntraced(function* (reader: Gateway, party: string) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const rows: Array<BalanceChange> = []

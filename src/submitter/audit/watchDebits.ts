@@ -80,7 +80,7 @@ export const watchDebits = Effect.fnUntraced(function* (party: string, all: Read
   yield* (yield* Database).write(
     Effect.gen(function* () {
       if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
-      yield* tell(party, found)
+      yield* haltOnUnexplained(party, found)
       if (accounted.until > before.until) yield* save(party, accounted)
     }),
   )
@@ -121,8 +121,8 @@ const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
 })
 
 /**
- * One reading of rows is no proof: a gateway that has shown a row at a wrong time shows the same fall twice, and one
- * answer is at least of one mind. Complete only where it shows the newest row again.
+ * Balances with rows that the gateway shows now in one answer. Stored rows come from several readings: one at a wrong
+ * time makes the same fall appear twice. `end` is 0 if the answer lacks the newest stored row.
  */
 const shownNow = Effect.fnUntraced(function* (party: string, balances: Balances) {
   const stored = balances.rows.filter(({ isOpening }) => !isOpening)
@@ -158,7 +158,7 @@ interface Sighted extends Unexplained {
   readonly isKnown: boolean
 }
 
-/** As the listing would have it; of a withdrawal or of a fall alone as much as is known. */
+/** The debit as a listed transfer; of a withdrawal or a fall only what is known. */
 const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
   const { id, asset, amount, timestamp, kind } = one
   const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
@@ -167,8 +167,8 @@ const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
   return { ...one, transfer: isKnown ? found : transfer, isKnown } satisfies Sighted
 })
 
-/** Stores what nobody explains as payments that the journal does not know, and halts. */
-const tell = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Sighted>) {
+/** Stores unexplained debits as payments that the journal does not know, and halts. */
+const haltOnUnexplained = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Sighted>) {
   const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
   yield* recordListing(party, { transfers: ofKind(true), cursor: undefined })
   const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }

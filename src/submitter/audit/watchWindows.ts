@@ -16,7 +16,7 @@ import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
 import { loadSteps, sendsOf } from "../loadEnds.ts"
-import { judgeCount } from "./recordListing.ts"
+import { haltOnSecondExecution } from "./recordListing.ts"
 
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
 const listingOf = (command: IntentCommand, party: string) =>
@@ -164,7 +164,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const blocks = seen.get(attempt.transferId) ?? 0
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
-    yield* judgeCount(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
+    yield* haltOnSecondExecution(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
     if (blocks > 0 && isWhole) yield* memory.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =
